@@ -1,0 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Time as an input: everything that asks for the time takes one of these. */
+export interface Clock {
+  now(): Date
+  /** Rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  sleep: async (ms, signal) => {
+    await delay(ms, undefined, signal ? { signal } : {})
+  },
+}

@@ -1,0 +1,61 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
+import type { Logger } from '../base/logger.ts'
+import type { Tables } from './tables.ts'
+
+export { sql } from 'kysely'
+
+/** Reads, or opens a transaction of its own. */
+export type Db = Kysely<Tables>
+/** Writes in the caller's transaction. */
+export type Tx = Transaction<Tables>
+
+export interface DatabaseOptions {
+  readonly url: string
+  /** Shown in pg_stat_activity: which process holds what. */
+  readonly applicationName: string
+  readonly log: Logger
+  readonly maxConnections?: number
+  readonly statementTimeoutMs?: number
+}
+
+export interface Database {
+  readonly db: Db
+  readonly pool: pg.Pool
+  close(): Promise<void>
+}
+
+/** Our tables live apart from the public views, and from whatever else the database holds. */
+export const PRIVATE_SCHEMA = 'farewatch_private'
+
+const INT8_OID = 20
+
+/**
+ * Opens the pool. Nothing connects until the first query.
+ *
+ * `int8` arrives as a number: our sequences and counts stay far below 2^53. `numeric` stays text: money is
+ * never a float.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: options.statementTimeoutMs ?? 60_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    options: `-c search_path=${PRIVATE_SCHEMA} -c timezone=UTC`,
+    types: { getTypeParser: typeParser },
+  })
+  // Without a listener a connection that dies while idle would end the process.
+  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return { db, pool, close: () => db.destroy() }
+}
+
+function typeParser(oid: number, format?: 'text' | 'binary') {
+  if (oid === INT8_OID && format !== 'binary') return Number
+  return pg.types.getTypeParser(oid, format)
+}

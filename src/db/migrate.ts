@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
+import { AppError } from '../base/errors.ts'
+import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+
+const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
+/** Every migration's first line says whether processes of the previous version may go on beside it. */
+const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
+
+interface MigrationFile {
+  readonly name: string
+  readonly text: string
+  readonly olderCodeMayRun: boolean
+}
+
+/** The database was migrated by a newer version that this code cannot run beside. */
+export class SchemaTooNewError extends AppError {
+  override readonly name = 'SchemaTooNewError'
+  override readonly code = 'db.schema_too_new'
+  override readonly retryable = false
+
+  constructor(migration: string) {
+    super(
+      `the database holds migration ${migration} of a newer farewatch: run that version, or newer`,
+    )
+  }
+}
+
+/** Processes that do not migrate themselves found the database older than their code. */
+export class SchemaTooOldError extends AppError {
+  override readonly name = 'SchemaTooOldError'
+  override readonly code = 'db.schema_too_old'
+  override readonly retryable = true
+
+  constructor(migration: string) {
+    super(`the database lacks migration ${migration}: run "farewatch migrate" first`)
+  }
+}
+
+/**
+ * Brings our schema up to this code's version under kysely's lock: many processes that start at once migrate
+ * once. Returns the names of the migrations that this call applied.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  const files = await readMigrations()
+  await refuseNewerSchema(db, files)
+  const migrator = new Migrator({
+    db,
+    provider: providerOf(files),
+    migrationTableSchema: PRIVATE_SCHEMA,
+  })
+  if (await hasUnknownMigrations(db, files)) return []
+  const { error, results } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
+  return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
+}
+
+/** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the database as it is. */
+export async function assertMigrated(db: Db): Promise<void> {
+  const files = await readMigrations()
+  const applied = new Set((await appliedMigrations(db)).map((m) => m.name))
+  const missing = files.find((file) => !applied.has(file.name))
+  if (missing !== undefined) throw new SchemaTooOldError(missing.name)
+  await refuseNewerSchema(db, files)
+}
+
+/** A digest of all migrations: a test template is rebuilt when one of them changes. */
+export async function migrationsDigest(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of await readMigrations()) hash.update(file.name).update(file.text)
+  return hash.digest('hex').slice(0, 12)
+}
+
+async function readMigrations(): Promise<MigrationFile[]> {
+  const names = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, MIGRATIONS_DIR), 'utf8')
+      const found = COMPATIBILITY_LINE.exec(text)
+      if (found === null) throw new Error(`${name} does not say whether older code may run on it`)
+      return { name: name.replace(/\.sql$/, ''), text, olderCodeMayRun: found[1] === 'may run' }
+    }),
+  )
+}
+
+function providerOf(files: readonly MigrationFile[]): MigrationProvider {
+  const asMigration = (file: MigrationFile): Migration => ({
+    up: async (db) => {
+      await sql.raw(file.text).execute(db)
+      await sql`
+        insert into ${sql.table(`${PRIVATE_SCHEMA}.migration_note`)} (name, older_code_may_run)
+        values (${file.name}, ${file.olderCodeMayRun})
+      `.execute(db)
+    },
+  })
+  return {
+    getMigrations: async () =>
+      Object.fromEntries(files.map((file) => [file.name, asMigration(file)])),
+  }
+}
+
+async function hasUnknownMigrations(db: Db, files: readonly MigrationFile[]): Promise<boolean> {
+  const known = new Set(files.map((file) => file.name))
+  return (await appliedMigrations(db)).some((applied) => !known.has(applied.name))
+}
+
+async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<void> {
+  const known = new Set(files.map((file) => file.name))
+  const refusing = (await appliedMigrations(db)).find(
+    (applied) => !known.has(applied.name) && !applied.olderCodeMayRun,
+  )
+  if (refusing !== undefined) throw new SchemaTooNewError(refusing.name)
+}
+
+async function appliedMigrations(db: Db): Promise<{ name: string; olderCodeMayRun: boolean }[]> {
+  const table = `${PRIVATE_SCHEMA}.migration_note`
+  const exists = await sql<{ yes: boolean }>`
+    select to_regclass(${table}) is not null as yes
+  `.execute(db)
+  if (exists.rows[0]?.yes !== true) return []
+  const { rows } = await sql<{ name: string; olderCodeMayRun: boolean }>`
+    select name, older_code_may_run as "olderCodeMayRun" from ${sql.table(table)} order by name
+  `.execute(db)
+  return rows
+}
