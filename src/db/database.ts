@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
 import type { Tables } from './tables.ts'
 
-export { sql } from 'kysely'
+export { type RawBuilder, sql } from 'kysely'
 
 /** Reads, or opens a transaction of its own. */
 export type Db = Kysely<Tables>

@@ -61,6 +61,7 @@ export async function listen(
     }
     throw err
   }
-  const address = server.addresses()[0]
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address?.port ?? port}`
+  const [address] = server.addresses()
+  const bound = typeof address === 'object' ? address.port : port
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }

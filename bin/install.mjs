@@ -1,0 +1,25 @@
+// Installs what is missing before a script runs. Plain JavaScript: it also runs on the machine's own, older Node.
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const installed = `${root}node_modules/.package-lock.json`
+const wanted = `${root}package-lock.json`
+const runtime = `${root}node_modules/.bin/node`
+
+const fresh =
+  existsSync(installed) &&
+  existsSync(runtime) &&
+  statSync(installed).mtimeMs >= statSync(wanted).mtimeMs
+
+if (!fresh) {
+  process.stderr.write(
+    'farewatch: installing what is missing, once; this takes about half a minute\n',
+  )
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
+  process.exit(status ?? 1)
+}

@@ -1,0 +1,106 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import { createScrub } from '../base/secrets.ts'
+import { type Config, secretsOf } from '../config/config.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { assertMigrated, migrate } from '../db/migrate.ts'
+import { probeDatabase } from '../db/probe.ts'
+import { createMetrics, type Metrics } from '../metrics.ts'
+import { migrateQueue } from '../queue/queue-migrations.ts'
+import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
+import { GUARD_LIMITS } from '../route-sync/guard.ts'
+import type { SyncDeps } from '../route-sync/sync-list.ts'
+import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
+
+/** The configuration once every store has an address: given by the user, or embedded. */
+export type ReadyConfig = Config & {
+  readonly DATABASE_URL: string
+  readonly UPSTREAM_BASE_URL: string
+}
+
+export interface AppOptions {
+  readonly config: ReadyConfig
+  readonly log: Logger
+  readonly clock: Clock
+  /** Shown in pg_stat_activity. */
+  readonly role: string
+}
+
+/** What every command and every role of a process is built from. Nothing connects before it is used. */
+export interface App extends AppOptions {
+  readonly database: Database
+  readonly upstream: UpstreamClient
+  readonly metrics: Metrics
+  readonly syncDeps: SyncDeps
+  close(): Promise<void>
+}
+
+export function openApp(options: AppOptions): App {
+  const { config, log, role } = options
+  const database = openDatabase({
+    url: config.DATABASE_URL,
+    applicationName: `farewatch ${role}`,
+    log,
+  })
+  const metrics = createMetrics()
+  const upstream = openUpstream(config, log, metrics)
+  return {
+    ...options,
+    database,
+    upstream,
+    metrics,
+    syncDeps: {
+      db: database.db,
+      upstream,
+      confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
+      guard: GUARD_LIMITS,
+    },
+    close: async () => {
+      await upstream.close()
+      await database.close()
+    },
+  }
+}
+
+function openUpstream(config: ReadyConfig, log: Logger, metrics: Metrics): UpstreamClient {
+  return createUpstreamClient({
+    baseUrl: config.UPSTREAM_BASE_URL,
+    ...(config.UPSTREAM_ACCESS_TOKEN === undefined
+      ? {}
+      : { accessToken: config.UPSTREAM_ACCESS_TOKEN }),
+    scrub: createScrub(secretsOf(config)),
+    log,
+    observe: ({ endpoint, outcome, durationMs }) => {
+      metrics.upstreamRequests.inc({ endpoint, outcome })
+      metrics.upstreamDuration.observe({ endpoint }, durationMs / 1000)
+    },
+  })
+}
+
+export function openQueue({ config, log, metrics }: App): QueueSystem {
+  const connection =
+    config.REDIS_URL === undefined
+      ? ({ kind: 'postgres', url: config.DATABASE_URL } as const)
+      : ({ kind: 'redis', url: config.REDIS_URL } as const)
+  return createQueueSystem({ connection, log, scrub: createScrub(secretsOf(config)) })
+}
+
+/** Brings the database up to this code: our schema, then BullMQ's. Returns the names of what was applied. */
+export async function migrateApp({ config, database }: App): Promise<string[]> {
+  await probeDatabase(database.db, config.DATABASE_URL)
+  const applied = await migrate(database.db)
+  const client = await database.pool.connect()
+  try {
+    await migrateQueue(client)
+  } finally {
+    client.release()
+  }
+  return applied
+}
+
+/** Throws unless the database answers and this code can run on its schema. */
+export async function assertReady({ config, database }: App): Promise<string> {
+  const version = await probeDatabase(database.db, config.DATABASE_URL)
+  await assertMigrated(database.db)
+  return version
+}

@@ -1,0 +1,30 @@
+import { CronExpressionParser } from 'cron-parser'
+
+const MAX_JITTER_MS = 5 * 60_000
+const JITTER_SHARE = 0.1
+
+/**
+ * The next instant at which a schedule is due: the first slot of the pattern after `after`, in UTC, plus jitter.
+ *
+ * The jitter is up to a tenth of the pattern's own step, five minutes at most, so that the installations of the
+ * world do not all ask in the same second and slots never overtake each other.
+ * @param random uniform in [0, 1).
+ * @example nextDueAt('30 4 * * *', new Date('2026-01-01T00:30Z'), () => 0) // 2026-01-01T04:30Z
+ */
+export function nextDueAt(pattern: string, after: Date, random: () => number): Date {
+  const slots = CronExpressionParser.parse(pattern, { currentDate: after, tz: 'UTC' })
+  const slot = slots.next().getTime()
+  const step = slots.next().getTime() - slot
+  const jitterMs = Math.floor(random() * Math.min(MAX_JITTER_MS, step * JITTER_SHARE))
+  return new Date(slot + jitterMs)
+}
+
+/** What is wrong with a cron pattern, or undefined. */
+export function cronFault(pattern: string): string | undefined {
+  try {
+    CronExpressionParser.parse(pattern, { tz: 'UTC' }).next()
+    return undefined
+  } catch (err) {
+    return err instanceof Error ? err.message : String(err)
+  }
+}

@@ -1,0 +1,80 @@
+import { type App, assertReady, migrateApp, openApp } from '../app/app.ts'
+import { systemClock } from '../base/clock.ts'
+import { createLogger, type Logger } from '../base/logger.ts'
+import { createScrub, type Scrub } from '../base/secrets.ts'
+import { type Config, loadConfig, secretsOf } from '../config/config.ts'
+import { embedMissing } from '../embedded/embed-missing.ts'
+import { createLogLines } from './log-lines.ts'
+import { createTerminal, type Terminal } from './terminal.ts'
+
+/** What every command has at hand. */
+export interface CliContext {
+  readonly config: Config
+  readonly scrub: Scrub
+  readonly log: Logger
+  readonly terminal: Terminal
+}
+
+/**
+ * Reads the configuration and sets up output: standard output is the command's answer, standard error is the
+ * way there: lines for a person on a terminal, JSON elsewhere.
+ */
+export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliContext {
+  const config = loadConfig()
+  const scrub = createScrub(secretsOf(config))
+  const terminal = createTerminal({ stdout: process.stdout, stderr: process.stderr })
+  const destination = terminal.interactive
+    ? createLogLines((line) => {
+        terminal.progress('')
+        process.stderr.write(line)
+      })
+    : process.stderr
+  const level = quiet && config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL
+  return { config, scrub, log: createLogger({ level, scrub, destination }), terminal }
+}
+
+/** A service logs its outcomes to standard output where nobody watches. */
+export function createServiceContext(): CliContext {
+  const context = createContext()
+  if (context.terminal.interactive) return context
+  const { config, scrub } = context
+  const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stdout })
+  return { ...context, log }
+}
+
+/**
+ * Opens what a one-shot command needs, runs it and closes everything again. A private database is brought up to
+ * date on the way; one of the user's must be migrated already.
+ */
+export async function withApp<T>(
+  context: CliContext,
+  needs: { readonly role: string; readonly sandbox: boolean },
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const { config, log } = context
+  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: needs.sandbox })
+  try {
+    const app = openApp({ config: embedded.config, log, clock: systemClock, role: needs.role })
+    try {
+      if (embedded.postgres === undefined) await assertReady(app)
+      else await migrateApp(app)
+      return await work(app)
+    } finally {
+      await app.close()
+    }
+  } finally {
+    await embedded.release()
+  }
+}
+
+/** A signal for the work of one command: the first Ctrl-C or SIGTERM aborts it, the second ends the process. */
+export function interruptSignal(): AbortSignal {
+  const controller = new AbortController()
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort(new Error('interrupted'))
+  }
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
+  return controller.signal
+}

@@ -1,0 +1,45 @@
+import type { SyncOutcome } from '../route-sync/sync-run.ts'
+import { syncSentence } from './sync-text.ts'
+import { printable } from './text-format.ts'
+
+const DIM = '\x1b[2m'
+const YELLOW = '\x1b[33m'
+const RED = '\x1b[31m'
+const RESET = '\x1b[0m'
+const COLOURS: Readonly<Record<string, string>> = { warn: YELLOW, error: RED, fatal: RED }
+
+type LogFields = Readonly<Record<string, unknown>>
+
+/** Business events as sentences; every other line is its message and its fields. */
+const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
+  'route sync finished': (fields) => syncSentence(fields as unknown as SyncOutcome),
+}
+
+/** A log destination for a terminal: each JSON line as a line for a person. */
+export function createLogLines(write: (text: string) => void): { write(line: string): void } {
+  return { write: (line) => write(renderLogLine(line)) }
+}
+
+function renderLogLine(line: string): string {
+  const { time, level, msg, ...fields } = JSON.parse(line) as {
+    time: string
+    level: string
+    msg: string
+  } & Record<string, unknown>
+  const sentence = SENTENCES[msg]
+  const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
+  const clock = new Date(time).toTimeString().slice(0, 8)
+  const colour = COLOURS[level] ?? ''
+  return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
+}
+
+function fieldsText(fields: LogFields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `  ${name}=${typeof value === 'string' ? value : errorText(value)}`)
+    .join('')
+}
+
+function errorText(value: unknown): string {
+  const { message } = (value ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(value)
+}

@@ -1,0 +1,54 @@
+import { Command, CommanderError } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
+import { AppError } from '../base/errors.ts'
+import { addConfigCommand } from './config-command.ts'
+import { EXIT } from './exit-codes.ts'
+import { addMigrateCommand } from './migrate-command.ts'
+import { addRoutesCommands } from './routes-commands.ts'
+import { addSandboxCommand } from './sandbox-command.ts'
+import { addServiceCommands } from './service-commands.ts'
+import { addSqlCommands } from './sql-commands.ts'
+import { addSyncCommands } from './sync-commands.ts'
+
+const USAGE_CODES = new Set(['config.invalid', 'cli.usage'])
+
+/** The whole command line, as the tests and the documentation see it too. */
+export function createProgram(): Command {
+  const program = new Command('farewatch')
+    .description('Watches flight routes and fares: history, changes and metrics for resellers.')
+    .version(packageJson.version)
+    .showHelpAfterError('(add --help for the options)')
+    .exitOverride()
+  addServiceCommands(program)
+  addSyncCommands(program)
+  addRoutesCommands(program)
+  addSqlCommands(program)
+  addMigrateCommand(program)
+  addConfigCommand(program)
+  addSandboxCommand(program)
+  return program
+}
+
+/** Runs one command line and returns its exit code; expected failures are one message, bugs are a stack. */
+export async function main(argv: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(argv)
+    return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
+  } catch (err) {
+    if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (err instanceof AppError) {
+      process.stderr.write(`farewatch: ${err.message}\n`)
+      return USAGE_CODES.has(err.code) ? EXIT.usage : EXIT.failed
+    }
+    process.stderr.write(`farewatch: internal error: ${err instanceof Error ? err.stack : err}\n`)
+    return EXIT.failed
+  }
+}
+
+// A reader that has seen enough (`| head`) closes the pipe; that is no error of ours.
+process.stdout.on('error', (err: NodeJS.ErrnoException) => {
+  if (err.code === 'EPIPE') process.exit(EXIT.ok)
+  throw err
+})
+
+process.exitCode = await main(process.argv)

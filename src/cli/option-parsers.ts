@@ -1,0 +1,36 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A whole number within bounds, for commander's options. */
+export function integerOption(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^-?\d{1,15}$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}
+
+/** A number within bounds. */
+export function numberOption(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d{1,12}(\.\d{1,6})?$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}
+
+const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** An instant with its zone, or a date (its midnight in UTC). */
+export function instantOption(text: string): Date {
+  const instant = new Date(text)
+  if (!ISO_INSTANT.test(text) || Number.isNaN(instant.getTime())) {
+    throw new InvalidArgumentError(
+      'It must be an instant such as 2026-01-31T12:00:00Z, or a date such as 2026-01-31.',
+    )
+  }
+  return instant
+}

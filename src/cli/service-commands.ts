@@ -1,0 +1,84 @@
+import type { Command } from 'commander'
+import { openApp } from '../app/app.ts'
+import { type RoleName, runRoles } from '../app/run-roles.ts'
+import { systemClock } from '../base/clock.ts'
+import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
+import { type CliContext, createServiceContext, interruptSignal } from './context.ts'
+import { UsageError } from './usage-error.ts'
+
+const ROLES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
+  up: {
+    about: 'run everything in one process; what is not configured is embedded',
+    roles: ['worker', 'api'],
+  },
+  worker: { about: 'run the jobs: syncs, checks, deliveries', roles: ['worker'] },
+  api: { about: 'run the read API', roles: ['api'] },
+}
+
+export function addServiceCommands(program: Command): void {
+  for (const [name, { about, roles }] of Object.entries(ROLES)) {
+    program
+      .command(name)
+      .description(about)
+      .addHelpText('after', `\nExample:\n  farewatch ${name}`)
+      .action(() => runService(name, roles))
+  }
+}
+
+async function runService(name: string, roles: readonly RoleName[]): Promise<void> {
+  const context = createServiceContext()
+  const signal = interruptSignal()
+  if (name !== 'up') requireAddresses(context)
+  const embedded = await embedMissing(context.config, {
+    log: context.log,
+    clock: systemClock,
+    sandbox: roles.includes('worker'),
+  })
+  try {
+    tellEmbedded(context, embedded)
+    const app = openApp({
+      config: embedded.config,
+      log: context.log,
+      clock: systemClock,
+      role: name,
+    })
+    await runRoles(app, {
+      roles,
+      migrate: name === 'up',
+      signal,
+      onStep: context.terminal.step,
+      onReady: (addresses) => tellReady(context, addresses),
+    })
+  } finally {
+    await embedded.release()
+    context.terminal.step('stopped')
+  }
+}
+
+/** `worker` and `api` are parts of a larger whole: an embedded database of their own would be a surprise. */
+function requireAddresses({ config }: CliContext): void {
+  if (config.DATABASE_URL === undefined) {
+    throw new UsageError(
+      'DATABASE_URL is not set: "farewatch up" runs everything on an embedded database',
+    )
+  }
+}
+
+function tellEmbedded({ terminal }: CliContext, { postgres, sandbox, config }: Embedded): void {
+  if (postgres !== undefined) {
+    const how = postgres.startedHere ? 'embedded' : 'embedded, already running'
+    terminal.step(`PostgreSQL, ${how}, port ${postgres.port}, data in ${config.FAREWATCH_HOME}`)
+  }
+  if (sandbox !== undefined) {
+    terminal.step(`no UPSTREAM_BASE_URL: a sandbox in its place, ${sandbox.url}, an hour a minute`)
+  }
+}
+
+function tellReady(
+  { terminal }: CliContext,
+  addresses: readonly (readonly [string, string])[],
+): void {
+  if (!terminal.interactive) return
+  const lines = addresses.map(([what, where]) => `  ${what.padEnd(8)} ${where}`)
+  process.stderr.write(`\n${lines.join('\n')}\n  Ctrl-C stops; the data stays\n\n`)
+}

@@ -1,0 +1,112 @@
+import { cronFault } from '../base/cron.ts'
+import { MIN_SECRET_CHARS } from '../base/secrets.ts'
+
+/** How one setting is read from its text. */
+export interface Setting<T> {
+  readonly about: string
+  /** Never printed; may be given as a file. */
+  readonly secret: boolean
+  readonly preset: T
+  parse(text: string): { readonly value: T } | { readonly fault: string }
+}
+
+export function text(about: string, preset: string): Setting<string> {
+  return { about, secret: false, preset, parse: (value) => ({ value }) }
+}
+
+/** A value that is never shown, long enough for the scrubber to find without masking ordinary words. */
+export function secret(about: string): Setting<string | undefined> {
+  return {
+    about,
+    secret: true,
+    preset: undefined,
+    parse: (value) =>
+      value.length < MIN_SECRET_CHARS
+        ? { fault: `must have at least ${MIN_SECRET_CHARS} characters` }
+        : { value },
+  }
+}
+
+export function url(
+  about: string,
+  options: { protocols: readonly string[]; secret?: boolean },
+): Setting<string | undefined> {
+  const forms = options.protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  return {
+    about,
+    secret: options.secret ?? false,
+    preset: undefined,
+    parse: (value) => {
+      const parsed = URL.canParse(value) ? new URL(value) : undefined
+      if (parsed === undefined || !options.protocols.includes(parsed.protocol)) {
+        return { fault: `must be a URL of the form ${forms}` }
+      }
+      if (!(options.secret ?? false) && (parsed.password !== '' || parsed.search !== '')) {
+        return { fault: 'must hold no password and no query' }
+      }
+      return { value }
+    },
+  }
+}
+
+export function integer(
+  about: string,
+  { min, max, preset }: { min: number; max: number; preset: number },
+): Setting<number> {
+  return {
+    about,
+    secret: false,
+    preset,
+    parse: (value) =>
+      /^-?\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= max
+        ? { value: Number(value) }
+        : { fault: `must be a whole number from ${min} to ${max}, not "${value}"` },
+  }
+}
+
+export function decimal(
+  about: string,
+  { min, max, preset }: { min: number; max: number; preset: number },
+): Setting<number> {
+  return {
+    about,
+    secret: false,
+    preset,
+    parse: (value) =>
+      /^\d{1,12}(\.\d{1,6})?$/.test(value) && Number(value) >= min && Number(value) <= max
+        ? { value: Number(value) }
+        : { fault: `must be a number from ${min} to ${max}, not "${value}"` },
+  }
+}
+
+export function cron(about: string, preset: string): Setting<string> {
+  return {
+    about,
+    secret: false,
+    preset,
+    parse: (value) => {
+      const fault = cronFault(value)
+      return fault === undefined
+        ? { value }
+        : { fault: `must be a cron pattern such as "${preset}", not "${value}": ${fault}` }
+    },
+  }
+}
+
+export function choice<T extends string>(
+  about: string,
+  choices: readonly T[],
+  preset: NoInfer<T>,
+): Setting<T> {
+  return {
+    about,
+    secret: false,
+    preset,
+    parse: (value) => {
+      const found = choices.find((known) => known === value)
+      return found === undefined
+        ? { fault: `must be one of ${choices.join(', ')}, not "${value}"` }
+        : { value: found }
+    },
+  }
+}

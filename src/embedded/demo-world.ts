@@ -1,0 +1,39 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+/** World minutes a real second: an hour of the world goes by in a minute. */
+const SPEED = 60
+const SEED = 1
+
+interface StoredWorld {
+  readonly seed: number
+  readonly speed: number
+  /** When the world was first started, in real time; world time began there. */
+  readonly startedAt: string
+}
+
+/**
+ * The sandbox's world of this home: the same seed, and a clock that goes on where it would be by now, so that a
+ * restart, or a second command beside `up`, meets the same world and not one that begins anew.
+ */
+export async function readDemoWorld(
+  home: string,
+  now: Date,
+): Promise<{ seed: number; speed: number; worldStart: Date }> {
+  const stored = await readStored(path.join(home, 'sandbox.json'), now)
+  const startedMs = new Date(stored.startedAt).getTime()
+  const worldStart = new Date(startedMs + (now.getTime() - startedMs) * stored.speed)
+  return { seed: stored.seed, speed: stored.speed, worldStart }
+}
+
+async function readStored(file: string, now: Date): Promise<StoredWorld> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as StoredWorld
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err
+  }
+  const fresh: StoredWorld = { seed: SEED, speed: SPEED, startedAt: now.toISOString() }
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, `${JSON.stringify(fresh)}\n`)
+  return fresh
+}

@@ -1,0 +1,40 @@
+import { AppError, messageOf } from '../base/errors.ts'
+
+export type EmbeddedFault =
+  | 'binaries_missing'
+  | 'binaries_unusable'
+  | 'busy'
+  | 'init_failed'
+  | 'no_user_entry'
+  | 'other_major_version'
+  | 'other_user'
+  | 'password_unknown'
+  | 'silent'
+  | 'start_failed'
+  | 'stop_failed'
+  | 'storage'
+
+/** The private PostgreSQL cannot be had. The message says what to do; `code` is `embedded.<fault>`. */
+export class EmbeddedPostgresError extends AppError {
+  override readonly name = 'EmbeddedPostgresError'
+  override readonly code: `embedded.${EmbeddedFault}`
+  override readonly retryable: boolean
+
+  constructor(fault: EmbeddedFault, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = `embedded.${fault}`
+    this.retryable = fault === 'busy' || fault === 'silent'
+  }
+}
+
+export const OR_SET_DATABASE_URL = 'or set DATABASE_URL to a PostgreSQL of your own'
+
+/** A failed system call (no space, no permission, a file where a folder should be) as an error for people. */
+export function explainSystemError(thrown: unknown, home: string): unknown {
+  const isSystemError = thrown instanceof Error && 'syscall' in thrown
+  if (!isSystemError || thrown instanceof AppError) return thrown
+  const message =
+    `the embedded PostgreSQL of ${home} cannot be kept: ${messageOf(thrown)}; ` +
+    `check the space and the permissions there, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`
+  return new EmbeddedPostgresError('storage', message, { cause: thrown })
+}

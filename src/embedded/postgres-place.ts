@@ -1,0 +1,117 @@
+import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { readPointer } from './home-pointer.ts'
+import { type Binaries, copyBinaries, findBinaries } from './postgres-binaries.ts'
+import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
+import type { ServiceUser } from './run-binary.ts'
+import { serviceDirectory } from './service-directory.ts'
+
+/** PostgreSQL refuses to run as root. The first of these that exists runs it then. */
+const SERVICE_USERS = ['postgres', 'nobody']
+
+/** Where one home's embedded PostgreSQL lies, and who runs it. All paths are absolute and free of links. */
+export interface Place {
+  readonly home: string
+  readonly directory: string
+  readonly data: string
+  readonly passwordFile: string
+  readonly portFile: string
+  /** What the server prints before its own log begins. */
+  readonly startLog: string
+  /** Entries of the processes that use the server. */
+  readonly users: string
+  readonly lock: string
+  readonly binaries: Binaries
+  /** Undefined where the current user runs the binaries itself. */
+  readonly user: ServiceUser | undefined
+}
+
+/** Finds the place of `home`, making its folders (and root's copy of the binaries) where they are missing. */
+export async function findPlace(home: string): Promise<Place> {
+  const binaries = await findBinaries()
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const realHome = await realpath(home)
+  return process.geteuid?.() === 0
+    ? placeOfRoot(realHome, binaries)
+    : placeOfOrdinaryUser(realHome, binaries)
+}
+
+async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
+  const inHome = join(home, 'postgres')
+  if (await isThere(inHome)) throw otherUserError(inHome, 'an ordinary user')
+  const user = await findServiceUser()
+  const directory = await serviceDirectory(home)
+  return placeIn(home, directory, await copyBinaries(binaries, join(directory, '..')), user)
+}
+
+async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Place> {
+  assertUserEntry()
+  const pointer = await readPointer(home)
+  if (pointer !== undefined) throw otherUserError(pointer.directory, 'root')
+  const directory = join(home, 'postgres')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return placeIn(home, directory, binaries, undefined)
+}
+
+function placeIn(
+  home: string,
+  directory: string,
+  binaries: Binaries,
+  user: ServiceUser | undefined,
+): Place {
+  return {
+    home,
+    directory,
+    data: join(directory, 'data'),
+    passwordFile: join(directory, 'password'),
+    portFile: join(directory, 'port'),
+    startLog: join(directory, 'start.log'),
+    users: join(directory, 'users'),
+    lock: join(directory, 'lock'),
+    binaries,
+    user,
+  }
+}
+
+async function findServiceUser(): Promise<ServiceUser> {
+  const entries = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
+  for (const name of SERVICE_USERS) {
+    const entry = entries.find((fields) => fields[0] === name)
+    if (entry !== undefined) return { name, uid: Number(entry[2]), gid: Number(entry[3]) }
+  }
+  throw new EmbeddedPostgresError(
+    'no_user_entry',
+    `PostgreSQL refuses to run as root and /etc/passwd has no user ${SERVICE_USERS.join(' or ')}: ` +
+      `add one, run farewatch as an ordinary user, ${OR_SET_DATABASE_URL}`,
+  )
+}
+
+/** initdb asks for the user's name and fails without; containers with a free choice of uid have none. */
+function assertUserEntry(): void {
+  try {
+    userInfo()
+  } catch (err) {
+    throw new EmbeddedPostgresError(
+      'no_user_entry',
+      `the current user ${process.geteuid?.()} has no entry in /etc/passwd, which PostgreSQL needs: ` +
+        `add one, run as a user that has one, ${OR_SET_DATABASE_URL}`,
+      { cause: err },
+    )
+  }
+}
+
+function otherUserError(directory: string, owner: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'other_user',
+    `the embedded PostgreSQL of this home (${directory}) was made by ${owner}: ` +
+      `run farewatch as that user, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`,
+  )
+}
+
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,85 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import { processMark } from './live-process.ts'
+import { EmbeddedPostgresError } from './postgres-errors.ts'
+
+/** Generous: a holder may be running initdb and a first start on a slow disk. */
+const LOCK_TIMEOUT_MS = 120_000
+
+/** This process's entry in a folder of entries; its owner counts there until it leaves or dies. */
+export interface Presence {
+  leave(): Promise<void>
+}
+
+/**
+ * Enters this process into `folder`.
+ *
+ * All that an entry says is in its name, so that it exists whole or not at all, and names are never used
+ * twice, so that removing a dead one cannot hit a living one.
+ */
+export async function enter(folder: string): Promise<Presence & { readonly name: string }> {
+  const mark = await processMark(process.pid)
+  if (mark === undefined) throw new Error('this process cannot find its own start time')
+  await mkdir(folder, { recursive: true })
+  const name = `${process.pid}-${mark}-${randomUUID()}`
+  const path = join(folder, name)
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 })
+  return { name, leave: () => rm(path, { force: true }) }
+}
+
+/** The entries of living processes; those of the dead are removed on the way. */
+export async function livingEntries(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  const living = await Promise.all(names.map(isLiving))
+  const dead = names.filter((_, index) => living[index] === false)
+  await Promise.all(dead.map((name) => rm(join(folder, name), { force: true })))
+  return names.filter((_, index) => living[index] === true)
+}
+
+/**
+ * Does `work` while no other process, and no other call of this one, does its own under the same folder.
+ *
+ * A caller enters and then looks: alone, it holds the lock; else it leaves and tries later. Of two that
+ * overlap at least one sees the other, whatever the order. A killed holder's entry simply counts no more, so
+ * there is nothing to take over and no race in doing so. Throws `embedded.busy` after two minutes.
+ */
+export async function exclusively<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const held = await takeTurn(folder)
+  try {
+    return await work()
+  } finally {
+    await held.leave()
+  }
+}
+
+async function takeTurn(folder: string): Promise<Presence> {
+  const deadline = performance.now() + LOCK_TIMEOUT_MS
+  for (;;) {
+    const holders = await livingEntries(folder)
+    if (holders.length === 0) {
+      const mine = await enter(folder)
+      const others = (await livingEntries(folder)).filter((name) => name !== mine.name)
+      if (others.length === 0) return mine
+      await mine.leave()
+    } else if (performance.now() > deadline) {
+      throw busyError(folder, holders)
+    }
+    await systemClock.sleep(randomInt(5, 50))
+  }
+}
+
+function busyError(folder: string, holders: readonly string[]): EmbeddedPostgresError {
+  const pids = holders.map((name) => name.split('-')[0]).join(', ')
+  return new EmbeddedPostgresError(
+    'busy',
+    `process ${pids} has been starting or stopping the embedded PostgreSQL for over two minutes ` +
+      `(${basename(folder)} in ${folder}): wait for it, or end it, and try again`,
+  )
+}
+
+async function isLiving(name: string): Promise<boolean> {
+  const [pid, mark] = name.split('-')
+  return mark !== undefined && (await processMark(Number(pid))) === mark
+}

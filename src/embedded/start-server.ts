@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cleanText } from '../base/text.ts'
+import { poll } from './poll.ts'
+import { type Settings, settingArguments } from './postgres-data.ts'
+import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
+import type { Place } from './postgres-place.ts'
+import { clearPidFile, readPidFile } from './postmaster.ts'
+import { spawnOptions, unusable } from './run-binary.ts'
+
+const START_TIMEOUT_MS = 30_000
+const LOG_FILE = /^postgres-\w{3}\.log$/
+const LOG_KEPT_DAYS = 7
+const LOG_MAX_BYTES = 16 * 1024 * 1024
+
+/**
+ * Ours come by command line, so that a newer farewatch can change them.
+ *
+ * The log: one file a weekday, emptied a week later. Without details, statements and parameters, which hold
+ * rows and secrets.
+ */
+const SETTINGS: Settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  lc_messages: 'C',
+  logging_collector: 'on',
+  log_destination: 'stderr',
+  log_directory: 'log',
+  log_filename: 'postgres-%a.log',
+  log_file_mode: '0600',
+  log_rotation_age: '1d',
+  log_rotation_size: '0',
+  log_truncate_on_rotation: 'on',
+  log_checkpoints: 'off',
+  log_min_messages: 'error',
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+  log_statement: 'none',
+}
+
+/**
+ * Starts the server in a session of its own and returns when it takes connections.
+ *
+ * It outlives this process, which does not wait for it. A server that is not ready within 30 s is left to go
+ * on: it may be recovering, and the next start finds it further ahead. Throws `embedded.start_failed`.
+ */
+export async function startServer(place: Place, port: number, extra: Settings): Promise<void> {
+  await clearPidFile(place.data)
+  await dropLongLogs(place)
+  const child = await spawnServer(place, { ...SETTINGS, ...extra, port: String(port) })
+  const outcome = await poll(() => outcomeOf(place, child), {
+    timeoutMs: START_TIMEOUT_MS,
+    everyMs: 20,
+  })
+  if (outcome === 'ready') return
+  const reason =
+    outcome === 'ended'
+      ? 'ended while it started'
+      : `is still starting after ${START_TIMEOUT_MS / 1000} s (try again: it may be recovering)`
+  throw new EmbeddedPostgresError(
+    'start_failed',
+    `the embedded PostgreSQL in ${place.directory} ${reason}; change what its log names, ` +
+      `${OR_SET_DATABASE_URL}. The log ends:\n${await tailOfLogs(place)}`,
+  )
+}
+
+async function spawnServer(place: Place, settings: Settings): Promise<ChildProcess> {
+  const binary = join(place.binaries.folder, 'bin', 'postgres')
+  const log = await open(place.startLog, 'w', 0o600)
+  try {
+    const child = spawn(binary, ['-D', place.data, ...settingArguments(settings)], {
+      ...spawnOptions({ cwd: place.directory, user: place.user }),
+      stdio: ['ignore', log.fd, log.fd],
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', (err) => reject(unusable(binary, place, err)))
+    })
+    child.unref()
+    return child
+  } finally {
+    await log.close()
+  }
+}
+
+/** postmaster.pid of the server that went before may still lie there: only this child's counts. */
+async function outcomeOf(
+  { data }: Place,
+  child: ChildProcess,
+): Promise<'ready' | 'ended' | undefined> {
+  if (child.exitCode !== null || child.signalCode !== null) return 'ended'
+  const noted = await readPidFile(data)
+  return noted?.pid === child.pid && noted?.ready ? 'ready' : undefined
+}
+
+/** The server empties a file only when it changes to it while it runs, not when it starts. */
+async function dropLongLogs(place: Place): Promise<void> {
+  const oldestMs = Date.now() - LOG_KEPT_DAYS * 86_400_000
+  for (const path of await logFiles(place)) {
+    const { size, mtimeMs } = await stat(path)
+    if (size > LOG_MAX_BYTES || mtimeMs < oldestMs) await rm(path)
+  }
+}
+
+async function tailOfLogs(place: Place): Promise<string> {
+  const paths = [place.startLog, ...(await logFiles(place))]
+  const found = await Promise.all(
+    paths.map(async (path) => ({ path, writtenMs: (await stat(path)).mtimeMs })),
+  )
+  found.sort((a, b) => a.writtenMs - b.writtenMs)
+  // The newest two: what was printed before the log began, and the log.
+  const texts = await Promise.all(found.slice(-2).map(({ path }) => readFile(path, 'utf8')))
+  return cleanText(texts.join('').slice(-2_000), 2_000).trim()
+}
+
+async function logFiles({ data }: Place): Promise<string[]> {
+  const folder = join(data, 'log')
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => LOG_FILE.test(name)).map((name) => join(folder, name))
+}

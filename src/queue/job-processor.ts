@@ -1,0 +1,84 @@
+import { type IQueueBackend, type Job, type JobProgress, WaitingError, type Worker } from 'bullmq'
+import type { Logger } from '../base/logger.ts'
+import type { Scrub } from '../base/secrets.ts'
+import { toJobError } from './job-errors.ts'
+import type { JsonObject } from './job-payload.ts'
+import { JobAbortedError } from './queue-errors.ts'
+import type { RunningJobs } from './running-jobs.ts'
+import type { ThrottledWarn } from './throttled-log.ts'
+
+export interface JobContext {
+  readonly jobId: string
+  /** 1 at the first attempt. */
+  readonly attempt: number
+  /** Aborts with a JobAbortedError. A handler that then rejects while the process closes gives its job back. */
+  readonly signal: AbortSignal
+}
+
+/** Must be safe to run twice for one job: a lock can be lost while its handler runs. */
+export type JobHandler<P> = (payload: P, context: JobContext) => Promise<void>
+
+export type BullWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, object>
+type BullJob = Job<JsonObject, void>
+
+export interface ProcessorDeps {
+  readonly handler: JobHandler<JsonObject>
+  readonly jobs: RunningJobs
+  readonly scrub: Scrub
+  /** Aborted when the worker takes no more jobs. */
+  readonly closing: AbortSignal
+}
+
+/** What BullMQ calls for each job. */
+export function createProcessor({ handler, jobs, scrub, closing }: ProcessorDeps) {
+  return async (job: BullJob, token?: string): Promise<void> => {
+    if (closing.aborted) return release(job, token)
+    const jobId = job.id ?? ''
+    const { signal, end } = jobs.begin(jobId)
+    try {
+      await handler(job.data, { jobId, attempt: job.attemptsMade + 1, signal })
+    } catch (thrown) {
+      if (closing.aborted && signal.aborted) return await release(job, token)
+      throw toJobError(thrown, scrub)
+    } finally {
+      end()
+    }
+  }
+}
+
+/** Gives a job back: another worker may have it now, and no attempt is burnt. */
+async function release(job: BullJob, token?: string): Promise<never> {
+  // Where this fails the lock runs out, and the job is found as stalled.
+  await job.moveToWait(token).catch(() => undefined)
+  throw new WaitingError()
+}
+
+export interface EventDeps {
+  readonly jobs: RunningJobs
+  readonly log: Logger
+  readonly warn: ThrottledWarn
+  /** The worker's connection broke. */
+  readonly onTrouble: (err: unknown) => void
+}
+
+/** Turns BullMQ's events into progress, aborts and log lines. Its `error` must have a listener. */
+export function watchEvents(worker: BullWorker, { jobs, log, warn, onTrouble }: EventDeps): void {
+  worker.on('error', (err) => warn('queue worker error', err))
+  const backend = worker.getBackend()
+  backend.on('error', onTrouble)
+  backend.on('close', () => {
+    if (backend.closing === undefined) onTrouble(new Error('connection closed'))
+  })
+  for (const event of ['active', 'completed', 'failed', 'locksRenewed'] as const) {
+    worker.on(event, jobs.touch)
+  }
+  worker.on('stalled', (jobId) => log.warn({ jobId }, 'job stalled, it runs again'))
+  worker.on('lockRenewalFailed', (jobIds) => {
+    jobs.abort(jobIds, new JobAbortedError('the lock is lost: another worker may have the job'))
+  })
+  worker.on('failed', (job, err) => {
+    const fields = { jobId: job?.id, attempt: job?.attemptsMade, err: err.cause ?? err }
+    if (job?.finishedOn === undefined) log.warn(fields, 'job attempt failed')
+    else log.error(fields, 'job failed')
+  })
+}

@@ -1,0 +1,44 @@
+import { AppError, messageOf } from '../base/errors.ts'
+import type { Scrub } from '../base/secrets.ts'
+import { cleanText } from '../base/text.ts'
+import { adviceFor, describeStore, type QueueConnection } from './queue-connection.ts'
+
+/** The queue's store did not answer in time, or refused. What the caller owes stands in our tables: try again. */
+export class QueueUnavailableError extends AppError {
+  override readonly name = 'QueueUnavailableError'
+  override readonly code = 'queue.unavailable'
+  override readonly retryable = true
+
+  constructor(store: string, reason: string, options?: ErrorOptions) {
+    super(`the queue's store (${store}) cannot be used: ${reason}`, options)
+  }
+}
+
+/** Why a handler's signal aborted: the process closes, the job's lock is lost, or its worker is rebuilt. */
+export class JobAbortedError extends AppError {
+  override readonly name = 'JobAbortedError'
+  override readonly code = 'queue.job_aborted'
+  override readonly retryable = true
+}
+
+/** Names the store without its credentials, the reason, and what an operator can do. */
+export function unavailable(
+  connection: QueueConnection,
+  thrown: unknown,
+  scrub: Scrub,
+): QueueUnavailableError {
+  const reason = `${cleanText(scrub(messageOf(thrown)))}; ${adviceFor(connection)}`
+  return new QueueUnavailableError(describeStore(connection), reason, {
+    cause: bareError(thrown, scrub),
+  })
+}
+
+/**
+ * A copy of an error with clean text and no own properties: ioredis puts the arguments of a refused command,
+ * AUTH included, on its errors.
+ */
+function bareError(thrown: unknown, scrub: Scrub): Error {
+  const bare = new Error(cleanText(scrub(messageOf(thrown))))
+  if (thrown instanceof Error) bare.stack = cleanText(scrub(thrown.stack ?? ''), 4_000)
+  return bare
+}

@@ -1,0 +1,217 @@
+import type { BackoffPolicy } from '../base/backoff.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Scrub } from '../base/secrets.ts'
+import { cleanText } from '../base/text.ts'
+import { dropJob, type FailedJob, listFailed, retryJob } from './failed-jobs.ts'
+import { DEFAULT_RETRY_BACKOFF, TICK_OPTIONS } from './job-options.ts'
+import { cleanPayload, type JsonObject } from './job-payload.ts'
+import type { JobHandler } from './job-processor.ts'
+import type { QueueConnection } from './queue-connection.ts'
+import { DEFAULT_TIMINGS, type QueueContext, type QueueTimings } from './queue-context.ts'
+import { createStoreClient, type StoreClient } from './store-client.ts'
+import { readStoreFacts, type StoreFacts } from './store-facts.ts'
+import { createStoreWatch } from './store-watch.ts'
+import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
+
+export type { FailedJob, JobHandler, WorkerHandle }
+
+export interface QueueSystemOptions {
+  readonly connection: QueueConnection
+  readonly log: Logger
+  /** Masks known secrets in whatever of an error is stored or shown. */
+  readonly scrub: Scrub
+  /** Redis only: the start of every key. */
+  readonly prefix?: string
+  readonly timings?: QueueTimings
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+export interface NewJob {
+  readonly payload: JsonObject
+  /** While a job enqueued under this id waits, runs or is to be retried, another one is dropped. */
+  readonly id?: string
+  readonly delayMs?: number
+  /** How often it may be tried in all; 5 unless told. */
+  readonly attempts?: number
+}
+
+/** What the handler of a tick gets. */
+export type TickPayload = { readonly tick: string }
+
+export interface Tick {
+  /** A queue that holds ticks only. */
+  readonly queue: string
+  readonly name: string
+  readonly everyMs: number
+}
+
+export interface WorkOptions {
+  /** Jobs at a time; 1 unless told. */
+  readonly concurrency?: number
+  /** A job whose worker is silent for this long may be taken by another; 30 s unless told. */
+  readonly lockMs?: number
+  /** How often silent jobs are looked for; 30 s unless told. */
+  readonly stalledCheckMs?: number
+  /** How often a job may be begun in all, whatever ended it; 15 unless told. */
+  readonly maxStartedAttempts?: number
+  readonly retryBackoff?: BackoffPolicy
+}
+
+export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'completed', number>
+
+/**
+ * The queue: jobs, ticks and workers on one store.
+ *
+ * Every call but `close` throws QueueUnavailableError when the store refuses, or does not answer within the
+ * deadline (5 s unless told). A call that missed its deadline may still take effect.
+ */
+export interface QueueSystem {
+  readonly kind: 'postgres' | 'redis'
+  /** Asks the store once, and warns when its clock or its eviction policy endangers jobs. */
+  start(): Promise<void>
+  enqueue(queue: string, job: NewJob): Promise<void>
+  /** Makes the tick exist, once, whoever asks how often; a changed `everyMs` is taken over. Safe to repeat. */
+  upsertTick(tick: Tick): Promise<void>
+  /** Runs the queue's jobs until closed, through outages of the store. */
+  work<P>(queue: string, handler: JobHandler<P>, options?: WorkOptions): Promise<WorkerHandle>
+  counts(queue: string): Promise<JobCounts>
+  /** The newest first. */
+  failedJobs(queue: string, limit: number): Promise<FailedJob[]>
+  /** False where no failed job has this id. */
+  retryFailed(queue: string, jobId: string): Promise<boolean>
+  /** False where no failed job has this id. */
+  dropFailed(queue: string, jobId: string): Promise<boolean>
+  /** Called when the store was away and answers again: it may have lost ticks and jobs. Returns the way to stop. */
+  onReconnect(listener: () => void): () => void
+  /** The store's clock minus ours. */
+  clockSkewMs(): Promise<number>
+  /** Closes all workers, then the connections, within `graceMs`. Never rejects. */
+  close(options: { readonly graceMs: number }): Promise<void>
+}
+
+const MAX_SKEW_MS = 2_000
+/** Of the grace time, what workers have; the rest is for the last connection. */
+const WORKERS_SHARE = 0.9
+/** A queue of nobody's, for questions about the store itself. */
+const OWN_QUEUE = 'queue-system'
+
+/** Connects to nothing until the first call. */
+export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
+  const context: QueueContext = {
+    prefix: '{farewatch}',
+    timings: DEFAULT_TIMINGS,
+    clock: systemClock,
+    random: Math.random,
+    ...options,
+  }
+  const client = createStoreClient(context, (err) => watch.suspect(err))
+  const facts = () =>
+    client.call(OWN_QUEUE, (queue) => readStoreFacts(queue.getBackend(), context.clock))
+  const ping = async () => void (await facts())
+  const watch = createStoreWatch({ ...context, ping })
+  const workers = new Set<WorkerHandle>()
+
+  return {
+    kind: context.connection.kind,
+    start: async () => warnOfDangers(await facts(), context.log),
+    clockSkewMs: async () => (await facts()).clockSkewMs,
+    onReconnect: watch.onReconnect,
+    ...producerCalls(client),
+    ...operatorCalls(client),
+
+    async work<P>(queue: string, handler: JobHandler<P>, asked: WorkOptions = {}) {
+      const spec = {
+        queue,
+        handler: handler as JobHandler<unknown>,
+        settings: { ...DEFAULT_WORK_OPTIONS, ...asked },
+        onTrouble: watch.suspect,
+      }
+      const worker = await superviseWorker({ context, ping }, spec)
+      workers.add(worker)
+      return worker
+    },
+
+    async close({ graceMs }) {
+      watch.close()
+      await Promise.all([...workers].map((worker) => worker.close(graceMs * WORKERS_SHARE)))
+      await client.close(graceMs * (1 - WORKERS_SHARE))
+    },
+  }
+}
+
+function warnOfDangers({ clockSkewMs, evictionPolicy }: StoreFacts, log: Logger): void {
+  if (Math.abs(clockSkewMs) > MAX_SKEW_MS) {
+    log.warn({ clockSkewMs }, 'clock differs from the queue store, jobs may run late or twice')
+  }
+  if (evictionPolicy !== undefined && evictionPolicy !== 'noeviction') {
+    log.warn({ evictionPolicy }, 'Redis may evict jobs: set maxmemory-policy to noeviction')
+  }
+}
+
+function producerCalls(client: StoreClient): Pick<QueueSystem, 'enqueue' | 'upsertTick'> {
+  const keepApart = createKeeper()
+  return {
+    async enqueue(queue, { payload, id, delayMs, attempts }) {
+      keepApart(queue, 'jobs')
+      const data = cleanPayload(payload)
+      const options = {
+        ...(id === undefined ? {} : { deduplication: { id: cleanId(id) } }),
+        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
+        ...(attempts === undefined ? {} : { attempts }),
+      }
+      await client.call(queue, (target) => target.add(queue, data, options))
+    },
+
+    async upsertTick({ queue, name, everyMs }) {
+      keepApart(queue, 'ticks')
+      const data: TickPayload = { tick: name }
+      await client.call(queue, (target) =>
+        target.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: TICK_OPTIONS }),
+      )
+    },
+  }
+}
+
+function operatorCalls(
+  client: StoreClient,
+): Pick<QueueSystem, 'counts' | 'failedJobs' | 'retryFailed' | 'dropFailed'> {
+  return {
+    counts: (queue) =>
+      client.call(queue, async (target) => {
+        const counts = await target.getJobCounts(...COUNTED_STATES)
+        return Object.fromEntries(COUNTED_STATES.map((s) => [s, counts[s] ?? 0])) as JobCounts
+      }),
+    failedJobs: (queue, limit) => client.call(queue, (target) => listFailed(target, limit)),
+    retryFailed: (queue, jobId) => client.call(queue, (target) => retryJob(target, jobId)),
+    dropFailed: (queue, jobId) => client.call(queue, (target) => dropJob(target, jobId)),
+  }
+}
+
+const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
+
+const DEFAULT_WORK_OPTIONS = {
+  concurrency: 1,
+  lockMs: 30_000,
+  stalledCheckMs: 30_000,
+  // More than the attempts of any job: a job given back by a closing process was begun too.
+  maxStartedAttempts: 15,
+  retryBackoff: DEFAULT_RETRY_BACKOFF,
+}
+
+/** Refuses to mix: BullMQ makes a tick's next job only when the last one begins, and jobs before it would delay it. */
+function createKeeper() {
+  const uses = new Map<string, 'jobs' | 'ticks'>()
+  return (queue: string, use: 'jobs' | 'ticks') => {
+    const before = uses.get(queue) ?? use
+    if (before !== use) throw new TypeError(`queue ${queue} holds ${before}, not ${use}`)
+    uses.set(queue, use)
+  }
+}
+
+function cleanId(id: string): string {
+  const clean = cleanText(id)
+  if (clean === '') throw new TypeError('the id of a job is empty')
+  return clean
+}

@@ -1,0 +1,54 @@
+/** The handlers that a worker runs, and when it was last seen to do anything: the ground for judging whether it lives. */
+export interface RunningJobs {
+  /** A poll was answered, a job began or ended, or a lock was renewed. */
+  touch(): void
+  lastActivityAt(): Date
+  count(): number
+  begin(jobId: string): { readonly signal: AbortSignal; end(): void }
+  abort(jobIds: readonly string[], reason: Error): void
+  abortAll(reason: Error): void
+  /** Resolves when no handler runs. */
+  idle(): Promise<void>
+}
+
+export function createRunningJobs(now: () => Date): RunningJobs {
+  // No map by id: a job whose lock was lost may begin again here while its first handler still runs.
+  const running = new Set<{ jobId: string; controller: AbortController }>()
+  let lastActivityAt = now()
+  let waiting: (() => void)[] = []
+
+  function wakeWhenIdle(): void {
+    if (running.size > 0) return
+    for (const resolve of waiting) resolve()
+    waiting = []
+  }
+
+  return {
+    touch: () => {
+      lastActivityAt = now()
+    },
+    lastActivityAt: () => lastActivityAt,
+    count: () => running.size,
+    begin: (jobId) => {
+      const job = { jobId, controller: new AbortController() }
+      running.add(job)
+      const end = () => {
+        running.delete(job)
+        wakeWhenIdle()
+      }
+      return { signal: job.controller.signal, end }
+    },
+    abort: (jobIds, reason) => {
+      for (const job of running) if (jobIds.includes(job.jobId)) job.controller.abort(reason)
+    },
+    abortAll: (reason) => {
+      for (const job of running) job.controller.abort(reason)
+    },
+    idle: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      wakeWhenIdle()
+      return promise
+    },
+  }
+}

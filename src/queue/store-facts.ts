@@ -1,0 +1,46 @@
+import { type IQueueBackend, PostgresQueueBackend, RedisQueueBackend } from 'bullmq'
+import type { Clock } from '../base/clock.ts'
+
+/** What the store says of itself. */
+export interface StoreFacts {
+  /**
+   * The store's clock minus ours, in milliseconds, good to about the half of one round trip.
+   *
+   * Delays, and on Postgres locks and stall checks, are reckoned with the client's clock: a process that is
+   * wrong by more than a lock's length takes jobs away from others, or loses its own.
+   */
+  readonly clockSkewMs: number
+  /** Redis only. Anything but `noeviction` drops jobs when memory is short. */
+  readonly evictionPolicy?: string
+}
+
+/** Asks the store once. Throws what the driver throws. */
+export async function readStoreFacts(backend: IQueueBackend, clock: Clock): Promise<StoreFacts> {
+  const asked = clock.now().getTime()
+  const { storeNow, ...rest } = await askStore(backend)
+  const middle = (asked + clock.now().getTime()) / 2
+  return { clockSkewMs: Math.round(storeNow - middle), ...rest }
+}
+
+async function askStore(
+  backend: IQueueBackend,
+): Promise<{ storeNow: number; evictionPolicy?: string }> {
+  if (backend instanceof PostgresQueueBackend) {
+    const { rows } = await backend.connection.pool.query<{ ms: string }>(
+      'select extract(epoch from clock_timestamp()) * 1000 as ms',
+    )
+    return { storeNow: Number(rows[0]?.ms) }
+  }
+  if (backend instanceof RedisQueueBackend) {
+    const info = await (await backend.client).info()
+    return {
+      storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000,
+      evictionPolicy: fieldOf(info, 'maxmemory_policy') ?? 'unknown',
+    }
+  }
+  throw new TypeError('no backend of ours')
+}
+
+function fieldOf(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+}

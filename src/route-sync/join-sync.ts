@@ -1,0 +1,25 @@
+import type { Clock } from '../base/clock.ts'
+import type { RouteListName } from '../upstream/route-list.ts'
+import { type SyncDeps, syncList } from './sync-list.ts'
+import type { SyncOutcome } from './sync-run.ts'
+import { findFinishedRun, findOpenRun } from './sync-run-queries.ts'
+
+const POLL_MS = 250
+
+/** Runs a sync, or waits for the one that is under way and returns its outcome. */
+export async function syncOrJoin(
+  deps: SyncDeps & { readonly clock: Clock },
+  list: RouteListName,
+  signal: AbortSignal,
+): Promise<{ outcome: SyncOutcome; joined: boolean }> {
+  let running: number | undefined
+  for (;;) {
+    const finished = running === undefined ? undefined : await findFinishedRun(deps.db, running)
+    if (finished !== undefined) return { outcome: finished, joined: true }
+
+    const own = await syncList(deps, list, signal)
+    if (own !== undefined) return { outcome: own, joined: false }
+    running ??= await findOpenRun(deps.db, list)
+    await deps.clock.sleep(POLL_MS, signal)
+  }
+}

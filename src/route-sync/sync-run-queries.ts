@@ -1,0 +1,60 @@
+import { type Db, sql } from '../db/database.ts'
+import type { RouteListName } from '../upstream/route-list.ts'
+import type { SyncOutcome } from './sync-run.ts'
+
+/** A finished run, as listings show it. */
+export interface SyncRunRow extends SyncOutcome {
+  readonly startedAt: Date
+  readonly fetchedAt: Date | null
+  readonly finishedAt: Date
+  readonly bytes: number | null
+}
+
+const RUN_COLUMNS = sql`
+  id as "runId", list, status, baseline, started_at as "startedAt", fetched_at as "fetchedAt",
+  finished_at as "finishedAt", bytes, fetched, duplicates, conflicting_places as "conflictingPlaces",
+  unknown_pairs as "unknownPairs", live, added, removed, returned, pending_absences as "pendingAbsences",
+  places_changed as "placesChanged", gained, lost, durations_ms as "durationsMs",
+  case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end as reason
+`
+
+/** The newest finished runs first, of one list or of both. */
+export async function listSyncRuns(
+  db: Db,
+  { list, limit }: { list?: RouteListName | undefined; limit: number },
+): Promise<SyncRunRow[]> {
+  const { rows } = await sql<SyncRunRow>`
+    select ${RUN_COLUMNS}
+      from sync_run
+     where status is not null and (${list ?? null}::text is null or list = ${list ?? null})
+     order by started_at desc, id desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** One finished run; undefined while it is under way. */
+export async function findFinishedRun(db: Db, runId: number): Promise<SyncRunRow | undefined> {
+  const { rows } = await sql<SyncRunRow>`
+    select ${RUN_COLUMNS} from sync_run where id = ${runId} and status is not null
+  `.execute(db)
+  return rows[0]
+}
+
+/** The run of a list that is under way, or that a dead process left behind. */
+export async function findOpenRun(db: Db, list: RouteListName): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`
+    select id from sync_run where list = ${list} and status is null order by id desc limit 1
+  `.execute(db)
+  return rows[0]?.id
+}
+
+/** Whether a run has added or removed routes after an instant. */
+export async function routesChangedSince(db: Db, instant: Date): Promise<boolean> {
+  const { rows } = await sql<{ id: number }>`
+    select id from sync_run
+     where list = 'routes' and status = 'applied' and fetched_at > ${instant} and added + removed > 0
+     limit 1
+  `.execute(db)
+  return rows.length > 0
+}

@@ -1,0 +1,102 @@
+import type { Airport } from './airports.ts'
+import { DAY_MS, MINUTE_MS } from './episodes.ts'
+import { flightMinutes, instantOfLocal } from './geography.ts'
+import { draw, drawInteger, mix } from './random.ts'
+import type { Pair } from './route-network.ts'
+
+/** A fare is on sale for this long before its departure. */
+export const SALE_DAYS = 120
+
+/** One departure of a pair: what is planned for it, and the one change of plan that it may see. */
+export interface Flight {
+  readonly id: number
+  readonly pair: Pair
+  /** The word from which everything about this departure is drawn. */
+  readonly word: number
+  readonly hops: readonly Hop[]
+  /** As first planned. */
+  readonly scheduledAt: number
+  readonly saleOpensAt: number
+  /** When the departure is moved, and by how much; most flights are moved once while on sale. */
+  readonly retiming: { readonly at: number; readonly shiftMs: number } | undefined
+  /** With the change of plan. Nothing can be bought from here on. */
+  readonly departsAt: number
+}
+
+/** One leg's place in the plan, relative to the departure of the first. */
+export interface Hop {
+  readonly from: Airport
+  readonly to: Airport
+  readonly flightNumber: number
+  readonly startMs: number
+  readonly durationMs: number
+}
+
+interface FlightPlan {
+  readonly id: number
+  readonly pair: Pair
+  readonly day: number
+  readonly number: number
+}
+
+/** Draws which belong to what; a pair's word has 1 to 9 in route-network.ts and 21 to 24 in route-life.ts. */
+const TIMETABLE = 41
+const DEPARTURE = 42
+
+const FIRST_DEPARTURE_MINUTE = 6 * 60
+const LAST_DEPARTURE_MINUTE = 21 * 60
+/** Over the days on sale this makes about one change of itinerary a flight in a hundred days. */
+const RETIMING_CHANCE = 0.7
+
+/** Works out a departure. Times of day and flight numbers are the same every day. */
+export function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
+  const timetable = mix(mix(pair.word, TIMETABLE), number)
+  const word = mix(mix(mix(pair.word, DEPARTURE), day), number)
+  const local = day * DAY_MS + departureMinute(timetable, pair, number) * MINUTE_MS
+  const scheduledAt = instantOfLocal(pair.from.zone, local)
+  const saleOpensAt = scheduledAt - SALE_DAYS * DAY_MS
+  const retiming = retimingOf(word, saleOpensAt)
+  return {
+    id,
+    pair,
+    word,
+    hops: hopsOf(timetable, pair),
+    scheduledAt,
+    saleOpensAt,
+    retiming,
+    departsAt: scheduledAt + (retiming?.shiftMs ?? 0),
+  }
+}
+
+/** The day from six to nine is cut evenly; each flight leaves somewhere in its part, on a full five minutes. */
+function departureMinute(timetable: number, pair: Pair, number: number): number {
+  const part = (LAST_DEPARTURE_MINUTE - FIRST_DEPARTURE_MINUTE) / pair.flightsPerDay
+  const minute = FIRST_DEPARTURE_MINUTE + (number + draw(timetable, 1)) * part
+  return Math.floor(minute / 5) * 5
+}
+
+/** Five to forty minutes earlier or later, announced at the latest a day before departure. */
+function retimingOf(word: number, saleOpensAt: number): Flight['retiming'] {
+  if (draw(word, 1) >= RETIMING_CHANCE) return undefined
+  const at = saleOpensAt + Math.round(draw(word, 2) * (SALE_DAYS - 1) * DAY_MS)
+  const minutes = 5 * (1 + drawInteger(word, 3, 8))
+  return { at, shiftMs: (draw(word, 4) < 0.5 ? -minutes : minutes) * MINUTE_MS }
+}
+
+function hopsOf(timetable: number, { from, to, via }: Pair): Hop[] {
+  const flightNumber = 1000 + drawInteger(timetable, 2, 8000)
+  const first = { from, to: via ?? to, flightNumber, startMs: 0 }
+  const firstMs = flightMinutes(first.from, first.to) * MINUTE_MS
+  if (!via) return [{ ...first, durationMs: firstMs }]
+  const waitMs = (60 + 5 * drawInteger(timetable, 3, 31)) * MINUTE_MS
+  return [
+    { ...first, durationMs: firstMs },
+    {
+      from: via,
+      to,
+      flightNumber: flightNumber + 1,
+      startMs: firstMs + waitMs,
+      durationMs: flightMinutes(via, to) * MINUTE_MS,
+    },
+  ]
+}

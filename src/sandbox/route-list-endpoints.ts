@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import { CSV_TYPE, type EndpointDeps, JSON_TYPE, serveEndpoint } from './answer.ts'
+import type { RouteLists } from './route-lists.ts'
+
+/**
+ * The three route list endpoints.
+ * assumption: they take no token and no parameters; what comes in the query is ignored.
+ */
+export function routeListEndpoints(
+  server: FastifyInstance,
+  deps: EndpointDeps,
+  lists: RouteLists,
+): void {
+  const path = '/api/v1/data/routes'
+  const json = (body: string | Buffer) => ({ status: 200, contentType: JSON_TYPE, body })
+  serveEndpoint(server, deps, {
+    name: 'routes',
+    path,
+    answer: (_request, worldNow) => json(lists.routes(worldNow)),
+  })
+  serveEndpoint(server, deps, {
+    name: 'with-availability',
+    path: `${path}/with-availability`,
+    answer: (_request, worldNow) => json(lists.withAvailability(worldNow)),
+  })
+  serveEndpoint(server, deps, {
+    name: 'csv',
+    path: `${path}/csv`,
+    answer: (_request, worldNow) => ({
+      status: 200,
+      contentType: CSV_TYPE,
+      body: lists.csv(worldNow),
+    }),
+  })
+}

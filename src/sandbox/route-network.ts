@@ -1,0 +1,135 @@
+import type { Airport } from './airports.ts'
+import { distanceKm } from './geography.ts'
+import { draw, drawInteger, drawNormal, mix } from './random.ts'
+import type { Route, RoutePlace } from './wire.ts'
+
+/** A directed pair of airports that is flown at some time; whether now is for route-life.ts to say. */
+export interface Pair {
+  readonly from: Airport
+  readonly to: Airport
+  readonly distanceKm: number
+  /** The word from which everything about this pair is drawn. */
+  readonly word: number
+  readonly pattern: RoutePattern
+  /** Where travellers change planes; most pairs are flown non-stop. */
+  readonly via: Airport | undefined
+  readonly flightsPerDay: number
+  /** As the lists show it; made once, shown often. */
+  readonly route: Route
+}
+
+export type RoutePattern =
+  | { readonly kind: 'all-year' }
+  | { readonly kind: 'seasonal' }
+  /** Opens and closes in turn with the other charters; see route-life.ts. */
+  | { readonly kind: 'charter'; readonly turn: number }
+
+/** Pairs that are ever flown; about 85 % of them at any instant. */
+const PAIR_COUNT = 3600
+/** The least of them are charters: this many. */
+export const CHARTER_COUNT = 240
+const SEASONAL_SHARE = 0.12
+const TOO_NEAR_KM = 150
+
+interface Attraction {
+  readonly from: Airport
+  readonly to: Airport
+  readonly km: number
+  readonly score: number
+}
+
+/** The network of a seed: the pairs with the strongest attraction, by departure id, then destination id. */
+export function buildPairs(seed: number, airports: readonly Airport[]): Pair[] {
+  const all = airports.flatMap((from) => attractionsOf(seed, from, airports))
+  const best = [...new Set([...leastDestinations(all), ...strongest(all)])].slice(0, PAIR_COUNT)
+  const charters = best.slice(-CHARTER_COUNT)
+  const turns = new Map(charters.map((attraction, turn) => [attraction, turn]))
+  const hubs = airports.filter((airport) => airport.size === 5)
+  return best
+    .map((attraction) => toPair(seed, attraction, { turn: turns.get(attraction), hubs }))
+    .sort((a, b) => a.from.id - b.from.id || a.to.id - b.to.id)
+}
+
+function attractionsOf(seed: number, from: Airport, airports: readonly Airport[]): Attraction[] {
+  return airports
+    .filter((to) => to !== from)
+    .map((to) => {
+      const km = distanceKm(from, to)
+      return { from, to, km, score: attraction(seed, from, to) - reluctance(from, to, km) }
+    })
+}
+
+/** Large airports attract, so does the own country. The chance of a pair is mostly that of both directions. */
+function attraction(seed: number, from: Airport, to: Airport): number {
+  const [low, high] = from.id < to.id ? [from, to] : [to, from]
+  const both = drawNormal(mix(mix(seed, 11), low.id), high.id)
+  const own = drawNormal(mix(mix(seed, 12), from.id), to.id)
+  const domestic = from.country === to.country ? 1.2 : 0
+  return from.size + to.size + domestic + 0.8 * both + 0.15 * own
+}
+
+/**
+ * Steep within a continent, flat beyond: who flies 8,000 km flies 10,000 km. From small airports people fly
+ * to near ones.
+ */
+function reluctance(from: Airport, to: Airport, km: number): number {
+  if (km < TOO_NEAR_KM) return 4
+  const smallness = 1 + 0.3 * (5 - Math.min(from.size, to.size))
+  return smallness * (km < 3000 ? km / 2000 : 1.5 + (km - 3000) / 4000)
+}
+
+function strongest(all: readonly Attraction[]): Attraction[] {
+  return all.toSorted((a, b) => b.score - a.score || a.from.id - b.from.id || a.to.id - b.to.id)
+}
+
+/** However remote an airport is, its best destinations are flown, both ways: the more, the larger it is. */
+function leastDestinations(all: readonly Attraction[]): Attraction[] {
+  const byName = new Map(all.map((one) => [`${one.from.id}>${one.to.id}`, one]))
+  const outbound = Map.groupBy(all, (one) => one.from)
+  return [...outbound.values()].flatMap((own) =>
+    strongest(own)
+      .slice(0, 1 + (own[0]?.from.size ?? 0))
+      .flatMap((one) => [one, byName.get(`${one.to.id}>${one.from.id}`) ?? one]),
+  )
+}
+
+interface Standing {
+  /** Undefined for what is not a charter. */
+  readonly turn: number | undefined
+  readonly hubs: readonly Airport[]
+}
+
+function toPair(seed: number, { from, to, km }: Attraction, { turn, hubs }: Standing): Pair {
+  const word = mix(mix(mix(seed, 1), from.id), to.id)
+  const most = Math.max(1, from.size + to.size - 6)
+  return {
+    from,
+    to,
+    distanceKm: km,
+    word,
+    pattern: patternOf(word, turn),
+    via: km > 5000 && draw(word, 2) < 0.6 ? bestHub(from, to, hubs) : undefined,
+    flightsPerDay: 1 + drawInteger(word, 3, most),
+    route: { departure: toPlace(from), destination: toPlace(to) },
+  }
+}
+
+function patternOf(word: number, turn: number | undefined): RoutePattern {
+  if (turn !== undefined) return { kind: 'charter', turn }
+  return { kind: draw(word, 4) < SEASONAL_SHARE ? 'seasonal' : 'all-year' }
+}
+
+/** The hub with the smallest detour that is a real stop for both. */
+function bestHub(from: Airport, to: Airport, hubs: readonly Airport[]): Airport | undefined {
+  let best: { hub: Airport; km: number } | undefined
+  for (const hub of hubs) {
+    const [first, second] = [distanceKm(from, hub), distanceKm(hub, to)]
+    if (Math.min(first, second) < 500) continue
+    if (!best || first + second < best.km) best = { hub, km: first + second }
+  }
+  return best?.hub
+}
+
+function toPlace({ id, iata, city, country }: Airport): RoutePlace {
+  return { id: String(id), iata, city, country }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../base/clock.ts'
+import { systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import { createHttpServer, listen } from '../http/server.ts'
+import { deliverHonestly } from './answer.ts'
+import { controlEndpoints } from './control-endpoints.ts'
+import { createRequestLog } from './request-log.ts'
+import { routeListEndpoints } from './route-list-endpoints.ts'
+import { worldRouteLists } from './route-lists.ts'
+import { fileRouteLists } from './routes-file.ts'
+import { createSandboxClock } from './sandbox-clock.ts'
+import { verifyEndpoint } from './verify-endpoint.ts'
+import { createWorld, type World } from './world.ts'
+
+const LOG_CAPACITY = 200_000
+
+export interface SandboxOptions {
+  /** 0 takes any free port. */
+  readonly port: number
+  /** 127.0.0.1 unless given. */
+  readonly host?: string
+  /** An integer; the same seed is the same world. */
+  readonly seed: number
+  /** World seconds a real second, 0 or more. */
+  readonly speed: number
+  /** What verify takes as its accessToken. */
+  readonly token: string
+  /** A JSON file of routes to serve in place of the world's. */
+  readonly routesFile?: string
+  readonly clock?: Clock
+  /** World time at the start; the real time unless given. */
+  readonly worldStart?: Date
+  readonly log: Logger
+}
+
+export interface Sandbox {
+  readonly url: string
+  readonly world: World
+  close(): Promise<void>
+}
+
+/**
+ * Starts a stand-in for the upstream: the whole of its interface, from a world that the seed determines.
+ * Throws SandboxRoutesFileError and PortTakenError.
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { host = '127.0.0.1', port, seed, speed, token, routesFile, log } = options
+  const realClock = options.clock ?? systemClock
+  const worldStart = options.worldStart ?? realClock.now()
+  const clock = createSandboxClock({ clock: realClock, speed, worldStart })
+  const world = createWorld({ seed })
+  const lists = routesFile ? await fileRouteLists(routesFile, seed) : worldRouteLists(world)
+  const requestLog = createRequestLog(LOG_CAPACITY)
+
+  const server = createHttpServer({ log })
+  const deps = { clock, requestLog, deliver: deliverHonestly }
+  routeListEndpoints(server, deps, lists)
+  verifyEndpoint(server, deps, { world, token })
+  controlEndpoints(server, { world, clock, lists, requestLog })
+
+  const url = await listen(server, { host, port, setting: '--port' })
+  log.info({ url, seed, speed, ...lists.counts(worldStart) }, 'sandbox listens')
+  return { url, world, close: () => server.close() }
+}

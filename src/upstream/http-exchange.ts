@@ -1,0 +1,160 @@
+import { type Dispatcher, Pool } from 'undici'
+import { parseBaseUrl } from './base-url.ts'
+import type { Credential } from './credential.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import { type Coding, discard, readBeginning, readBody } from './response-body.ts'
+import { transportError } from './transport-errors.ts'
+import { UpstreamContractError } from './upstream-errors.ts'
+
+export interface HttpExchangeOptions {
+  readonly baseUrl: string
+  readonly credential: Credential
+  readonly connectTimeoutMs: number
+  readonly maxConnections: number
+}
+
+export interface ResponseHead {
+  readonly status: number
+  /** By lower-case name; of a doubled header the first. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+export interface ExchangeRequest {
+  readonly endpoint: string
+  /** Below the base URL, without the credential. */
+  readonly path: string
+  /** One limit for waiting for a connection, headers and body together. */
+  readonly deadlineMs: number
+  readonly maxBodyBytes: number
+  readonly signal: AbortSignal
+  /** Whether this answer's body is wanted. Of any other only the beginning is read, for the error. */
+  wants(head: ResponseHead): boolean
+  /** Called with each decoded chunk of a wanted body, which is only valid during the call. */
+  readonly onChunk?: ((chunk: Uint8Array) => void) | undefined
+}
+
+export interface ExchangeAnswer extends ResponseHead {
+  /** False: `chunks` holds only the beginning of the body, or nothing. */
+  readonly wanted: boolean
+  /** Whether the body is all there; always true of a wanted one. */
+  readonly complete: boolean
+  readonly chunks: readonly Uint8Array[]
+  /** Decoded. */
+  readonly bytes: number
+  readonly wireBytes: number
+  readonly headersMs: number
+  readonly totalMs: number
+}
+
+export interface HttpExchange {
+  /**
+   * One GET. Any status is an answer; redirects are not followed.
+   *
+   * Throws our timeout, network, too-large and contract errors, or the caller's reason when it aborted.
+   */
+  get(request: ExchangeRequest): Promise<ExchangeAnswer>
+  /** Ends what is in flight and closes the connections. */
+  close(): Promise<void>
+}
+
+/** Opens the pool to the base URL's origin; nothing connects before the first call. */
+export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
+  const { origin, prefix } = parseBaseUrl(options.baseUrl)
+  const pool = new Pool(origin, {
+    connections: options.maxConnections,
+    pipelining: 1,
+    allowH2: false,
+    connectTimeout: options.connectTimeoutMs,
+    // Its own time limits count from the last byte, and a slow drip passes them: the deadline is ours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  return {
+    get: (request) => get({ ...options, pool, prefix }, request),
+    close: () => pool.destroy(),
+  }
+}
+
+interface ExchangeDeps extends HttpExchangeOptions {
+  readonly pool: Pool
+  readonly prefix: string
+}
+
+async function get(deps: ExchangeDeps, request: ExchangeRequest): Promise<ExchangeAnswer> {
+  const { signal, deadlineMs } = request
+  const startedMs = performance.now()
+  using deadline = startDeadline(deadlineMs, signal)
+  let head: ResponseHead | undefined
+  try {
+    const response = await send(deps, request, deadline)
+    head = { status: response.statusCode, headers: firstOfEach(response.headers) }
+    const headersMs = performance.now() - startedMs
+    const body = await receive(response.body, head, request)
+    signal.throwIfAborted()
+    return { ...head, ...body, headersMs, totalMs: performance.now() - startedMs }
+  } catch (thrown) {
+    throw transportError(thrown, {
+      endpoint: request.endpoint,
+      phase: head ? 'body' : 'headers',
+      status: head?.status,
+      deadline,
+      deadlineMs,
+      connectTimeoutMs: deps.connectTimeoutMs,
+      signal,
+    })
+  }
+}
+
+/** The token joins the path here, and the joined text is handed to undici alone. */
+function send(
+  { pool, prefix, credential }: ExchangeDeps,
+  { path }: ExchangeRequest,
+  { signal }: Deadline,
+): Promise<Dispatcher.ResponseData> {
+  return pool.request({
+    method: 'GET',
+    path: credential.authorize(`${prefix}${path}`),
+    // gzip alone: every server has it, and its window bounds the decoder's memory at 32 KB.
+    headers: { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'farewatch' },
+    signal,
+  })
+}
+
+async function receive(
+  body: Dispatcher.ResponseData['body'],
+  head: ResponseHead,
+  { endpoint, maxBodyBytes: maxBytes, wants, onChunk }: ExchangeRequest,
+) {
+  const coding = codingOf(head.headers['content-encoding'])
+  if (!wants(head)) {
+    return { wanted: false, ...(await readBeginning(body, coding)), bytes: 0, wireBytes: 0 }
+  }
+  if (coding === 'unknown') {
+    discard(body)
+    const where = 'the body is in a content encoding that was not asked for'
+    throw new UpstreamContractError({ endpoint, status: head.status, where })
+  }
+  return {
+    wanted: true,
+    complete: true,
+    ...(await readBody(body, {
+      endpoint,
+      coding,
+      declaredBytes: Number(head.headers['content-length'] ?? 0),
+      maxBytes,
+      onChunk,
+    })),
+  }
+}
+
+function codingOf(contentEncoding = 'identity'): Coding {
+  const name = contentEncoding.trim().toLowerCase()
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip'
+  return name === 'identity' || name === '' ? 'identity' : 'unknown'
+}
+
+function firstOfEach(headers: Dispatcher.ResponseData['headers']): ResponseHead['headers'] {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  )
+}

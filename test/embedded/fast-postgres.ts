@@ -1,0 +1,12 @@
+import { createLogger, type Logger } from '../../src/base/logger.ts'
+
+/** Nothing of a test's data needs to survive a power cut. */
+export const FAST = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+
+export function quietLogger(): Logger {
+  return createLogger({
+    level: 'silent',
+    scrub: (text) => text,
+    destination: { write: () => undefined },
+  })
+}

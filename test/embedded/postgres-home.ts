@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface, type Interface } from 'node:readline'
+import { onTestFinished } from 'vitest'
+import { openDatabase, sql } from '../../src/db/database.ts'
+import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
+import { acquireEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
+import { stopServer } from '../../src/embedded/postmaster.ts'
+import { FAST, quietLogger } from './fast-postgres.ts'
+
+const FIXTURE = new URL('use-postgres.ts', import.meta.url).pathname
+
+export const isRoot = process.geteuid?.() === 0
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'farewatch-embedded-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A home in a folder of its own; after the test its server is stopped, and everything of it removed. */
+export async function temporaryHome(folder?: string): Promise<string> {
+  const home = join(folder ?? (await temporaryFolder()), 'home')
+  removeAfterTest(await findPlace(home))
+  return home
+}
+
+export function removeAfterTest(place: Place): void {
+  onTestFinished(async () => {
+    await stopServer(place.data, quietLogger())
+    await rm(place.directory, { recursive: true, force: true })
+  })
+}
+
+export function acquire(
+  home: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<EmbeddedPostgres> {
+  return acquireEmbeddedPostgres({ home, log: quietLogger(), settings: { ...FAST, ...settings } })
+}
+
+/** Every postgres process of the home, the server's children included. */
+export async function serverProcesses(home: string): Promise<number[]> {
+  return postgresProcessesIn((await findPlace(home)).data)
+}
+
+/** The first row of a statement, on a connection of its own. */
+export async function query(url: string, statement: string): Promise<Record<string, unknown>> {
+  const database = openDatabase({ url, applicationName: 'test', log: quietLogger() })
+  try {
+    const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(database.db)
+    return rows[0] ?? {}
+  } finally {
+    await database.close()
+  }
+}
+
+export interface User {
+  readonly child: ChildProcess
+  /** The next JSON line that it prints. */
+  says(): Promise<Record<string, unknown>>
+  /** Tells it to release, and waits for its end. */
+  release(): Promise<void>
+  /** kill -9, and waits for its end. */
+  kill(): Promise<void>
+}
+
+export interface UserOptions {
+  readonly mode?: 'abandon'
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** Starts a process that uses the home's server. */
+export function startUser(home: string, { mode, ...identity }: UserOptions = {}): User {
+  const child = spawn(process.execPath, [FIXTURE, home, mode ?? 'stay'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...identity,
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const closed = once(child, 'close')
+  const lines: AsyncIterator<string> = linesOf(child)[Symbol.asyncIterator]()
+  return {
+    child,
+    says: async () => JSON.parse((await lines.next()).value ?? '{}'),
+    release: async () => {
+      child.stdin?.write('release\n')
+      await closed
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}
+
+function linesOf({ stdout }: ChildProcess): Interface {
+  if (stdout === null) throw new Error('the fixture has no output')
+  return createInterface({ input: stdout })
+}

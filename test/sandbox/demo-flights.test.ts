@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import { fareHistory } from '../../src/sandbox/fare-life.ts'
+import { findFlight } from '../../src/sandbox/flight-id.ts'
+import { isBookable } from '../../src/sandbox/route-life.ts'
+import { createWorld } from '../../src/sandbox/world.ts'
+import { DAY_MS, later, START } from './support.ts'
+
+const world = createWorld({ seed: 1 })
+
+it('finds flights that leave within two weeks on routes on sale', () => {
+  const ids = searchDemoFlights(world, START, 60)
+  const now = START.getTime()
+
+  expect(new Set(ids).size).toBe(60)
+  for (const id of ids) {
+    const flight = findFlight(world, id)
+    if (!flight) throw new Error(`${id} is no flight`)
+    expect(flight.departsAt).toBeGreaterThan(now)
+    expect(flight.departsAt).toBeLessThan(now + 15 * DAY_MS)
+    expect(isBookable(flight.pair, { from: now, to: now })).toBe(true)
+  }
+})
+
+it('puts those first whose availability changes soonest', () => {
+  const ids = searchDemoFlights(world, START, 20)
+
+  const firsts = ids.slice(0, 10).map((id) => {
+    const history = fareHistory(world, id, { from: START, to: later(0.25) })
+    return history.find(({ before, after }) => before.available !== after.available)?.at.getTime()
+  })
+
+  expect(firsts).not.toContain(undefined)
+  expect(firsts).toEqual(firsts.toSorted((a, b) => (a ?? 0) - (b ?? 0)))
+  expect(firsts[0]).toBeLessThan(later(1 / 24).getTime())
+})
+
+it('finds the same for the same world and instant', () => {
+  expect(searchDemoFlights(createWorld({ seed: 1 }), START, 20)).toEqual(
+    searchDemoFlights(world, START, 20),
+  )
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { draw, drawExponential, drawNormal, mix, mixText } from '../../src/sandbox/random.ts'
+
+const KEYS = Array.from({ length: 20_000 }, (_, key) => key)
+const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+
+describe('random', () => {
+  it('draws the same for the same keys, whatever was drawn before', () => {
+    const first = draw(mix(1, 2), 3)
+
+    draw(mix(9, 9), 9)
+
+    expect(draw(mix(1, 2), 3)).toBe(first)
+  })
+
+  it('never changes: worlds of released seeds stay what they are', () => {
+    expect([mix(0, 0), mix(1, 2), mix(2, 1), mixText(7, 'PMI')]).toMatchInlineSnapshot(`
+      [
+        340428713,
+        -116696874,
+        1499487130,
+        1672158495,
+      ]
+    `)
+  })
+
+  it('draws evenly in [0, 1) for neighbouring keys and neighbouring words', () => {
+    for (const values of [KEYS.map((key) => draw(5, key)), KEYS.map((word) => draw(word, 5))]) {
+      const tenths = Array.from({ length: 10 }, (_, tenth) =>
+        values.filter((value) => Math.floor(value * 10) === tenth),
+      )
+
+      for (const tenth of tenths) {
+        expect(tenth.length).toBeGreaterThan(1800)
+        expect(tenth.length).toBeLessThan(2200)
+      }
+    }
+  })
+
+  it('draws normal and exponential numbers with their means and spreads', () => {
+    const normals = KEYS.map((key) => drawNormal(1, key))
+    const exponentials = KEYS.map((key) => drawExponential(1, key))
+
+    expect(mean(normals)).toBeCloseTo(0, 1)
+    expect(mean(normals.map((x) => x * x))).toBeCloseTo(1, 1)
+    expect(mean(exponentials)).toBeCloseTo(1, 1)
+  })
+
+  it('tells texts apart by order and length', () => {
+    const words = ['', 'ab', 'ba', 'a', 'aa'].map((text) => mixText(1, text))
+
+    expect(new Set(words).size).toBe(words.length)
+  })
+})

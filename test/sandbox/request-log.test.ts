@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { createRequestLog, type LoggedRequest } from '../../src/sandbox/request-log.ts'
+
+function request(realMs: number): Omit<LoggedRequest, 'seq'> {
+  return {
+    realMs,
+    worldTime: new Date(realMs).toISOString(),
+    endpoint: 'routes',
+    question: null,
+    outcome: { status: 200 },
+  }
+}
+
+function logOf(count: number, capacity = 5) {
+  const log = createRequestLog(capacity)
+  for (let i = 1; i <= count; i++) log.record(request(i))
+  return log
+}
+
+const seqs = (entries: readonly LoggedRequest[]) => entries.map((entry) => entry.seq)
+
+describe('the request log', () => {
+  it('is empty at first', () => {
+    expect(logOf(0).after(0, 10)).toEqual({ entries: [], next: 0, oldest: 0 })
+  })
+
+  it('numbers requests densely from 1 and gives those after a number', () => {
+    const { entries, next, oldest } = logOf(4).after(2, 10)
+
+    expect(entries).toEqual([
+      { seq: 3, ...request(3) },
+      { seq: 4, ...request(4) },
+    ])
+    expect([next, oldest]).toEqual([4, 1])
+  })
+
+  it('gives pages that a reader walks through without hole or double', () => {
+    const log = logOf(5)
+
+    const first = log.after(0, 2)
+    const second = log.after(first.next, 2)
+    const third = log.after(second.next, 2)
+
+    expect([first, second, third].flatMap((page) => seqs(page.entries))).toEqual([1, 2, 3, 4, 5])
+    expect(log.after(third.next, 2)).toMatchObject({ entries: [], next: 5 })
+  })
+
+  it('forgets the oldest beyond its capacity and says so', () => {
+    const log = logOf(12)
+
+    expect(seqs(log.after(0, 100).entries)).toEqual([8, 9, 10, 11, 12])
+    expect(log.after(0, 100).oldest).toBe(8)
+    expect(log.count()).toBe(12)
+  })
+
+  it('answers a number of the future with nothing', () => {
+    expect(logOf(3).after(99, 10)).toMatchObject({ entries: [], next: 99 })
+  })
+})

@@ -1,0 +1,253 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PortTakenError } from '../../src/http/server.ts'
+import { fareStateAt } from '../../src/sandbox/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/flight-id.ts'
+import type { LoggedRequest } from '../../src/sandbox/request-log.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import type { Route, VerifyResult } from '../../src/sandbox/wire.ts'
+import { FlightSchema, RouteSchema } from './interface-schema.ts'
+import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from './support.ts'
+
+const START_OF_WORLD = new Date('2026-05-01T00:00:00Z')
+
+let sandbox: Sandbox
+let clock: ManualClock
+beforeAll(async () => {
+  clock = manualClock(START)
+  sandbox = await startTestSandbox({ clock, speed: 60, worldStart: START_OF_WORLD })
+})
+afterAll(() => sandbox.close())
+
+/** Flights of the world's first days, some available and some not. */
+function idsThatAre(available: boolean): string[] {
+  return sandbox.world.pairs
+    .map((pair) => flightIdOf({ pair, day: dayOf(START_OF_WORLD) + 20, number: 0 }))
+    .filter((id) => {
+      const flight = findFlight(sandbox.world, id)
+      return flight && fareStateAt(flight, START_OF_WORLD.getTime()).available === available
+    })
+}
+
+function verify(params: Record<string, string>, token: string | null = TOKEN): Promise<Response> {
+  const query = new URLSearchParams({
+    'residents[adults]': '0',
+    'nonResidents[adults]': '1',
+    ...params,
+    ...(token === null ? {} : { accessToken: token }),
+  })
+  return fetch(`${sandbox.url}/api/v1/flights/fares/verify?${query}`)
+}
+
+async function lastLogged(): Promise<LoggedRequest> {
+  const response = await fetch(`${sandbox.url}/sandbox/log`)
+  const { entries } = (await response.json()) as { entries: LoggedRequest[] }
+  const last = entries.at(-1)
+  if (!last) throw new Error('the log is empty')
+  return last
+}
+
+describe('the route lists', () => {
+  it.each(['', '/with-availability'])('answer routes%s as an array of routes', async (path) => {
+    const response = await fetch(`${sandbox.url}/api/v1/data/routes${path}`)
+    const body = await response.text()
+
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(body))
+    expect(response.headers.get('etag') ?? response.headers.get('last-modified')).toBeNull()
+    const routes = JSON.parse(body) as Route[]
+    expect(routes.length).toBeGreaterThan(2000)
+    expect(Value.Check(Type.Array(RouteSchema), routes)).toBe(true)
+  })
+
+  it('answer csv with a header and one row for each route', async () => {
+    const [csv, json] = await Promise.all(
+      ['/csv', ''].map((path) => fetch(`${sandbox.url}/api/v1/data/routes${path}`)),
+    )
+    const routes = (await json?.json()) as Route[]
+    const [header, ...rows] = ((await csv?.text()) ?? '').trimEnd().split('\n')
+    const { departure, destination } = routes[0] as Route
+
+    expect(csv?.headers.get('content-type')).toMatch(/^text\/csv/)
+    expect(header).toBe(
+      'departure_id,departure_iata,departure_city,departure_country,' +
+        'destination_id,destination_iata,destination_city,destination_country',
+    )
+    expect(rows.length).toBe(routes.length)
+    expect(rows[0]).toBe([departure, destination].map((p) => Object.values(p).join(',')).join(','))
+  })
+})
+
+describe('verify', () => {
+  it('answers each requested flight under its id, with the whole flight where it is available', async () => {
+    const [flightId = '', returnFlightId = ''] = [idsThatAre(true)[0], idsThatAre(false)[0]]
+
+    const response = await verify({ flightId, returnFlightId })
+    const result = (await response.json()) as VerifyResult
+
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(result).toEqual({
+      [flightId]: { available: true, flight: expect.objectContaining({ id: Number(flightId) }) },
+      [returnFlightId]: { available: false },
+    })
+  })
+
+  it('shows flights in exactly the shape of the interface', async () => {
+    for (const flightId of idsThatAre(true).filter((_, index) => index % 100 === 0)) {
+      const response = await verify({
+        flightId,
+        'residents[adults]': '1',
+        'residents[infants]': '1',
+      })
+      const result = (await response.json()) as VerifyResult
+      const entry = result[flightId]
+
+      expect(Value.Check(FlightSchema, entry?.available && entry.flight)).toBe(true)
+    }
+  })
+
+  it.each(['nonsense', '1', '101103206549', '__proto__', '99999999999999999999', '🛫'])(
+    'answers the unknown id %j as not available',
+    async (flightId) => {
+      const response = await verify({ flightId })
+
+      expect(await response.text()).toBe(
+        JSON.stringify({ [`${flightId}`]: 0 }).replace('0}', '{"available":false}}'),
+      )
+    },
+  )
+
+  it.each([
+    ['a missing token', null],
+    ['an empty token', ''],
+    ['a wrong token', `${TOKEN}x`],
+  ])('refuses %s with 401 and JSON', async (_what, token) => {
+    const response = await verify({ flightId: '1' }, token)
+
+    expect(response.status).toBe(401)
+    expect(await response.json()).toHaveProperty('error.code', 'unauthorized')
+  })
+
+  it('refuses a token that is sent twice', async () => {
+    const query = `flightId=1&accessToken=${TOKEN}&accessToken=${TOKEN}`
+    const response = await fetch(`${sandbox.url}/api/v1/flights/fares/verify?${query}`)
+
+    expect(response.status).toBe(401)
+  })
+
+  it.each([
+    ['no adult', { flightId: '1', 'nonResidents[adults]': '0' }],
+    ['more infants than adults', { flightId: '1', 'residents[infants]': '2' }],
+    ['thirteen children', { flightId: '1', 'residents[children]': '13' }],
+    ['no flight', { flightId: '' }],
+    ['an empty return flight', { flightId: '1', returnFlightId: '' }],
+  ])('refuses %s with 400 and JSON', async (_what, params: Record<string, string>) => {
+    const response = await verify(params)
+
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_request' } })
+  })
+
+  it('ignores a count that is not numeric', async () => {
+    const response = await verify({ flightId: '1', 'residents[children]': 'many' })
+
+    expect(response.status).toBe(200)
+  })
+})
+
+describe('the control endpoints', () => {
+  it('show the world', async () => {
+    const response = await fetch(`${sandbox.url}/sandbox/world`)
+
+    expect(await response.json()).toEqual({
+      seed: 1,
+      speed: 60,
+      worldTime: START_OF_WORLD.toISOString(),
+      counts: {
+        airports: sandbox.world.airports.length,
+        routes: expect.any(Number),
+        withAvailability: expect.any(Number),
+        requests: expect.any(Number),
+      },
+    })
+  })
+
+  it('log each request with its question and outcome, and never the token', async () => {
+    const flightId = idsThatAre(true)[0] ?? ''
+    await verify({ flightId, returnFlightId: 'x', 'residents[children]': '2' })
+
+    const logged = await lastLogged()
+
+    expect(logged).toEqual({
+      seq: expect.any(Number),
+      realMs: START.getTime(),
+      worldTime: START_OF_WORLD.toISOString(),
+      endpoint: 'verify',
+      question: {
+        flightId,
+        returnFlightId: 'x',
+        residents: { adults: 0, children: 2, infants: 0 },
+        nonResidents: { adults: 1, children: 0, infants: 0 },
+      },
+      outcome: { status: 200, available: { [flightId]: true, x: false } },
+    })
+    const whole = await fetch(`${sandbox.url}/sandbox/log`)
+    expect(await whole.text()).not.toContain(TOKEN)
+  })
+
+  it('log refusals without a question', async () => {
+    await verify({ flightId: '1' }, 'wrong')
+
+    expect(await lastLogged()).toMatchObject({ question: null, outcome: { status: 401 } })
+  })
+
+  it('give the log after a number, and refuse what is no number', async () => {
+    const { seq } = await lastLogged()
+    await fetch(`${sandbox.url}/api/v1/data/routes/csv`)
+
+    const page = await fetch(`${sandbox.url}/sandbox/log?after=${seq}`)
+    const wrong = await fetch(`${sandbox.url}/sandbox/log?after=-1`)
+
+    expect(await page.json()).toMatchObject({
+      entries: [{ seq: seq + 1, endpoint: 'csv' }],
+      next: seq + 1,
+    })
+    expect(wrong.status).toBe(400)
+  })
+})
+
+describe('the sandbox', () => {
+  it('changes both lists within a real minute or so at speed 60', async () => {
+    const own = manualClock(START)
+    const fast = await startTestSandbox({ clock: own, speed: 60 })
+    const listsNow = () =>
+      Promise.all(
+        ['', '/with-availability'].map(async (path) => {
+          const response = await fetch(`${fast.url}/api/v1/data/routes${path}`)
+          return response.text()
+        }),
+      )
+    try {
+      const [routes, available] = await listsNow()
+      own.advance(75_000)
+      const [routesThen, availableThen] = await listsNow()
+
+      expect(routesThen).not.toBe(routes)
+      expect(availableThen).not.toBe(available)
+    } finally {
+      await fast.close()
+    }
+  })
+
+  it('refuses to start on a port that is taken and names the flag', async () => {
+    const port = Number(new URL(sandbox.url).port)
+
+    const start = startTestSandbox({ port })
+
+    await expect(start).rejects.toThrow(PortTakenError)
+    await expect(start).rejects.toThrow(/--port/)
+  })
+})

@@ -1,0 +1,64 @@
+import type { Clock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import type { Pair } from '../../src/sandbox/route-network.ts'
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../src/sandbox/sandbox-server.ts'
+import type { World } from '../../src/sandbox/world.ts'
+
+export const TOKEN = 'a-token-of-the-tests'
+export const START = new Date('2026-03-01T00:00:00Z')
+export const DAY_MS = 86_400_000
+
+export const silent = createLogger({
+  level: 'silent',
+  scrub: (text) => text,
+  destination: { write: () => undefined },
+})
+
+export interface ManualClock extends Clock {
+  advance(ms: number): void
+}
+
+export function manualClock(start: Date): ManualClock {
+  let now = start.getTime()
+  return {
+    now: () => new Date(now),
+    sleep: () => Promise.reject(new Error('nothing in the sandbox sleeps')),
+    advance: (ms) => {
+      now += ms
+    },
+  }
+}
+
+export function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  return startSandbox({
+    port: 0,
+    seed: 1,
+    speed: 1,
+    token: TOKEN,
+    worldStart: START,
+    clock: manualClock(START),
+    log: silent,
+    ...options,
+  })
+}
+
+/** The pair of two airports, by IATA code. */
+export function pairBetween(world: World, from: string, to: string): Pair {
+  const found = world.pairs.find((pair) => pair.from.iata === from && pair.to.iata === to)
+  if (!found) throw new Error(`seed ${world.seed} flies no ${from}-${to}`)
+  return found
+}
+
+export function later(days: number, start = START): Date {
+  return new Date(start.getTime() + days * DAY_MS)
+}
+
+/** Evenly picked elements, so that a test looks at every corner of a long list. */
+export function sample<T>(list: readonly T[], count: number): T[] {
+  const step = Math.max(1, Math.floor(list.length / count))
+  return list.filter((_, index) => index % step === 0)
+}
