@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { messageOf } from '../base/errors.ts'
 import { sql } from '../db/database.ts'
 import { assertMigrated } from '../db/migrate.ts'
-import { createHttpServer } from '../http/server.ts'
+import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { readSyncGauges } from '../route-sync/sync-gauges.ts'
 import { readScheduleGauges } from '../schedules/schedule-gauges.ts'
 import type { App } from './app.ts'
@@ -28,7 +27,7 @@ type Check = { readonly name: string; readonly fault: string | null }
  * /livez is the event loop alone. /readyz is what this process needs to be of use: database, schema, workers
  * that move, not draining; an upstream that is down does not fail it, for a restart would not mend that.
  */
-export function createAdminServer(deps: AdminDeps): FastifyInstance {
+export function createAdminServer(deps: AdminDeps): HttpServer {
   const { app, work } = deps
   const server = createHttpServer({ log: app.log })
   server.get('/livez', () => ({ status: 'live' }))

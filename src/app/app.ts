@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from '../metrics.ts'
 import { migrateQueue } from '../queue/queue-migrations.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
 import { GUARD_LIMITS } from '../route-sync/guard.ts'
-import type { SyncDeps } from '../route-sync/sync-list.ts'
+import type { SyncDeps } from '../route-sync/settle-snapshot.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 
 /** The configuration once every store has an address: given by the user, or embedded. */
@@ -77,7 +77,7 @@ function openUpstream(config: ReadyConfig, log: Logger, metrics: Metrics): Upstr
   })
 }
 
-export function openQueue({ config, log, metrics }: App): QueueSystem {
+export function openQueue({ config, log }: App): QueueSystem {
   const connection =
     config.REDIS_URL === undefined
       ? ({ kind: 'postgres', url: config.DATABASE_URL } as const)

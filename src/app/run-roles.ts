@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import type { FastifyInstance } from 'fastify'
-import { listen } from '../http/server.ts'
+import { type HttpServer, listen } from '../http/server.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
@@ -59,7 +58,7 @@ async function startRoles(
   const work = roles.includes('worker') ? await startWorker(app, onStep, started) : undefined
   const addresses: Addresses = []
   if (roles.includes('api')) {
-    const api = await createApiServer(app)
+    const api = createApiServer(app)
     const url = await startServer(api, started, { port: app.config.API_PORT, setting: 'API_PORT' })
     addresses.push(['api', `${url}/api/v1/status`])
   }
@@ -87,7 +86,7 @@ async function startWorker(
 }
 
 async function startServer(
-  server: FastifyInstance,
+  server: HttpServer,
   started: (() => Promise<void>)[],
   { port, setting }: { port: number; setting: string },
 ): Promise<string> {

@@ -1,5 +1,5 @@
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
-import { SYNC_QUEUE, syncListJob } from '../route-sync/sync-list-job.ts'
+import { SYNC_QUEUE, type SyncListPayload, syncListJob } from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
 import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
@@ -46,7 +46,7 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   const workers = [
     {
       queue: SYNC_QUEUE,
-      handle: await queue.work<{ list: 'routes' | 'with-availability' }>(
+      handle: await queue.work<SyncListPayload>(
         SYNC_QUEUE,
         (payload, { signal }) => syncListJob({ ...app.syncDeps, metrics, log }, payload, signal),
         { concurrency: 2 },

@@ -1,5 +1,4 @@
-import type { RawBuilder } from 'kysely'
-import { sql, type Tx } from '../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { one } from '../db/transaction.ts'
 
 export type RouteChangeKind =

@@ -51,6 +51,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   // Without a listener a connection that dies while idle would end the process.
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'))
+  // A connection that is cut while it is checked out tells its user by the query; its event has no other listener.
+  pool.on('connect', (client) => {
+    client.on('error', (err) => options.log.warn({ err }, 'database connection lost'))
+  })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, close: () => db.destroy() }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasCode, undefinedIfMissing } from './missing-file.ts'
 import { EmbeddedPostgresError } from './postgres-errors.ts'
 
 /** Says, in a home of root's, where its data lies. */
@@ -14,7 +15,7 @@ export const POINTER_FILE = 'postgres-place.json'
 
 /** Undefined where there is none. Throws `embedded.storage` for one that says nothing. */
 export async function readPointer(home: string): Promise<HomePointer | undefined> {
-  const text = await readFile(join(home, POINTER_FILE), 'utf8').catch(missingIsUndefined)
+  const text = await readFile(join(home, POINTER_FILE), 'utf8').catch(undefinedIfMissing)
   if (text === undefined) return undefined
   const found = parsePointer(text)
   if (found === undefined) throw damagedPointer(home)
@@ -36,7 +37,7 @@ export async function createPointer(pointer: HomePointer): Promise<boolean> {
     await link(written, join(pointer.home, POINTER_FILE))
     return true
   } catch (err) {
-    if (err instanceof Error && 'code' in err && err.code === 'EEXIST') return false
+    if (hasCode(err, 'EEXIST')) return false
     throw err
   } finally {
     await rm(written)
@@ -62,9 +63,4 @@ function parsePointer(text: string): HomePointer | undefined {
   } catch {
     return undefined
   }
-}
-
-function missingIsUndefined(err: unknown): undefined {
-  if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
-  throw err
 }

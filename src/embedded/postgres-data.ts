@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { undefinedIfMissing } from './missing-file.ts'
 import { majorOf } from './postgres-binaries.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
@@ -19,7 +20,7 @@ export type Settings = Readonly<Record<string, string>>
  * Returns whether it made one.
  */
 export async function ensureData(place: Place, settings: Settings): Promise<boolean> {
-  const version = await readFile(join(place.data, 'PG_VERSION'), 'utf8').catch(missingIsUndefined)
+  const version = await readFile(join(place.data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing)
   if (version !== undefined) {
     assertMajor(place, version.trim())
     return false
@@ -39,7 +40,7 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
 
 /** Throws `embedded.password_unknown` where somebody removed it. */
 export async function readPassword({ passwordFile, data }: Place): Promise<string> {
-  const password = await readFile(passwordFile, 'utf8').catch(missingIsUndefined)
+  const password = await readFile(passwordFile, 'utf8').catch(undefinedIfMissing)
   if (password !== undefined) return password.trim()
   throw new EmbeddedPostgresError(
     'password_unknown',
@@ -60,7 +61,7 @@ function assertMajor({ data, binaries }: Place, found: string): void {
 
 /** A data directory that lost its PG_VERSION is damaged, and may be somebody's last copy. */
 async function assertNothingThere({ data }: Place): Promise<void> {
-  const found = (await readdir(data).catch(missingIsUndefined)) ?? []
+  const found = (await readdir(data).catch(undefinedIfMissing)) ?? []
   if (found.length === 0) return
   throw new EmbeddedPostgresError(
     'storage',
@@ -69,12 +70,11 @@ async function assertNothingThere({ data }: Place): Promise<void> {
   )
 }
 
-/** What an initdb left that was killed. */
+/** What an initdb left that was killed, or whose caller was: then it may still be writing for a moment. */
 async function removePartials({ directory }: Place): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.startsWith('data.partial-'))
-  await Promise.all(
-    names.map((name) => rm(join(directory, name), { recursive: true, force: true })),
-  )
+  const patiently = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }
+  await Promise.all(names.map((name) => rm(join(directory, name), patiently)))
 }
 
 /** Hexadecimal: it needs no escaping in a URL. */
@@ -143,9 +143,4 @@ async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   await handle.sync()
   await handle.close()
-}
-
-function missingIsUndefined(err: unknown): undefined {
-  if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
-  throw err
 }

@@ -1,6 +1,6 @@
 import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readPointer } from './home-pointer.ts'
 import { type Binaries, copyBinaries, findBinaries } from './postgres-binaries.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
@@ -41,8 +41,9 @@ async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const inHome = join(home, 'postgres')
   if (await isThere(inHome)) throw otherUserError(inHome, 'an ordinary user')
   const user = await findServiceUser()
-  const directory = await serviceDirectory(home)
-  return placeIn(home, directory, await copyBinaries(binaries, join(directory, '..')), user)
+  const directory = await realpath(await serviceDirectory(home))
+  const copied = await copyBinaries(binaries, dirname(directory))
+  return placeIn({ home, directory, binaries: copied, user })
 }
 
 async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Place> {
@@ -51,26 +52,19 @@ async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Pl
   if (pointer !== undefined) throw otherUserError(pointer.directory, 'root')
   const directory = join(home, 'postgres')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  return placeIn(home, directory, binaries, undefined)
+  return placeIn({ home, directory, binaries, user: undefined })
 }
 
-function placeIn(
-  home: string,
-  directory: string,
-  binaries: Binaries,
-  user: ServiceUser | undefined,
-): Place {
+function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>): Place {
+  const { directory } = base
   return {
-    home,
-    directory,
+    ...base,
     data: join(directory, 'data'),
     passwordFile: join(directory, 'password'),
     portFile: join(directory, 'port'),
     startLog: join(directory, 'start.log'),
     users: join(directory, 'users'),
     lock: join(directory, 'lock'),
-    binaries,
-    user,
   }
 }
 

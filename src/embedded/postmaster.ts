@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../base/logger.ts'
 import { postgresProcessesIn, processMark } from './live-process.ts'
+import { hasCode, undefinedIfMissing } from './missing-file.ts'
 import { poll } from './poll.ts'
 import { EmbeddedPostgresError } from './postgres-errors.ts'
 
@@ -32,8 +33,8 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 
 /** What postmaster.pid says, whether true or not. Lines 1, 4 and 8 of it are pid, port and status. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')
-  const lines = text.split('\n').map((line) => line.trim())
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(undefinedIfMissing)
+  const lines = (text ?? '').split('\n').map((line) => line.trim())
   const [pid, port] = [Number(lines[0]), Number(lines[3])]
   if (!isPositive(pid) || !isPositive(port)) return undefined
   return { pid, port, ready: lines[7] === 'ready' }
@@ -46,7 +47,7 @@ export async function readPidFile(data: string): Promise<Postmaster | undefined>
  */
 export async function clearPidFile(data: string): Promise<void> {
   const path = join(data, 'postmaster.pid')
-  const text = await readFile(path, 'utf8').catch(() => undefined)
+  const text = await readFile(path, 'utf8').catch(undefinedIfMissing)
   if (text === undefined) return
   const pid = /^-?(\d+)\n/.exec(text)?.[1]
   if (pid !== undefined && (await processMark(Number(pid))) === undefined) return
@@ -82,7 +83,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch (err) {
     // It went by itself.
-    if (!(err instanceof Error && 'code' in err && err.code === 'ESRCH')) throw err
+    if (!hasCode(err, 'ESRCH')) throw err
   }
 }
 

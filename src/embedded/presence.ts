@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { processMark } from './live-process.ts'
+import { undefinedIfMissing } from './missing-file.ts'
 import { EmbeddedPostgresError } from './postgres-errors.ts'
 
 /** Generous: a holder may be running initdb and a first start on a slow disk. */
@@ -10,6 +11,7 @@ const LOCK_TIMEOUT_MS = 120_000
 
 /** This process's entry in a folder of entries; its owner counts there until it leaves or dies. */
 export interface Presence {
+  readonly name: string
   leave(): Promise<void>
 }
 
@@ -19,7 +21,7 @@ export interface Presence {
  * All that an entry says is in its name, so that it exists whole or not at all, and names are never used
  * twice, so that removing a dead one cannot hit a living one.
  */
-export async function enter(folder: string): Promise<Presence & { readonly name: string }> {
+export async function enter(folder: string): Promise<Presence> {
   const mark = await processMark(process.pid)
   if (mark === undefined) throw new Error('this process cannot find its own start time')
   await mkdir(folder, { recursive: true })
@@ -31,7 +33,7 @@ export async function enter(folder: string): Promise<Presence & { readonly name:
 
 /** The entries of living processes; those of the dead are removed on the way. */
 export async function livingEntries(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => [])
+  const names = (await readdir(folder).catch(undefinedIfMissing)) ?? []
   const living = await Promise.all(names.map(isLiving))
   const dead = names.filter((_, index) => living[index] === false)
   await Promise.all(dead.map((name) => rm(join(folder, name), { force: true })))
@@ -75,7 +77,7 @@ function busyError(folder: string, holders: readonly string[]): EmbeddedPostgres
   return new EmbeddedPostgresError(
     'busy',
     `process ${pids} has been starting or stopping the embedded PostgreSQL for over two minutes ` +
-      `(${basename(folder)} in ${folder}): wait for it, or end it, and try again`,
+      `(its mark is in ${folder}): wait for it, or end it, and try again`,
   )
 }
 

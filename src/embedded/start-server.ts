@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cleanText } from '../base/text.ts'
+import { undefinedIfMissing } from './missing-file.ts'
 import { poll } from './poll.ts'
 import { type Settings, settingArguments } from './postgres-data.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
@@ -121,6 +122,6 @@ async function tailOfLogs(place: Place): Promise<string> {
 
 async function logFiles({ data }: Place): Promise<string[]> {
   const folder = join(data, 'log')
-  const names = await readdir(folder).catch(() => [])
+  const names = (await readdir(folder).catch(undefinedIfMissing)) ?? []
   return names.filter((name) => LOG_FILE.test(name)).map((name) => join(folder, name))
 }

@@ -3,6 +3,8 @@ import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { PROBLEM_TYPE, type Problem } from './problems.ts'
 
+export type HttpServer = FastifyInstance
+
 const MAX_BODY_BYTES = 1_000_000
 
 /** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */

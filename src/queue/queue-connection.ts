@@ -34,10 +34,10 @@ export function adviceFor({ kind }: QueueConnection): string {
 /**
  * Makes BullMQ backends that own their connections.
  *
- * Each backend has a pool of its own: a LISTEN connection pinned in a shared pool would starve the producers.
- * On Postgres a client takes up to 2 connections and each worker 2 and its LISTEN, so a process with W workers
- * takes at most 2 + 3·W; on Redis 1 + 2·W.
- * @param lossOfPatience Redis only: reconnects after which a waiting command fails; null is never, as workers need.
+ * Each has a pool of its own: LISTEN connections pinned in a shared pool would starve the producers. On Postgres
+ * a client takes up to 2 connections and a worker up to 2 and its LISTEN, so a process with W workers takes at
+ * most 2 + 3·W; on Redis 1 + 2·W.
+ * @param maxRetries Redis only: reconnects after which a waiting command fails; null is never, as workers need.
  */
 export function storeFactory(connection: QueueConnection, maxRetries: number | null): StoreFactory {
   if (connection.kind === 'postgres') {

@@ -1,7 +1,8 @@
+import { SchemaMigrationRequiredError } from 'bullmq'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { cleanText } from '../base/text.ts'
-import { adviceFor, describeStore, type QueueConnection } from './queue-connection.ts'
+import { adviceFor, describeStore, QUEUE_SCHEMA, type QueueConnection } from './queue-connection.ts'
 
 /** The queue's store did not answer in time, or refused. What the caller owes stands in our tables: try again. */
 export class QueueUnavailableError extends AppError {
@@ -27,10 +28,17 @@ export function unavailable(
   thrown: unknown,
   scrub: Scrub,
 ): QueueUnavailableError {
-  const reason = `${cleanText(scrub(messageOf(thrown)))}; ${adviceFor(connection)}`
+  const reason = `${cleanText(scrub(reasonOf(thrown)))}; ${adviceFor(connection)}`
   return new QueueUnavailableError(describeStore(connection), reason, {
     cause: bareError(thrown, scrub),
   })
+}
+
+/** A host of two addresses fails with an AggregateError that has no message, but a code. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof SchemaMigrationRequiredError) return `schema ${QUEUE_SCHEMA} is missing`
+  if (messageOf(thrown) !== '') return messageOf(thrown)
+  return String((thrown as { code?: unknown }).code ?? 'no reason given')
 }
 
 /**

@@ -30,7 +30,10 @@ export interface QueueSystemOptions {
 
 export interface NewJob {
   readonly payload: JsonObject
-  /** While a job enqueued under this id waits, runs or is to be retried, another one is dropped. */
+  /**
+   * While a job enqueued under this id waits, runs or is to be tried again, another one is dropped. A job that
+   * failed for good has lost its id, also when an operator retries it.
+   */
   readonly id?: string
   readonly delayMs?: number
   /** How often it may be tried in all; 5 unless told. */
@@ -72,14 +75,17 @@ export interface QueueSystem {
   /** Asks the store once, and warns when its clock or its eviction policy endangers jobs. */
   start(): Promise<void>
   enqueue(queue: string, job: NewJob): Promise<void>
-  /** Makes the tick exist, once, whoever asks how often; a changed `everyMs` is taken over. Safe to repeat. */
+  /**
+   * Makes the tick exist, once, whoever asks how often; a changed `everyMs` is taken over. The first tick comes
+   * at once. Where two processes are the first at one moment, two first ticks may come.
+   */
   upsertTick(tick: Tick): Promise<void>
   /** Runs the queue's jobs until closed, through outages of the store. */
   work<P>(queue: string, handler: JobHandler<P>, options?: WorkOptions): Promise<WorkerHandle>
   counts(queue: string): Promise<JobCounts>
   /** The newest first. */
   failedJobs(queue: string, limit: number): Promise<FailedJob[]>
-  /** False where no failed job has this id. */
+  /** Gives it all its attempts anew. False where no failed job has this id. */
   retryFailed(queue: string, jobId: string): Promise<boolean>
   /** False where no failed job has this id. */
   dropFailed(queue: string, jobId: string): Promise<boolean>
@@ -112,6 +118,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
   const ping = async () => void (await facts())
   const watch = createStoreWatch({ ...context, ping })
   const workers = new Set<WorkerHandle>()
+  let closed = false
 
   return {
     kind: context.connection.kind,
@@ -130,10 +137,12 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
       }
       const worker = await superviseWorker({ context, ping }, spec)
       workers.add(worker)
+      if (closed) await worker.close(0)
       return worker
     },
 
     async close({ graceMs }) {
+      closed = true
       watch.close()
       await Promise.all([...workers].map((worker) => worker.close(graceMs * WORKERS_SHARE)))
       await client.close(graceMs * (1 - WORKERS_SHARE))

@@ -91,7 +91,8 @@ async function openStore(
     lastError = err
   })
   try {
-    await withDeadline(backend.waitUntilReady(), timings.deadlineMs)
+    // Sooner than the call's own deadline, so that the reason is told.
+    await withDeadline(backend.waitUntilReady(), timings.deadlineMs * 0.8)
   } catch (err) {
     backend.close(true).catch(() => undefined)
     throw lastError ?? err

@@ -19,7 +19,7 @@ export interface StoreWatch {
 }
 
 /** Listeners write to the store: one that refuses writes must not keep calling them. */
-const MIN_GAP_MS = 2_000
+const MIN_GAP_MS = 5_000
 const PROBE_BACKOFF: BackoffPolicy = { baseMs: 200, maxMs: 5_000 }
 
 /**

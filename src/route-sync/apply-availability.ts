@@ -41,7 +41,6 @@ export async function applyAvailability(
     placesChanged: 0,
     gained,
     lost,
-    unknownPairs: diff.unknownPairs,
   }
 }
 

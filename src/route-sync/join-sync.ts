@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
-import { type SyncDeps, syncList } from './sync-list.ts'
+import type { SyncDeps } from './settle-snapshot.ts'
+import { syncList } from './sync-list.ts'
 import type { SyncOutcome } from './sync-run.ts'
 import { findFinishedRun, findOpenRun } from './sync-run-queries.ts'
 
@@ -17,7 +18,7 @@ export async function syncOrJoin(
     const finished = running === undefined ? undefined : await findFinishedRun(deps.db, running)
     if (finished !== undefined) return { outcome: finished, joined: true }
 
-    const own = await syncList(deps, list, signal)
+    const own = await syncList(deps, { list }, signal)
     if (own !== undefined) return { outcome: own, joined: false }
     running ??= await findOpenRun(deps.db, list)
     await deps.clock.sleep(POLL_MS, signal)

@@ -11,45 +11,50 @@ import type { SyncCounts } from './sync-run.ts'
 
 /** What a snapshot would do, for the guard to judge, and how to do it. */
 export interface SnapshotPlan {
-  readonly staged: StagedSnapshot | null
+  readonly staged: StagedSnapshot
   readonly effect: SnapshotEffect
   apply(args: ApplyArgs): Promise<Partial<SyncCounts>>
 }
 
+export type SnapshotSource =
+  | { readonly slices: AsyncIterable<{ readonly routes: readonly Route[] }> }
+  | { readonly repeated: StagedSnapshot }
+
 export interface PlanArgs {
-  /** Null where the bytes are those of the last accepted list: there is nothing to stage then. */
-  readonly slices: AsyncIterable<{ readonly routes: readonly Route[] }> | null
+  /** The list to stage; or, where it is the last accepted one again, what that one held. */
+  readonly source: SnapshotSource
   readonly baseline: boolean
   readonly confirmations: number
   readonly stopwatch: Stopwatch
 }
 
 export async function planRoutes(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> {
-  const { slices, baseline, confirmations, stopwatch } = args
-  const staged = slices && (await stopwatch.time('stage', () => stageSnapshot(tx, slices)))
-  const diff = await stopwatch.time('diff', () =>
-    staged ? diffRoutes(tx, confirmations) : diffRepeatedRoutes(tx, confirmations),
+  const { source, baseline, confirmations } = args
+  const staged = await stage(tx, args)
+  const diff = await args.stopwatch.time('diff', () =>
+    'slices' in source ? diffRoutes(tx, confirmations) : diffRepeatedRoutes(tx, confirmations),
   )
-  const listed = staged?.listed ?? diff.live
   return {
     staged,
-    effect: { ...diff, baseline, listed },
+    effect: { ...diff, baseline, listed: staged.fetched - staged.duplicates },
     apply: (applyArgs) => applyRoutes(tx, diff, applyArgs),
   }
 }
 
 export async function planAvailability(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> {
-  const { slices, baseline, confirmations, stopwatch } = args
-  const staged = slices && (await stopwatch.time('stage', () => stageSnapshot(tx, slices)))
-  const diff = await stopwatch.time('diff', () =>
-    staged ? diffAvailability(tx, confirmations) : diffRepeatedAvailability(tx, confirmations),
+  const { source, baseline, confirmations } = args
+  const staged = await stage(tx, args)
+  const diff = await args.stopwatch.time('diff', () =>
+    'slices' in source
+      ? diffAvailability(tx, confirmations)
+      : diffRepeatedAvailability(tx, confirmations),
   )
   return {
     staged,
     effect: {
       baseline,
       // A list of nothing but strangers says as little as an empty one.
-      listed: staged ? staged.listed - diff.unknownPairs : diff.available,
+      listed: staged.fetched - staged.duplicates - diff.unknownPairs,
       live: diff.available,
       newlyAbsent: diff.newlyAbsent,
       added: 0,
@@ -58,6 +63,15 @@ export async function planAvailability(tx: Tx, args: PlanArgs): Promise<Snapshot
       knownPlaces: 0,
       placesChanged: 0,
     },
-    apply: (applyArgs) => applyAvailability(tx, diff, applyArgs),
+    apply: async (applyArgs) => ({
+      ...(await applyAvailability(tx, diff, applyArgs)),
+      // A list that was not staged again was not searched for strangers again.
+      unknownPairs: 'slices' in source ? diff.unknownPairs : null,
+    }),
   }
+}
+
+async function stage(tx: Tx, { source, stopwatch }: PlanArgs): Promise<StagedSnapshot> {
+  if ('repeated' in source) return source.repeated
+  return stopwatch.time('stage', () => stageSnapshot(tx, source.slices))
 }

@@ -15,18 +15,18 @@ const RunsQuery = Type.Object(
 )
 
 /** The upstream's route lists from our tables, and how fresh they are. */
-export async function routeEndpoints(instance: FastifyInstance, { db }: { db: Db }): Promise<void> {
+export function addRouteEndpoints(instance: FastifyInstance, { db }: { db: Db }): void {
   const server = instance.withTypeProvider<TypeBoxTypeProvider>()
-  server.get('/data/routes', (_request, reply) =>
+  server.get('/api/v1/data/routes', (_request, reply) =>
     reply.type('application/json').send(Readable.from(routesJson(db, false))),
   )
-  server.get('/data/routes/with-availability', (_request, reply) =>
+  server.get('/api/v1/data/routes/with-availability', (_request, reply) =>
     reply.type('application/json').send(Readable.from(routesJson(db, true))),
   )
-  server.get('/sync-runs', { schema: { querystring: RunsQuery } }, async ({ query }) => ({
+  server.get('/api/v1/sync-runs', { schema: { querystring: RunsQuery } }, async ({ query }) => ({
     items: await listSyncRuns(db, query),
   }))
-  server.get('/status', async () => ({ lists: await readSyncStates(db) }))
+  server.get('/api/v1/status', async () => ({ lists: await readSyncStates(db) }))
 }
 
 /** The upstream's own shape: a JSON array of departure and destination. */

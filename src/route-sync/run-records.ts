@@ -7,6 +7,7 @@ import {
   type SyncCounts,
   type SyncOutcome,
   type SyncReason,
+  type SyncRequest,
   type SyncStatus,
 } from './sync-run.ts'
 
@@ -15,10 +16,13 @@ export interface AcceptedRun {
   readonly id: number
   readonly fetchedAt: Date
   readonly contentHash: string
+  readonly fetched: number
+  readonly duplicates: number
+  readonly conflictingPlaces: number
 }
 
 /** Opens a run. The caller holds the list's lock, so a run of it without an end is a dead process's. */
-export async function openRun(db: Db, list: RouteListName): Promise<number> {
+export async function openRun(db: Db, { list, slot }: SyncRequest): Promise<number> {
   await sql`
     update sync_run
        set status = 'failed', finished_at = clock_timestamp(), reason_code = 'abandoned',
@@ -26,7 +30,9 @@ export async function openRun(db: Db, list: RouteListName): Promise<number> {
      where list = ${list} and status is null
   `.execute(db)
   const { id } = await one(
-    sql<{ id: number }>`insert into sync_run (list) values (${list}) returning id`,
+    sql<{
+      id: number
+    }>`insert into sync_run (list, slot) values (${list}, ${slot ?? null}) returning id`,
     db,
   )
   return id
@@ -35,7 +41,8 @@ export async function openRun(db: Db, list: RouteListName): Promise<number> {
 /** The last run of a list that was applied, or that brought the same bytes again; null before the first. */
 export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
   const { rows } = await sql<AcceptedRun>`
-    select id, fetched_at as "fetchedAt", content_hash as "contentHash"
+    select id, fetched_at as "fetchedAt", content_hash as "contentHash",
+           fetched, duplicates, conflicting_places as "conflictingPlaces"
       from sync_run
      where list = ${list} and status in ('applied', 'unchanged')
      order by fetched_at desc

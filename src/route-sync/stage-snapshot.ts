@@ -9,8 +9,6 @@ const PLACES_PER_STATEMENT = 10_000
 export interface StagedSnapshot {
   /** Routes in the list, duplicates included. */
   readonly fetched: number
-  /** Distinct routes. */
-  readonly listed: number
   readonly duplicates: number
   readonly conflictingPlaces: number
 }
@@ -45,7 +43,6 @@ export async function stageSnapshot(
   await sql`analyze staged_route, staged_place`.execute(tx)
   return {
     fetched,
-    listed: pairs.size,
     duplicates: fetched - pairs.size,
     conflictingPlaces: places.conflicting,
   }

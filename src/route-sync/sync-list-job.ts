@@ -2,14 +2,16 @@ import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
+import type { SyncDeps } from './settle-snapshot.ts'
 import { reportSyncFinished } from './sync-events.ts'
-import { type SyncDeps, syncList } from './sync-list.ts'
+import { syncList } from './sync-list.ts'
 import type { SyncOutcome } from './sync-run.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 
 export interface SyncListPayload {
   readonly list: RouteListName
+  readonly slot: string
 }
 
 export interface SyncJobDeps extends SyncDeps {
@@ -32,17 +34,18 @@ export class SyncFailedError extends AppError {
  * Pulls one route list.
  *
  * Safe to run twice: a list has one run at a time across all processes, the second finds it taken and leaves it
- * to the first; after it, the same bytes change nothing. Only a run that got no answer is tried again: a list
- * that was held or rejected will be no better a minute later, and the schedule comes round.
+ * to the first; and a slot of the schedule has one run, so that a job carried out again after its commit counts
+ * no absence twice. Only a run that got no answer is tried again: a list that was held or rejected will be no
+ * better a minute later, and the schedule comes round.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
-  { list }: SyncListPayload,
+  { list, slot }: SyncListPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const outcome = await syncList(deps, assertList(list), signal)
+  const outcome = await syncList(deps, { list: assertList(list), slot }, signal)
   if (outcome === undefined) {
-    deps.log.info({ list }, 'route sync already under way')
+    deps.log.info({ list, slot }, 'route sync under way or done')
     return
   }
   reportSyncFinished(deps, outcome)

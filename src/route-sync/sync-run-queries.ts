@@ -58,3 +58,11 @@ export async function routesChangedSince(db: Db, instant: Date): Promise<boolean
   `.execute(db)
   return rows.length > 0
 }
+
+/** Whether a slot of the schedule has had its run; one that got no answer does not count. */
+export async function hasRunOfSlot(db: Db, slot: string): Promise<boolean> {
+  const { rows } = await sql<{ id: number }>`
+    select id from sync_run where slot = ${slot} and status <> 'failed' limit 1
+  `.execute(db)
+  return rows.length > 0
+}

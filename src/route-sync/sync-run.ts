@@ -9,6 +9,13 @@ export type SyncStatus =
   | 'approved'
   | 'dropped'
 
+/** What is asked of a run. */
+export interface SyncRequest {
+  readonly list: RouteListName
+  /** The slot of the schedule that asks. It gets one run, however often its job is carried out. */
+  readonly slot?: string | undefined
+}
+
 /** Milliseconds that each stage of a run took; a stage that was not reached is missing. */
 export type StageDurations = Partial<Record<'fetch' | 'stage' | 'diff' | 'apply', number>>
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { CSV_TYPE, type EndpointDeps, JSON_TYPE, serveEndpoint } from './answer.ts'
+import { CSV_TYPE, JSON_TYPE } from './answer.ts'
 import type { RouteLists } from './route-lists.ts'
+import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
 
 /**
  * The three route list endpoints.

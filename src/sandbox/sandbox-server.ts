@@ -1,15 +1,14 @@
-import type { Clock } from '../base/clock.ts'
-import { systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createHttpServer, listen } from '../http/server.ts'
-import { deliverHonestly } from './answer.ts'
 import { controlEndpoints } from './control-endpoints.ts'
 import { createRequestLog } from './request-log.ts'
 import { routeListEndpoints } from './route-list-endpoints.ts'
 import { worldRouteLists } from './route-lists.ts'
 import { fileRouteLists } from './routes-file.ts'
 import { createSandboxClock } from './sandbox-clock.ts'
-import { verifyEndpoint } from './verify-endpoint.ts'
+import { deliverHonestly } from './serve-endpoints.ts'
+import { verifyEndpoints } from './verify-endpoints.ts'
 import { createWorld, type World } from './world.ts'
 
 const LOG_CAPACITY = 200_000
@@ -55,7 +54,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createHttpServer({ log })
   const deps = { clock, requestLog, deliver: deliverHonestly }
   routeListEndpoints(server, deps, lists)
-  verifyEndpoint(server, deps, { world, token })
+  verifyEndpoints(server, deps, { world, token })
   controlEndpoints(server, { world, clock, lists, requestLog })
 
   const url = await listen(server, { host, port, setting: '--port' })

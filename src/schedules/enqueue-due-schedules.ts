@@ -17,7 +17,8 @@ const JOB_ATTEMPTS = 3
  * Enqueues the job of every schedule that is due, and moves each to its next slot. Returns the names.
  *
  * The row is locked while its job is enqueued: however many processes tick at once, a slot makes one job. The
- * job's id is its slot's, so that a crash between enqueue and commit makes no second one while the first waits.
+ * job's id is its slot's, so that a crash between enqueue and commit makes no second one while the first waits;
+ * the payload names the slot too, for the job to see that it was carried out.
  * A slot that was missed is made up for once, however long ago it was.
  */
 export async function enqueueDueSchedules({
@@ -37,9 +38,10 @@ export async function enqueueDueSchedules({
     for (const { name, dueAt, now } of rows) {
       const schedule = schedules.find((s) => s.name === name)
       if (schedule === undefined) continue
+      const slot = `${name}@${dueAt.getTime()}`
       await queue.enqueue(schedule.queue, {
-        payload: schedule.payload,
-        id: `${name}@${dueAt.getTime()}`,
+        payload: { ...schedule.payload, slot },
+        id: slot,
         attempts: JOB_ATTEMPTS,
       })
       await sql`

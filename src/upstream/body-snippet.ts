@@ -5,11 +5,16 @@ import { cleanText } from '../base/text.ts'
 export const SNIPPET_SOURCE_BYTES = 16_384
 const SNIPPET_CHARS = 160
 
-/** Text that an upstream sent us, fit for a message: without secrets, control characters and length. */
+/** Whatever stands behind the parameter's name, for spellings that no scrubber knows, such as encoded twice. */
+const NAMED_TOKEN = /(access_?token\W{1,8})[^\s"'&<>\\]+/gi
+const ADDRESS = /https?:\/\/[^\s"'<>\\]+/gi
+
+/** Text that an upstream sent us, fit for a message: no secrets, addresses, control characters or length. */
 export function quotable(text: string, scrub: Scrub, maxChars = SNIPPET_CHARS): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
   const flat = scrub(text).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  return cleanText(flat.trim(), maxChars)
+  const masked = flat.replace(NAMED_TOKEN, '$1[redacted]').replace(ADDRESS, '[address]')
+  return cleanText(masked.trim(), maxChars)
 }
 
 export interface BodyBeginning {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
-import { onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest'
 import { openDatabase, sql } from '../../src/db/database.ts'
 import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
@@ -31,10 +31,32 @@ export async function temporaryHome(folder?: string): Promise<string> {
 }
 
 export function removeAfterTest(place: Place): void {
-  onTestFinished(async () => {
-    await stopServer(place.data, quietLogger())
-    await rm(place.directory, { recursive: true, force: true })
+  onTestFinished(() => remove(place))
+}
+
+/** A home with data for the tests of a group, stopped after each: most of a test's time is initdb. */
+export function sharedHome(): () => Place {
+  let place: Place | undefined
+  const current = () => {
+    if (place === undefined) throw new Error('the shared home is not made yet')
+    return place
+  }
+  beforeAll(async () => {
+    const home = await mkdtemp(join(tmpdir(), 'farewatch-embedded-'))
+    place = await findPlace(home)
+    await (await acquire(home)).release()
   })
+  afterEach(() => stopServer(current().data, quietLogger()))
+  afterAll(async () => {
+    await remove(current())
+    await rm(current().home, { recursive: true, force: true })
+  })
+  return current
+}
+
+async function remove({ data, directory }: Place): Promise<void> {
+  await stopServer(data, quietLogger())
+  await rm(directory, { recursive: true, force: true })
 }
 
 export function acquire(
@@ -64,6 +86,8 @@ export interface User {
   readonly child: ChildProcess
   /** The next JSON line that it prints. */
   says(): Promise<Record<string, unknown>>
+  /** Settles at its end, once its output is closed as well. */
+  readonly closed: Promise<unknown>
   /** Tells it to release, and waits for its end. */
   release(): Promise<void>
   /** kill -9, and waits for its end. */
@@ -89,6 +113,7 @@ export function startUser(home: string, { mode, ...identity }: UserOptions = {})
   const lines: AsyncIterator<string> = linesOf(child)[Symbol.asyncIterator]()
   return {
     child,
+    closed,
     says: async () => JSON.parse((await lines.next()).value ?? '{}'),
     release: async () => {
       child.stdin?.write('release\n')

@@ -101,6 +101,10 @@ describe('a fare', () => {
           expect(upTo.at(-1)?.after ?? first).toEqual(fareStateAt(flight, between.getTime()))
           expect(history.at(-1)?.after ?? first).toEqual(fareStateAt(flight, to.getTime()))
           expect(history.filter((step) => sameState(step.before, step.after))).toEqual([])
+          for (const { at, before, after } of history) {
+            expect(fareStateAt(flight, at.getTime())).toEqual(after)
+            expect(fareStateAt(flight, at.getTime() - 1)).toEqual(before)
+          }
         },
       ),
       { numRuns: 500, seed: 1 },

@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { type Answer, type EndpointDeps, JSON_TYPE, refusal, serveEndpoint } from './answer.ts'
+import { cleanText } from '../base/text.ts'
+import { type Answer, JSON_TYPE, refusal } from './answer.ts'
 import { readMix } from './passengers.ts'
+import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
 import { type VerifyQuestion, verifyFares } from './verify-fares.ts'
 import type { World } from './world.ts'
 
-export interface VerifyEndpointOptions {
+export interface VerifyEndpointsOptions {
   readonly world: World
   readonly token: string
 }
@@ -13,10 +15,10 @@ export interface VerifyEndpointOptions {
 type Query = Readonly<Record<string, unknown>>
 
 /** assumption: the token is looked at first; a wrong one is told nothing about its question. */
-export function verifyEndpoint(
+export function verifyEndpoints(
   server: FastifyInstance,
   deps: EndpointDeps,
-  { world, token }: VerifyEndpointOptions,
+  { world, token }: VerifyEndpointsOptions,
 ): void {
   const isToken = tokenCheck(token)
   serveEndpoint(server, deps, {
@@ -60,12 +62,21 @@ function isId(value: unknown): value is string {
 
 function answerQuestion(world: World, worldNow: Date, question: VerifyQuestion): Answer {
   const result = verifyFares(world, worldNow, question)
-  const flags = Object.entries(result).map(([id, { available }]) => [id, available] as const)
+  const flags = Object.entries(result).map(
+    ([id, { available }]) => [shortId(id), available] as const,
+  )
+  const { flightId, returnFlightId } = question
+  const back = returnFlightId === undefined ? {} : { returnFlightId: shortId(returnFlightId) }
   return {
     status: 200,
     contentType: JSON_TYPE,
     body: JSON.stringify(result),
-    question,
+    question: { ...question, flightId: shortId(flightId), ...back },
     available: Object.fromEntries(flags),
   }
+}
+
+/** As the log keeps it: a query may hold 16 KB, and the log holds many. */
+function shortId(id: string): string {
+  return cleanText(id, 100)
 }

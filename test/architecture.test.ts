@@ -1,0 +1,181 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+
+/** The floors of docs/architecture.md: an import points to a lower floor, or stays in its own folder. */
+const FLOORS: Readonly<Record<string, number>> = {
+  cli: 9,
+  embedded: 8,
+  app: 7,
+  'route-sync': 3,
+  sandbox: 3,
+  upstream: 2,
+  changes: 2,
+  schedules: 2,
+  config: 1,
+  'metrics.ts': 1,
+  db: 1,
+  queue: 1,
+  http: 1,
+  base: 0,
+}
+
+/** The folder, or folders, that alone import a package; of `http` the endpoints of every feature may use types. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  commander: ['cli'],
+  'csv-stringify': ['cli', 'sandbox'],
+  undici: ['upstream'],
+  pg: ['db'],
+  kysely: ['db'],
+  bullmq: ['queue'],
+  ioredis: ['queue'],
+  'prom-client': ['metrics.ts'],
+  pino: ['base'],
+  'cron-parser': ['base'],
+}
+const ENDPOINT_PACKAGES = new Set(['fastify', '@fastify/type-provider-typebox', 'typebox'])
+const MAX_FILE_LINES = 400
+const MAX_SOURCE_LINES = 250
+
+interface SourceFile {
+  readonly name: string
+  readonly room: string
+  readonly text: string
+  readonly imports: readonly string[]
+}
+
+function filesOf(folder: string, pattern: RegExp): string[] {
+  return readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => pattern.test(name) && !name.includes('node_modules'))
+    .map((name) => path.join(folder, name))
+}
+
+function readSource(name: string): SourceFile {
+  const text = readFileSync(path.join(ROOT, name), 'utf8')
+  const imports = [...text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'/gm)].map(
+    (m) => m[1] ?? '',
+  )
+  return { name, room: name.split('/')[1] ?? '', text, imports }
+}
+
+const sources = filesOf('src', /\.ts$/).map(readSource)
+
+function roomOf(file: SourceFile, specifier: string): string {
+  const target = path.join(path.dirname(file.name), specifier)
+  return target.startsWith('src/') ? (target.split('/')[1] ?? '') : ''
+}
+
+function packageOf(specifier: string): string {
+  const parts = specifier.split('/')
+  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '')
+}
+
+describe('the architecture', () => {
+  it('sees the sources and their imports', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(200)
+  })
+
+  it('gives every folder its floor', () => {
+    const rooms = new Set(sources.map((file) => file.room))
+    expect([...rooms].filter((room) => !(room in FLOORS))).toEqual([])
+  })
+
+  it('lets imports only point down', () => {
+    const wrong = sources.flatMap((file) =>
+      file.imports
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => ({ specifier, to: roomOf(file, specifier) }))
+        .filter(({ to }) => to !== '' && to !== file.room)
+        .filter(({ to }) => (FLOORS[to] ?? 99) >= (FLOORS[file.room] ?? -1))
+        .map(({ specifier }) => `${file.name} imports ${specifier}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('keeps every package in the folder that owns it', () => {
+    const wrong = sources.flatMap((file) =>
+      file.imports
+        .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+        .map(packageOf)
+        .filter((name) => {
+          if (!ENDPOINT_PACKAGES.has(name)) return !(OWNERS[name] ?? []).includes(file.room)
+          return file.room !== 'http' && !/-endpoints\.ts$/.test(file.name)
+        })
+        .map((name) => `${file.name} imports ${name}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('reads the environment in the configuration alone', () => {
+    const readers = sources
+      .filter((file) => /process\.env\b/.test(file.text))
+      .map((file) => file.name)
+      .filter((name) => name !== 'src/config/config.ts' && name !== 'src/cli/sql-commands.ts')
+    expect(readers).toEqual([])
+  })
+
+  it('hands features the values they need, not the configuration', () => {
+    const readers = sources
+      .filter((file) => file.room !== 'config')
+      .filter((file) => file.imports.some((specifier) => roomOf(file, specifier) === 'config'))
+      .filter((file) => (FLOORS[file.room] ?? 0) < 7)
+    expect(readers.map((file) => file.name)).toEqual([])
+  })
+
+  it('has no cycle of imports', () => {
+    const graph = new Map(
+      sources.map((file) => [
+        file.name,
+        file.imports
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => path.join(path.dirname(file.name), specifier)),
+      ]),
+    )
+    expect(findCycle(graph)).toBeUndefined()
+  })
+
+  it('keeps files small', () => {
+    const all = ['src', 'test', 'bench', 'migrations'].flatMap((folder) =>
+      filesOf(folder, /\.(ts|sql)$/),
+    )
+    const lines = (name: string) => readFileSync(path.join(ROOT, name), 'utf8').split('\n').length
+    const tooLong = all.filter((name) => {
+      return lines(name) > (name.startsWith('src/') ? MAX_SOURCE_LINES : MAX_FILE_LINES)
+    })
+    expect(tooLong).toEqual([])
+  })
+
+  it('has no barrels, no silenced types and nothing left to do', () => {
+    const odd = sources
+      .filter(({ name, text }) => {
+        return (
+          name.endsWith('/index.ts') || /@ts-(ignore|expect-error)|\bTO-?DO\b|\bFIXME\b/.test(text)
+        )
+      })
+      .map((file) => file.name)
+    expect(odd).toEqual([])
+  })
+})
+
+/** The first cycle found by a depth-first walk, as the names along it. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>()
+  const walk = (name: string, trail: readonly string[]): string[] | undefined => {
+    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name]
+    if (done.has(name)) return undefined
+    done.add(name)
+    for (const next of graph.get(name) ?? []) {
+      const cycle = walk(next, [...trail, name])
+      if (cycle !== undefined) return cycle
+    }
+    return undefined
+  }
+  for (const name of graph.keys()) {
+    const cycle = walk(name, [])
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}

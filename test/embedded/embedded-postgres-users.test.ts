@@ -1,0 +1,99 @@
+import { chmod, chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import {
+  acquire,
+  isRoot,
+  query,
+  removeAfterTest,
+  startUser,
+  temporaryFolder,
+  temporaryHome,
+} from './postgres-home.ts'
+
+const NOBODY = 65_534
+const NO_SUCH_USER = 54_321
+
+describe.runIf(isRoot)('as root', () => {
+  it('keeps the data where an unprivileged user can go, whatever the mode of the home', async () => {
+    const folder = await temporaryFolder()
+    await chmod(folder, 0o700)
+    const home = await temporaryHome(folder)
+
+    const server = await acquire(home)
+
+    const { directory, user, data } = await findPlace(home)
+    const pointer = JSON.parse(await readFile(join(home, 'postgres-place.json'), 'utf8'))
+    expect(pointer).toEqual({ home, directory })
+    const postmaster = await findPostmaster(data)
+    expect((await stat(`/proc/${postmaster?.pid}`)).uid).toBe(user?.uid)
+    await server.release()
+  })
+
+  it('keeps the data of a home that moves, and starts empty in one that was deleted', async () => {
+    const folder = await temporaryFolder()
+    const home = await temporaryHome(folder)
+    const { directory } = await findPlace(home)
+    await rename(home, join(folder, 'moved'))
+    expect((await findPlace(join(folder, 'moved'))).directory).toBe(directory)
+
+    const anew = await findPlace(home)
+    removeAfterTest(anew)
+
+    expect(anew.directory).not.toBe(directory)
+  })
+
+  it('ends the server of a home that was deleted while it ran', async () => {
+    const home = await temporaryHome()
+    const user = startUser(home)
+    await user.says()
+    const former = await findPlace(home)
+    await user.kill()
+    await rm(home, { recursive: true })
+
+    const server = await acquire(home)
+
+    removeAfterTest(await findPlace(home))
+    expect(server.startedHere).toBe(true)
+    expect(await findPostmaster(former.data)).toBeUndefined()
+    await server.release()
+  })
+
+  it('does not take over the data of an ordinary user', async () => {
+    const home = join(await temporaryFolder(), 'home')
+    await mkdir(join(home, 'postgres'), { recursive: true })
+
+    await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.other_user' })
+  })
+})
+
+// A project below a folder of mode 0700 cannot be read by another user at all: then nothing is said.
+describe.runIf(isRoot)('as an ordinary user', () => {
+  it('keeps everything in the home', async ({ skip }) => {
+    const folder = await temporaryFolder()
+    await chown(folder, NOBODY, NOBODY)
+    const user = startUser(join(folder, 'home'), { uid: NOBODY, gid: NOBODY })
+    const answer = await user.says()
+    skip(answer.code === undefined && answer.url === undefined, 'the project is not readable')
+
+    const data = join(folder, 'home', 'postgres', 'data')
+    expect(answer).toMatchObject({ startedHere: true })
+    expect(await query(String(answer.url), 'select 1 as one')).toEqual({ one: 1 })
+    expect((await stat(data)).uid).toBe(NOBODY)
+    await user.release()
+    expect(await findPostmaster(data)).toBeUndefined()
+  })
+
+  it('is told when the system has no entry for it', async ({ skip }) => {
+    const folder = await temporaryFolder()
+    await chown(folder, NO_SUCH_USER, NO_SUCH_USER)
+    const identity = { uid: NO_SUCH_USER, gid: NO_SUCH_USER }
+
+    const answer = await startUser(join(folder, 'home'), identity).says()
+
+    skip(answer.code === undefined, 'the project is not readable')
+    expect(answer).toMatchObject({ code: 'embedded.no_user_entry' })
+  })
+})

@@ -1,0 +1,118 @@
+import { afterEach, expect, it } from 'vitest'
+import { JobAbortedError } from '../../src/queue/queue-errors.ts'
+import { aQueue, createSystems, FAST_WORK, untilCounts } from './queue-fixtures.ts'
+import { describeStores } from './queue-stores.ts'
+
+const GRACE_MS = 1_000
+
+describeStores('closing', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  it('lets a running job finish, takes no other, and leaves nothing active', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const began = Promise.withResolvers<void>()
+    const finish = Promise.withResolvers<void>()
+    let runs = 0
+    await system.work(queue, async () => {
+      runs += 1
+      began.resolve()
+      await finish.promise
+    })
+    await system.enqueue(queue, { payload: {} })
+    await system.enqueue(queue, { payload: {} })
+    await began.promise
+
+    const closing = system.close({ graceMs: 5_000 })
+    finish.resolve()
+    await closing
+
+    expect(runs).toBe(1)
+    expect(await other.counts(queue)).toMatchObject({ completed: 1, waiting: 1, active: 0 })
+  })
+
+  it('aborts a job that does not finish, and gives it to another worker at once', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const began = Promise.withResolvers<void>()
+    let reason: unknown
+    await system.work(queue, async (_payload, { signal }) => {
+      const aborted = Promise.withResolvers<never>()
+      signal.addEventListener('abort', () => aborted.reject(signal.reason))
+      began.resolve()
+      await aborted.promise.catch((err: unknown) => {
+        reason = err
+        throw err
+      })
+    })
+    await system.enqueue(queue, { payload: {}, attempts: 1 })
+    await began.promise
+
+    const startedAt = Date.now()
+    await system.close({ graceMs: GRACE_MS })
+    expect(Date.now() - startedAt).toBeLessThan(GRACE_MS + 500)
+    const taken = Promise.withResolvers<number>()
+    // The lock of the first worker would last for 30 s.
+    await other.work(queue, async (_payload, { attempt }) => taken.resolve(attempt))
+
+    expect(await taken.promise).toBe(1)
+    expect(reason).toBeInstanceOf(JobAbortedError)
+  })
+
+  it('does not wait for a job that ignores its signal; another worker takes it later', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const began = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<void>()
+    await system.work(
+      queue,
+      async () => {
+        began.resolve()
+        await late.promise
+      },
+      FAST_WORK,
+    )
+    await system.enqueue(queue, { payload: {} })
+    await began.promise
+
+    const startedAt = Date.now()
+    await system.close({ graceMs: GRACE_MS })
+    expect(Date.now() - startedAt).toBeLessThan(GRACE_MS + 500)
+    const taken = Promise.withResolvers<void>()
+    await other.work(queue, async () => taken.resolve(), FAST_WORK)
+    await taken.promise
+    late.resolve()
+
+    await untilCounts(other, queue, { completed: 1 })
+    expect((await other.counts(queue)).failed).toBe(0)
+  })
+
+  it('also closes a worker that is just being started', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const starting = system.work(queue, async () => undefined)
+
+    await system.close({ graceMs: GRACE_MS })
+    const worker = await starting
+    await other.enqueue(queue, { payload: {} })
+    const ran = Promise.withResolvers<void>()
+    await other.work(queue, async () => ran.resolve())
+
+    await ran.promise
+    expect(worker.progress().activeJobs).toBe(0)
+  })
+
+  it('is quick when nothing runs, and may be repeated', async () => {
+    const system = systems.open()
+    await system.work(aQueue(), async () => undefined)
+    await system.enqueue(aQueue(), { payload: {} })
+
+    const startedAt = Date.now()
+    await system.close({ graceMs: 5_000 })
+    await system.close({ graceMs: 5_000 })
+
+    expect(Date.now() - startedAt).toBeLessThan(1_000)
+    await expect(system.enqueue(aQueue(), { payload: {} })).rejects.toThrow(/closed/)
+  })
+})

@@ -1,0 +1,233 @@
+import { afterEach, expect, it } from 'vitest'
+import { AppError } from '../../src/base/errors.ts'
+import { until } from '../support/until.ts'
+import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
+import { describeStores } from './queue-stores.ts'
+
+class RefusedError extends AppError {
+  override readonly name = 'RefusedError'
+  override readonly code = 'test.refused'
+  override readonly retryable = false
+}
+
+describeStores('queue', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  it('runs a job with its payload', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran: unknown[] = []
+    await system.work(queue, async (payload) => void ran.push(payload))
+
+    await system.enqueue(queue, {
+      payload: { fareId: 'f-1', tries: 2, nested: { ids: [1, null] } },
+    })
+
+    await until('the jobs ran', () => ran.length === 1)
+    expect(ran).toEqual([{ fareId: 'f-1', tries: 2, nested: { ids: [1, null] } }])
+    await untilCounts(system, queue, { completed: 1 })
+  })
+
+  it('drops a job whose id is alive, and takes it again when that one has ended', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.enqueue(queue, { payload: { n: 1 }, id: 'sync:routes@1' })
+    await system.enqueue(queue, { payload: { n: 2 }, id: 'sync:routes@1' })
+    await system.enqueue(queue, { payload: { n: 3 }, id: 'sync:routes@2' })
+    const ran: unknown[] = []
+
+    await system.work(queue, async (payload) => void ran.push(payload))
+    await untilCounts(system, queue, { completed: 2 })
+    await system.enqueue(queue, { payload: { n: 4 }, id: 'sync:routes@1' })
+    await untilCounts(system, queue, { completed: 3 })
+
+    expect(ran).toEqual([{ n: 1 }, { n: 3 }, { n: 4 }])
+  })
+
+  it('drops a job whose id is running or waits for its next attempt', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran: number[] = []
+    const again = Promise.withResolvers<void>()
+    await system.work<{ n: number }>(
+      queue,
+      async ({ n }, { attempt }) => {
+        ran.push(n)
+        await system.enqueue(queue, { payload: { n: n + 1 }, id: 'one' })
+        if (attempt === 1) throw new Error('once more')
+        again.resolve()
+      },
+      FAST_WORK,
+    )
+
+    await system.enqueue(queue, { payload: { n: 1 }, id: 'one' })
+    await again.promise
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect(ran).toEqual([1, 1])
+    expect(await system.counts(queue)).toMatchObject({ waiting: 0, delayed: 0, active: 0 })
+  })
+
+  it('delays a job', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran = Promise.withResolvers<number>()
+    await system.work(queue, async () => ran.resolve(Date.now()))
+    const enqueuedAt = Date.now()
+
+    await system.enqueue(queue, { payload: {}, delayMs: 700 })
+
+    const tookMs = (await ran.promise) - enqueuedAt
+    expect(tookMs).toBeGreaterThanOrEqual(690)
+    expect(tookMs).toBeLessThan(2_500)
+  })
+
+  it('tries again with a growing pause, then shows the job as failed', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const attempts: number[] = []
+    await system.work(
+      queue,
+      async (_payload, { attempt }) => {
+        attempts.push(attempt)
+        throw new RangeError(`no luck with ${SECRET}`)
+      },
+      FAST_WORK,
+    )
+
+    await system.enqueue(queue, { payload: {}, attempts: 3 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    expect(attempts).toEqual([1, 2, 3])
+    const [failed] = await system.failedJobs(queue, 10)
+    expect(failed).toMatchObject({
+      name: queue,
+      attempts: 3,
+      failedReason: 'RangeError: no luck with [redacted]',
+    })
+    expect(Date.now() - (failed?.failedAt.getTime() ?? 0)).toBeLessThan(10_000)
+    expect(systems.book.has(SECRET)).toBe(false)
+  })
+
+  it('gives a failed job new attempts on demand, and drops one on demand', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const mended = new AbortController()
+    const ran: string[] = []
+    await system.work<{ name: string }>(queue, async ({ name }) => {
+      ran.push(name)
+      if (!mended.signal.aborted) throw new Error('broken')
+    })
+    for (const name of ['a', 'b']) await system.enqueue(queue, { payload: { name }, attempts: 1 })
+    await untilCounts(system, queue, { failed: 2 })
+    const [newest, oldest] = await system.failedJobs(queue, 10)
+    mended.abort()
+
+    const retried = await system.retryFailed(queue, oldest?.id ?? '')
+    const dropped = await system.dropFailed(queue, newest?.id ?? '')
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect([retried, dropped]).toEqual([true, true])
+    expect(ran).toEqual(['a', 'b', 'a'])
+    expect(await system.failedJobs(queue, 10)).toEqual([])
+    expect(await system.retryFailed(queue, newest?.id ?? '')).toBe(false)
+    expect(await system.dropFailed(queue, oldest?.id ?? '')).toBe(false)
+    expect(await system.dropFailed(queue, 'meta')).toBe(false)
+  })
+
+  it('does not try again what cannot succeed', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.work(queue, async () => {
+      throw new RefusedError('never')
+    })
+
+    await system.enqueue(queue, { payload: {}, attempts: 5 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    const [failed] = await system.failedJobs(queue, 1)
+    expect(failed).toMatchObject({ attempts: 1, failedReason: 'test.refused: never' })
+  })
+
+  it.each([
+    ['a NUL', 'bad \0 byte', 'Error: bad  byte'],
+    ['a lone surrogate', 'bad \ud800 half', 'Error: bad \ufffd half'],
+    ["BullMQ's own signal", 'bullmq:rateLimitExceeded', 'Error: bullmq:rateLimitExceeded'],
+    ['a very long text', 'x'.repeat(5_000), `Error: ${'x'.repeat(492)}…`],
+  ])('records a failure whose message holds %s', async (_what, message, reason) => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.work(queue, async () => {
+      throw Object.assign(new Error(message, { cause: new Error(`${message}${SECRET}`) }), {
+        request: SECRET,
+      })
+    })
+
+    await system.enqueue(queue, { payload: {}, attempts: 1 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    expect((await system.failedJobs(queue, 1))[0]?.failedReason).toBe(reason)
+    const stored = await store().dump()
+    expect(stored).toContain(JSON.stringify(reason).slice(1, -1))
+    expect(stored).not.toContain(SECRET)
+  })
+
+  it('cleans a payload for both stores, and refuses one that is not JSON', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran = Promise.withResolvers<unknown>()
+    await system.work(queue, async (payload) => ran.resolve(payload))
+
+    await system.enqueue(queue, { payload: { 'k\0': ['a\0b', 'c\ud800'] }, id: 'i\0\ud800' })
+
+    expect(await ran.promise).toEqual({ k: ['ab', 'c\ufffd'] })
+    const bad = { payload: { at: new Date() as unknown as string } }
+    await expect(system.enqueue(queue, bad)).rejects.toThrow(/payload.at is not JSON/)
+  })
+
+  it('drains a backlog without ever running more than its concurrency', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const jobs = 2_000
+    for (let from = 0; from < jobs; from += 100) {
+      const batch = Array.from({ length: 100 }, (_, i) =>
+        system.enqueue(queue, { payload: { n: from + i } }),
+      )
+      await Promise.all(batch)
+    }
+    const seen = new Set<number>()
+    let running = 0
+    let most = 0
+
+    const worker = await system.work<{ n: number }>(
+      queue,
+      async ({ n }) => {
+        running += 1
+        most = Math.max(most, running)
+        await Promise.resolve()
+        seen.add(n)
+        running -= 1
+      },
+      { concurrency: 8 },
+    )
+    await until('all ran', () => seen.size === jobs, 60_000)
+
+    expect(most).toBeLessThanOrEqual(8)
+    await until('nothing runs', () => worker.progress().activeJobs === 0)
+    await untilCounts(system, queue, { active: 0 })
+    expect((await system.counts(queue)).completed).toBeLessThan(1_050)
+  }, 120_000)
+
+  it('shows progress of an idle worker, though its next job is far off', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.enqueue(queue, { payload: {}, delayMs: 3_600_000 })
+    const worker = await system.work(queue, async () => undefined)
+    const before = worker.progress().lastActivityAt.getTime()
+
+    await until('progress', () => worker.progress().lastActivityAt.getTime() > before + 1_000)
+
+    expect(worker.progress().activeJobs).toBe(0)
+  })
+})

@@ -1,0 +1,231 @@
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { QueueUnavailableError } from '../../src/queue/queue-errors.ts'
+import { until } from '../support/until.ts'
+import { aQueue, createSystems, FAST_TIMINGS, FAST_WORK, untilCounts } from './queue-fixtures.ts'
+import { describeStores } from './queue-stores.ts'
+
+/** The error of a promise that must reject, and how long it took. */
+async function failureOf(promise: Promise<unknown>) {
+  const startedAt = Date.now()
+  const err = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return { err, tookMs: Date.now() - startedAt }
+}
+
+describeStores('outages of the queue store', (store) => {
+  const systems = createSystems(store)
+  beforeEach(() => store().door.open())
+  afterEach(async () => {
+    await store().door.open()
+    await systems.closeAll()
+  })
+
+  it('are told at start, within the deadline, with the address and without the password', async () => {
+    const system = systems.open()
+    await store().door.shut()
+
+    const { err, tookMs } = await failureOf(system.start())
+
+    expect(err).toBeInstanceOf(QueueUnavailableError)
+    expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
+    const text = inspect(err, { depth: 9 })
+    expect(text).toContain(`127.0.0.1:${store().door.port}`)
+    expect(text).toMatch(/ECONNREFUSED/)
+    expect(text).toMatch(/check that/)
+    expect(text).not.toContain('canary')
+  })
+
+  it('at the first use are no reason for a later use to fail', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran = Promise.withResolvers<void>()
+    await store().door.shut()
+    const calls = [
+      system.start(),
+      system.enqueue(queue, { payload: {} }),
+      system.work(queue, async () => ran.resolve()),
+      system.upsertTick({ queue: aQueue(), name: 't', everyMs: 1_000 }),
+      system.counts(queue),
+    ]
+    const failures = await Promise.all(calls.map(failureOf))
+    for (const { err, tookMs } of failures) {
+      expect(err).toBeInstanceOf(QueueUnavailableError)
+      expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
+    }
+
+    await store().door.open()
+    await system.start()
+    await system.work(queue, async () => ran.resolve())
+    await system.enqueue(queue, { payload: {} })
+
+    await ran.promise
+  })
+
+  it('in mid-life fail an enqueue within the deadline, and only while they last', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.start()
+    await system.enqueue(queue, { payload: {}, id: 'before' })
+    await store().door.shut()
+
+    const failures = await Promise.all(
+      Array.from({ length: 5 }, () => failureOf(system.enqueue(queue, { payload: {}, id: 'x' }))),
+    )
+
+    for (const { err, tookMs } of failures) {
+      expect(err).toBeInstanceOf(QueueUnavailableError)
+      expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
+    }
+    await store().door.open()
+    await until('a later job ran', async () => {
+      const { err } = await failureOf(system.enqueue(queue, { payload: {}, id: 'x' }))
+      return err === undefined
+    })
+    expect((await system.counts(queue)).waiting).toBe(2)
+  })
+
+  it('of a silent connection fail an enqueue within the deadline, and the next one succeeds', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.enqueue(queue, { payload: {} })
+    store().door.silence()
+
+    const { err, tookMs } = await failureOf(system.enqueue(queue, { payload: {} }))
+
+    expect(err).toBeInstanceOf(QueueUnavailableError)
+    expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
+    await system.enqueue(queue, { payload: {} })
+  })
+
+  it('that cut all connections do not stop a worker', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran: number[] = []
+    await system.work<{ n: number }>(queue, async ({ n }) => void ran.push(n), FAST_WORK)
+    await system.enqueue(queue, { payload: { n: 1 } })
+    await until('the jobs ran', () => ran.length === 1)
+
+    await store().restart()
+
+    await until('a later job ran', async () => {
+      await system.enqueue(queue, { payload: { n: 2 } }).catch(() => undefined)
+      return ran.includes(2)
+    })
+  })
+
+  it('of some seconds do not stop a worker, nor flood the log', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const ran: number[] = []
+    let reconnects = 0
+    system.onReconnect(() => {
+      reconnects += 1
+    })
+    await system.start()
+    const worker = await system.work<{ n: number }>(
+      queue,
+      async ({ n }) => void ran.push(n),
+      FAST_WORK,
+    )
+    await system.enqueue(queue, { payload: { n: 1 } })
+    await until('the jobs ran', () => ran.length === 1)
+    const linesBefore = systems.book.lines().length
+
+    await store().door.shut()
+    const downSince = Date.now()
+    await until('silence', () => Date.now() - worker.progress().lastActivityAt.getTime() > 3_000)
+    expect(Date.now() - downSince).toBeGreaterThan(2_000)
+    expect(systems.book.lines().length - linesBefore).toBeLessThan(10)
+    await store().door.open()
+
+    await until('the reconnect', () => reconnects === 1)
+    await system.enqueue(queue, { payload: { n: 2 } })
+    await until('the jobs ran', () => ran.includes(2))
+    await until('progress', () => Date.now() - worker.progress().lastActivityAt.getTime() < 1_000)
+  })
+
+  it('in the middle of a job do not lose or repeat what it did', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    let runs = 0
+    const running = Promise.withResolvers<void>()
+    const finish = Promise.withResolvers<void>()
+    await system.work(
+      queue,
+      async () => {
+        runs += 1
+        running.resolve()
+        await finish.promise
+      },
+      { ...FAST_WORK, lockMs: 20_000 },
+    )
+    await system.enqueue(queue, { payload: {} })
+    await running.promise
+
+    await store().door.shut()
+    finish.resolve()
+    const { err } = await failureOf(system.counts(queue))
+    await store().door.open()
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect(err).toBeInstanceOf(QueueUnavailableError)
+    expect(runs).toBe(1)
+  })
+
+  it('that cut connections just as a job ends do not make it fail', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    let runs = 0
+    await system.work(
+      queue,
+      async () => {
+        runs += 1
+        store().door.cut()
+      },
+      { ...FAST_WORK, lockMs: 20_000 },
+    )
+
+    await system.enqueue(queue, { payload: {}, attempts: 1 })
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect(runs).toBe(1)
+  })
+
+  it('that silence the connections of a worker get it replaced', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    let runs = 0
+    await system.start()
+    const worker = await system.work(
+      queue,
+      async () => {
+        runs += 1
+      },
+      FAST_WORK,
+    )
+
+    store().door.silence()
+    await until('silence', () => Date.now() - worker.progress().lastActivityAt.getTime() > 1_000)
+
+    await until('a later job ran', async () => {
+      await system.enqueue(queue, { payload: {}, id: 'one' }).catch(() => undefined)
+      return runs > 0
+    })
+    expect(systems.book.has('queue worker was stuck, replaced')).toBe(true)
+  })
+
+  it('do not keep a system from closing within its grace time', async () => {
+    const system = systems.open()
+    await system.start()
+    await system.work(aQueue(), async () => undefined, FAST_WORK)
+    await store().door.shut()
+
+    const startedAt = Date.now()
+    await system.close({ graceMs: 1_500 })
+
+    expect(Date.now() - startedAt).toBeLessThan(2_000)
+  })
+})

@@ -1,0 +1,111 @@
+import { describe, expect } from 'vitest'
+import { it } from '../support/test-database.ts'
+import { availability, changes, fetchedAt, manyRoutes, routes, sync } from './sync-fixtures.ts'
+
+const LIST = { list: 'with-availability' } as const
+
+describe('a with-availability list', () => {
+  it('is rejected while there are no routes to speak of', async ({ db }) => {
+    const outcome = await sync(db, routes('PMI-MAD'), LIST)
+
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'sync.no_routes_yet' } })
+  })
+
+  it('gives every live route its availability at first, and no changes', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    expect(await availability(db)).toEqual({ 'PMI-BCN': null, 'PMI-MAD': null })
+
+    const outcome = await sync(db, routes('PMI-MAD', 'NOT-OURS'), LIST)
+
+    expect(outcome).toMatchObject({ status: 'applied', baseline: true, live: 1, unknownPairs: 1 })
+    expect(await availability(db)).toEqual({ 'PMI-BCN': false, 'PMI-MAD': true })
+    expect(await changes(db)).toEqual([])
+  })
+
+  it('believes a gain at once and a loss when it is confirmed', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const first = await sync(db, routes('PMI-MAD'), LIST)
+
+    const moved = await sync(db, routes('PMI-BCN'), LIST)
+    expect(moved).toMatchObject({ gained: 1, lost: 0, pendingAbsences: 1, live: 2 })
+    const confirmed = await sync(db, routes('PMI-BCN'), LIST)
+
+    expect(confirmed).toMatchObject({ status: 'applied', gained: 0, lost: 1, live: 1 })
+    expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': false })
+    expect(await changes(db)).toMatchObject([
+      {
+        seq: 1,
+        kind: 'route_gained_availability',
+        of: 'PMI-BCN',
+        before: { available: false },
+        after: { available: true },
+        runId: moved.runId,
+      },
+      {
+        seq: 2,
+        kind: 'route_lost_availability',
+        of: 'PMI-MAD',
+        before: { available: true },
+        after: { available: false },
+        lastSeenAt: await fetchedAt(db, first.runId),
+        firstMissedAt: await fetchedAt(db, moved.runId),
+        runId: confirmed.runId,
+      },
+    ])
+  })
+
+  it('reads the same bytes anew once the routes are others', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    const bytes = routes('PMI-MAD', 'PMI-BCN')
+    await sync(db, bytes, LIST)
+    expect(await sync(db, bytes, LIST)).toMatchObject({ status: 'unchanged' })
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+
+    const outcome = await sync(db, bytes, LIST)
+
+    expect(outcome).toMatchObject({ status: 'applied', gained: 1, unknownPairs: 0 })
+    expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': true })
+  })
+
+  it('records no loss of a new route that was never available', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-MAD'), LIST)
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+
+    await sync(db, routes('PMI-MAD'), LIST)
+
+    expect(await availability(db)).toEqual({ 'PMI-BCN': false, 'PMI-MAD': true })
+    expect((await changes(db)).map((change) => change.kind)).toEqual(['route_added'])
+  })
+
+  it('ends the availability of a route with the route', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'), LIST)
+    await sync(db, routes('PMI-BCN'))
+    await sync(db, routes('PMI-BCN'))
+    expect(await changes(db)).toMatchObject([
+      { kind: 'route_removed', before: { available: true } },
+    ])
+
+    await sync(db, routes('PMI-BCN', 'PMI-MAD'))
+
+    expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': null })
+  })
+
+  it('is held when more than 15 % of the available routes are missing', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    await sync(db, all, LIST)
+
+    const outcome = await sync(db, all.slice(0, 30), LIST)
+
+    expect(outcome).toMatchObject({ status: 'held', reason: { code: 'mass_absence' }, live: 40 })
+  })
+
+  it('is held when it holds nothing but strangers', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+
+    expect(await sync(db, routes('AAA-BBB'), LIST)).toMatchObject({ status: 'held' })
+    expect(await availability(db)).toEqual({ 'PMI-MAD': null })
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect } from 'vitest'
+import { listSyncRuns } from '../../src/route-sync/sync-run-queries.ts'
+import { it } from '../support/test-database.ts'
+import {
+  changes,
+  fetchedAt,
+  livePairs,
+  manyRoutes,
+  routes,
+  routesAsOf,
+  sync,
+} from './sync-fixtures.ts'
+
+describe('a suspicious list', () => {
+  it('is held whole: neither its absences nor its additions are applied', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    const before = await livePairs(db)
+
+    const outcome = await sync(db, [...all.slice(0, 20), ...routes('NEW-ONE')])
+
+    expect(outcome).toMatchObject({
+      status: 'held',
+      reason: { code: 'mass_absence' },
+      fetched: 21,
+      added: 0,
+      live: 40,
+      pendingAbsences: 0,
+    })
+    expect(await livePairs(db)).toEqual(before)
+    expect(await changes(db)).toEqual([])
+  })
+
+  it('stays held as often as it comes, and never counts as an absence', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    for (let i = 0; i < 3; i += 1) {
+      expect(await sync(db, all.slice(0, 20))).toMatchObject({ status: 'held' })
+    }
+
+    const normal = await sync(db, all.slice(0, 39))
+
+    expect(normal).toMatchObject({ status: 'applied', removed: 0, pendingAbsences: 1 })
+  })
+
+  it('is dropped by the normal list that follows it', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    const held = await sync(db, all.slice(0, 20))
+
+    await sync(db, all)
+
+    const runs = await listSyncRuns(db, { limit: 10 })
+    expect(runs.find((run) => run.runId === held.runId)).toMatchObject({
+      status: 'dropped',
+      reason: { code: 'mass_absence' },
+    })
+  })
+
+  it('is held when it is empty, as a baseline too', async ({ db }) => {
+    expect(await sync(db, [])).toMatchObject({
+      status: 'held',
+      baseline: true,
+      reason: { code: 'empty' },
+    })
+
+    const first = await sync(db, routes('PMI-MAD'))
+    expect(first).toMatchObject({ status: 'applied', baseline: true })
+
+    expect(await sync(db, [])).toMatchObject({ status: 'held', baseline: false })
+    expect(await routesAsOf(db, await fetchedAt(db, first.runId))).toEqual(['PMI-MAD'])
+  })
+
+  it('is held when its confirmations would take too much within a day', async ({ db }) => {
+    const all = manyRoutes(100)
+    await sync(db, all)
+    await sync(db, all.slice(0, 86))
+    expect(await sync(db, all.slice(0, 86))).toMatchObject({ removed: 14 })
+    await sync(db, all.slice(0, 74))
+
+    const leak = await sync(db, all.slice(0, 74))
+
+    expect(leak).toMatchObject({ status: 'held', reason: { code: 'mass_removal' }, live: 86 })
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import type { Place } from '../../src/upstream/route-list.ts'
+import { it } from '../support/test-database.ts'
+import { changes, place, sync } from './sync-fixtures.ts'
+
+async function cityOf(db: Db, id: string): Promise<string[]> {
+  const { rows } = await sql<{ city: string }>`
+    select city from farewatch.place_history where place_id = ${id} order by valid_from
+  `.execute(db)
+  return rows.map((row) => row.city)
+}
+
+const to = (destination: Place) => ({ departure: place('PMI'), destination })
+
+describe('a place', () => {
+  it('is edited by one change, however many routes hold it', async ({ db }) => {
+    const old = place('MAD')
+    const edited = place('MAD', { city: 'Madrid' })
+    await sync(db, [to(old), { departure: old, destination: place('BCN') }])
+
+    const outcome = await sync(db, [to(edited), { departure: edited, destination: place('BCN') }])
+
+    expect(outcome).toMatchObject({ added: 0, removed: 0, placesChanged: 1 })
+    expect(await changes(db)).toMatchObject([
+      {
+        seq: 1,
+        kind: 'place_changed',
+        of: 'MAD',
+        before: { iata: 'MAD', city: 'City MAD', country: 'Spain' },
+        after: { iata: 'MAD', city: 'Madrid', country: 'Spain' },
+      },
+    ])
+    expect(await cityOf(db, 'MAD')).toEqual(['City MAD', 'Madrid'])
+  })
+
+  it('that a list contradicts keeps what is known of it, in any order', async ({ db }) => {
+    const known = place('MAD', { city: 'Zaragoza' })
+    const other = place('MAD', { city: 'Avila' })
+    await sync(db, [to(known)])
+
+    for (const spellings of [
+      [other, known],
+      [known, other],
+      [other, other, known],
+    ]) {
+      const outcome = await sync(db, spellings.map(to))
+      expect(outcome).toMatchObject({ conflictingPlaces: 1, placesChanged: 0 })
+    }
+    expect(await cityOf(db, 'MAD')).toEqual(['Zaragoza'])
+  })
+
+  it('that is new and contradicted takes the smallest spelling, in any order', async ({ db }) => {
+    const a = place('MAD', { city: 'Avila' })
+    const b = place('MAD', { city: 'Burgos' })
+    await sync(db, [to(b), to(a)])
+    await sync(db, [to(a), to(b)])
+
+    expect(await cityOf(db, 'MAD')).toEqual(['Avila'])
+    expect(await changes(db)).toEqual([])
+  })
+
+  it('may be named by emoji, right-to-left text and markup', async ({ db }) => {
+    const city = '🛫 مدريد <b>"x"</b>, =1+1'
+    await sync(db, [to(place('MAD', { city }))])
+
+    expect(await cityOf(db, 'MAD')).toEqual([city])
+  })
+})

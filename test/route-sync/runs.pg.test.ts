@@ -1,0 +1,168 @@
+import { describe, expect } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { withSessionLock } from '../../src/db/session-lock.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { syncOrJoin } from '../../src/route-sync/join-sync.ts'
+import { syncList } from '../../src/route-sync/sync-list.ts'
+import { listSyncRuns } from '../../src/route-sync/sync-run-queries.ts'
+import { UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
+import { it } from '../support/test-database.ts'
+import { changes, livePairs, routes, sync, syncBody, upstreamOf } from './sync-fixtures.ts'
+
+const never = new AbortController().signal
+
+async function everythingStored(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select (select count(*) from route_version) + (select count(*) from place_version)
+         + (select count(*) from route_change) + (select count(*) from pending_absence) as count
+  `.execute(db)
+  return rows[0]?.count ?? -1
+}
+
+describe('a run', () => {
+  it.for([
+    ['HTML', '<html>down</html>'],
+    ['null', 'null'],
+    ['an object', '{}'],
+    ['an error in a 200', '{"error":"busy"}'],
+    ['nothing', ''],
+    ['a truncated list', JSON.stringify(routes('PMI-MAD', 'PMI-BCN')).slice(0, -5)],
+    ['a route without its id', '[{"departure":{"iata":"PMI"},"destination":{"id":"2"}}]'],
+    ['two lists in one', '[][]'],
+  ])(
+    'is rejected when the upstream sends %s, and nothing is applied',
+    async ([, body = ''], { db }) => {
+      await sync(db, routes('PMI-MAD'))
+      const stored = await everythingStored(db)
+
+      const outcome = await syncBody(db, body)
+
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'upstream.contract_violation' },
+      })
+      expect(await everythingStored(db)).toBe(stored)
+    },
+  )
+
+  it('fails, with its reason, when the upstream gives no answer', async ({ db }) => {
+    const upstream = {
+      fetchRouteList: () =>
+        Promise.reject(
+          new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 120_000 }),
+        ),
+    }
+    const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS }
+
+    const outcome = await syncList(deps, { list: 'routes' }, never)
+
+    expect(outcome).toMatchObject({ status: 'failed', reason: { code: 'upstream.timeout' } })
+  })
+
+  it('that a dead process left behind is closed by the next', async ({ db }) => {
+    await sql`insert into sync_run (list) values ('routes')`.execute(db)
+
+    await sync(db, routes('PMI-MAD'))
+
+    expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([
+      { status: 'applied' },
+      { status: 'failed', reason: { code: 'abandoned' } },
+    ])
+  })
+
+  it('leaves a list to the process that is at it', async ({ db }) => {
+    const deps = { db, upstream: upstreamOf('[]'), confirmations: 2, guard: GUARD_LIMITS }
+
+    const outcome = await withSessionLock(db, 'route-sync:routes', () =>
+      syncList(deps, { list: 'routes' }, never),
+    )
+
+    expect(outcome).toBeUndefined()
+    expect(await listSyncRuns(db, { limit: 10 })).toEqual([])
+  })
+
+  it('is joined by a second one of the same list, which fetches nothing', async ({ db }) => {
+    const body = upstreamOf(JSON.stringify(routes('PMI-MAD')))
+    const arrived = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    let fetches = 0
+    const upstream: typeof body = {
+      fetchRouteList: async (...args) => {
+        fetches += 1
+        arrived.resolve()
+        await release.promise
+        return body.fetchRouteList(...args)
+      },
+    }
+    const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS, clock: systemClock }
+
+    const first = syncOrJoin(deps, 'routes', never)
+    await arrived.promise
+    const joining = syncOrJoin(
+      { ...deps, clock: { ...systemClock, sleep: async () => release.resolve() } },
+      'routes',
+      never,
+    )
+    const [own, joined] = await Promise.all([first, joining])
+
+    expect(fetches).toBe(1)
+    expect(own.joined).toBe(false)
+    expect(joined).toMatchObject({ joined: true, outcome: { runId: own.outcome.runId } })
+  })
+
+  it('never ends an interval before it begins, when the clock of the database steps back', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sql`update sync_run set fetched_at = now() + interval '1 hour'`.execute(db)
+    await sql`update route_version set valid_from = (select max(fetched_at) from sync_run)`.execute(
+      db,
+    )
+    await sync(db, routes('PMI-BCN'), { confirmations: 1 })
+
+    expect(await livePairs(db)).toEqual(['PMI-BCN'])
+    expect(await changes(db)).toHaveLength(2)
+  })
+})
+
+describe('the analyst', () => {
+  it('reads the public SQL and nothing else', async ({ database }) => {
+    await sync(database.db, routes('PMI-MAD'))
+    await database.db.connection().execute(async (session) => {
+      await sql`set role farewatch_analyst`.execute(session)
+      for (const view of [
+        sql`farewatch.routes_current`,
+        sql`farewatch.routes_as_of(now())`,
+        sql`farewatch.route_history`,
+        sql`farewatch.route_availability_history`,
+        sql`farewatch.place_history`,
+        sql`farewatch.route_changes`,
+        sql`farewatch.sync_runs`,
+      ]) {
+        await sql`select * from ${view}`.execute(session)
+      }
+      for (const table of [
+        sql`farewatch_private.route_version`,
+        sql`farewatch_private.sync_run`,
+        sql`farewatch_queue.job`,
+      ]) {
+        await expect(sql`select * from ${table}`.execute(session)).rejects.toThrow(
+          /permission denied/,
+        )
+      }
+      await sql`reset role`.execute(session)
+    })
+  })
+
+  it('finds every column of the public SQL explained', async ({ db }) => {
+    const { rows } = await sql<{ column: string }>`
+      select c.relname || '.' || a.attname as column
+        from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+       where c.relnamespace = 'farewatch'::regnamespace
+         and col_description(c.oid, a.attnum) is null
+    `.execute(db)
+    expect(rows).toEqual([])
+  })
+})

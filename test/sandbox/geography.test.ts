@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { type Airport, readAirports } from '../../src/sandbox/airports.ts'
+import {
+  distanceKm,
+  flightMinutes,
+  instantOfLocal,
+  localText,
+  zoneOffsetMs,
+} from '../../src/sandbox/geography.ts'
+
+const airports = readAirports()
+
+function airport(iata: string): Airport {
+  const found = airports.find((one) => one.iata === iata)
+  if (!found) throw new Error(`no airport ${iata}`)
+  return found
+}
+
+describe('the airports', () => {
+  it('are a few hundred, each with its own id of three digits and its own code', () => {
+    expect(airports.length).toBeGreaterThan(250)
+    expect(new Set(airports.map((one) => one.id)).size).toBe(airports.length)
+    expect(new Set(airports.map((one) => one.iata)).size).toBe(airports.length)
+    expect(airports.filter((one) => one.id < 100 || one.id > 999)).toEqual([])
+    expect(airports.filter((one) => !/^[A-Z]{3}$/.test(one.iata))).toEqual([])
+  })
+
+  it('have a size of 1 to 5 and lie on the globe', () => {
+    const odd = airports.filter(
+      ({ size, latitude, longitude }) =>
+        ![1, 2, 3, 4, 5].includes(size) ||
+        !(Math.abs(latitude) < 90) ||
+        !(Math.abs(longitude) <= 180),
+    )
+
+    expect(odd).toEqual([])
+  })
+
+  it('keep their ids: flight ids of released worlds are made of them', () => {
+    expect(['MAD', 'PMI', 'JFK', 'CCS'].map((iata) => airport(iata).id)).toMatchInlineSnapshot(`
+      [
+        101,
+        103,
+        355,
+        418,
+      ]
+    `)
+  })
+})
+
+describe('distances and times', () => {
+  it.each([
+    ['MAD', 'JFK', 5768],
+    ['PMI', 'BCN', 202],
+    ['SYD', 'LAX', 12_051],
+    ['AKL', 'SCL', 9667],
+  ])('from %s to %s it is about %d km', (from, to, km) => {
+    const measured = distanceKm(airport(from), airport(to))
+
+    expect(Math.abs(measured - km) / km).toBeLessThan(0.01)
+    expect(distanceKm(airport(to), airport(from))).toBeCloseTo(measured, 6)
+  })
+
+  it('flies for whole five minutes', () => {
+    expect(flightMinutes(airport('MAD'), airport('BCN'))).toBe(75)
+  })
+
+  it.each([
+    ['America/New_York', '2026-01-15T12:00:00Z', -300],
+    ['America/New_York', '2026-07-15T12:00:00Z', -240],
+    ['Asia/Kolkata', '2026-07-15T12:00:00Z', 330],
+    ['Europe/Madrid', '2026-03-29T00:59:59Z', 60],
+    ['Europe/Madrid', '2026-03-29T01:00:00Z', 120],
+    ['Africa/Abidjan', '2026-07-15T12:00:00Z', 0],
+  ])('the clocks of %s are at %s ahead by %d minutes', (zone, instant, minutes) => {
+    expect(zoneOffsetMs(zone, Date.parse(instant)) / 60_000).toBe(minutes)
+  })
+
+  it('finds the instant of a local time on both sides of a change of clocks', () => {
+    const zone = 'America/New_York'
+    for (const text of [
+      '2026-03-08 01:30',
+      '2026-03-08 03:30',
+      '2026-11-01 06:00',
+      '2026-10-31 23:55',
+    ]) {
+      const instant = instantOfLocal(zone, Date.parse(`${text.replace(' ', 'T')}:00Z`))
+
+      expect(localText(zone, instant)).toBe(text)
+    }
+  })
+})

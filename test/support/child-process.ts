@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+
+const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
+
+/** A farewatch process of a test's own, with what it has printed so far. */
+export interface RunningCommand {
+  readonly child: ChildProcess
+  stdout(): string
+  stderr(): string
+  /** Resolves with the exit code, or the signal's name. */
+  readonly ended: Promise<number | string>
+}
+
+/** Starts the real command line. Of the environment it gets a path and what the test gives. */
+export function startFarewatch(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+): RunningCommand {
+  const child = spawn(FAREWATCH, args, {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString()
+  })
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended }
+}
+
+/** Runs a command to its end. */
+export async function runFarewatch(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+): Promise<{ exit: number | string; stdout: string; stderr: string }> {
+  const running = startFarewatch(args, env, cwd)
+  const exit = await running.ended
+  return { exit, stdout: running.stdout(), stderr: running.stderr() }
+}

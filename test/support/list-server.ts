@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Route } from '../../src/upstream/route-list.ts'
+
+/** A bare upstream whose lists a test sets. */
+export interface ListServer {
+  readonly url: string
+  serve(lists: { readonly routes?: readonly Route[]; readonly available?: readonly Route[] }): void
+  /** Requests so far, by path. */
+  readonly requests: string[]
+  close(): Promise<void>
+}
+
+export async function startListServer(): Promise<ListServer> {
+  let bodies = { '/api/v1/data/routes': '[]', '/api/v1/data/routes/with-availability': '[]' }
+  const requests: string[] = []
+  const server = http.createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    requests.push(pathname)
+    const body = bodies[pathname as keyof typeof bodies]
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(body ?? '{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    serve: ({ routes, available }) => {
+      bodies = {
+        '/api/v1/data/routes': JSON.stringify(routes ?? []),
+        '/api/v1/data/routes/with-availability': JSON.stringify(available ?? []),
+      }
+    },
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

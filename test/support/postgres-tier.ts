@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { PostgreSqlContainer } from '@testcontainers/postgresql'
+import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { silentLog } from './silent-log.ts'
+
+/** A real store for the tests, and where it came from. */
+export interface Tier {
+  readonly url: string
+  readonly how: string
+  stop(): Promise<void>
+}
+
+/** Durability is what the chaos tests are about; everywhere else it only costs time. */
+const FAST = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+}
+
+export async function startPostgresTier(containers: boolean): Promise<Tier> {
+  const given = process.env.TEST_DATABASE_URL
+  if (given !== undefined && given !== '') {
+    if (!new URL(given).pathname.includes('test')) {
+      throw new Error('the database name in TEST_DATABASE_URL must contain "test"')
+    }
+    return { url: given, how: 'TEST_DATABASE_URL', stop: async () => undefined }
+  }
+  return containers ? startContainer() : startEmbedded()
+}
+
+async function startContainer(): Promise<Tier> {
+  const settings = Object.entries(FAST).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const container = await new PostgreSqlContainer('postgres:18-alpine')
+    .withDatabase('farewatch_test')
+    .withCommand(['postgres', ...settings])
+    .start()
+  return {
+    url: container.getConnectionUri(),
+    how: 'a container',
+    stop: async () => {
+      await container.stop()
+    },
+  }
+}
+
+async function startEmbedded(): Promise<Tier> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-test-'))
+  const postgres = await acquireEmbeddedPostgres({ home, log: silentLog, settings: FAST })
+  return {
+    url: postgres.url,
+    how: 'embedded',
+    stop: async () => {
+      const { directory } = await findPlace(home)
+      await postgres.release()
+      await rm(directory, { recursive: true, force: true })
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}

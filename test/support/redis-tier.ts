@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import net from 'node:net'
+import { RedisContainer } from '@testcontainers/redis'
+import type { Tier } from './postgres-tier.ts'
+
+/**
+ * Redis for the tests, or undefined where the machine has none. Where it is required (CI, REQUIRE_REDIS=1) a
+ * missing one fails the run: a tier that is skipped unseen proves nothing.
+ */
+export async function startRedisTier(containers: boolean): Promise<Tier | undefined> {
+  const given = process.env.TEST_REDIS_URL
+  if (given !== undefined && given !== '') {
+    return { url: given, how: 'TEST_REDIS_URL', stop: async () => undefined }
+  }
+  if (containers) return startContainer()
+  if (spawnSync('redis-server', ['--version']).error === undefined) return startProcess()
+  if (process.env.CI !== undefined || process.env.REQUIRE_REDIS !== undefined) {
+    throw new Error('Redis is required here: install redis-server, or set TEST_REDIS_URL')
+  }
+  return undefined
+}
+
+async function startContainer(): Promise<Tier> {
+  const container = await new RedisContainer('redis:8-alpine').start()
+  return {
+    url: container.getConnectionUrl(),
+    how: 'a container',
+    stop: async () => {
+      await container.stop()
+    },
+  }
+}
+
+async function startProcess(): Promise<Tier> {
+  const port = await freePort()
+  const server = await startRedisServer(port)
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    how: 'redis-server',
+    stop: () => stopRedisServer(server),
+  }
+}
+
+/** A redis-server of this test's own, without persistence; resolves once it takes connections. */
+export async function startRedisServer(port: number): Promise<ChildProcess> {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const server = spawn('redis-server', [...args, '--maxmemory-policy', 'noeviction'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  for await (const chunk of server.stdout) {
+    if (String(chunk).includes('Ready to accept connections')) return server
+  }
+  throw new Error(`redis-server did not start on port ${port}`)
+}
+
+export async function stopRedisServer(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+}
+
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,82 @@
+import { getContainerRuntimeClient } from 'testcontainers'
+import type { TestProject } from 'vitest/node'
+import { openDatabase } from '../../src/db/database.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { migrateQueue } from '../../src/queue/queue-migrations.ts'
+import { adminQuery, databaseUrl } from './postgres-server.ts'
+import { startPostgresTier, type Tier } from './postgres-tier.ts'
+import { startRedisTier } from './redis-tier.ts'
+import { silentLog } from './silent-log.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string
+    templateName: string
+    redisUrl: string | null
+  }
+}
+
+const RUNTIME_DEADLINE_MS = 1_500
+
+/**
+ * Brings up the stores once for all tests: explicit URLs, else containers where a runtime answers at once, else
+ * embedded Postgres and the machine's redis-server. Prints which. One migrated database is the template that
+ * every test clones.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const containers = await hasContainerRuntime()
+  const started: Tier[] = []
+  const stop = async () => {
+    for (const tier of started.reverse()) await tier.stop()
+  }
+  try {
+    const postgres = await startPostgresTier(containers)
+    started.push(postgres)
+    const redis = await startRedisTier(containers)
+    if (redis !== undefined) started.push(redis)
+    process.stdout.write(
+      `stores: PostgreSQL by ${postgres.how}; Redis ${redis === undefined ? 'missing, its tests are skipped' : `by ${redis.how}`}\n`,
+    )
+    const templateName = await makeTemplate(postgres.url)
+    project.provide('postgresUrl', postgres.url)
+    project.provide('templateName', templateName)
+    project.provide('redisUrl', redis?.url ?? null)
+    return async () => {
+      await adminQuery(postgres.url, `drop database if exists ${templateName} with (force)`)
+      await stop()
+    }
+  } catch (err) {
+    await stop()
+    throw err
+  }
+}
+
+async function hasContainerRuntime(): Promise<boolean> {
+  if (process.env.TEST_CONTAINERS === 'off') return false
+  const deadline = new Promise<false>((resolve) => {
+    setTimeout(resolve, RUNTIME_DEADLINE_MS, false).unref()
+  })
+  const answered = getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answered, deadline])
+}
+
+async function makeTemplate(postgresUrl: string): Promise<string> {
+  const name = `farewatch_test_template_${process.pid}`
+  await adminQuery(postgresUrl, `drop database if exists ${name} with (force)`)
+  await adminQuery(postgresUrl, `create database ${name}`)
+  const database = openDatabase({
+    url: databaseUrl(postgresUrl, name),
+    applicationName: 'test template',
+    log: silentLog,
+    maxConnections: 2,
+  })
+  await migrate(database.db)
+  const client = await database.pool.connect()
+  await migrateQueue(client)
+  client.release()
+  await database.close()
+  return name
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { inject, test } from 'vitest'
+import { type Database, type Db, openDatabase } from '../../src/db/database.ts'
+import { adminQuery, databaseUrl } from './postgres-server.ts'
+import { silentLog } from './silent-log.ts'
+
+/** A database of its own, cloned from the migrated template. */
+export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = inject('postgresUrl')
+  const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
+  await adminQuery(
+    server,
+    `create database ${name} template ${inject('templateName')} strategy file_copy`,
+  )
+  return {
+    url: databaseUrl(server, name),
+    drop: () => adminQuery(server, `drop database if exists ${name} with (force)`),
+  }
+}
+
+interface StoreFixtures {
+  /** The address of a database of this test's own. */
+  databaseUrl: string
+  database: Database
+  db: Db
+}
+
+/** Tests that take `db` run on a real Postgres, each on a fresh clone. */
+export const it = test.extend<StoreFixtures>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern
+  databaseUrl: async ({}, use) => {
+    const clone = await cloneDatabase()
+    await use(clone.url)
+    await clone.drop()
+  },
+  database: async ({ databaseUrl: url }, use) => {
+    const database = openDatabase({ url, applicationName: 'test', log: silentLog })
+    await use(database)
+    await database.close()
+  },
+  db: async ({ database }, use) => {
+    await use(database.db)
+  },
+})

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createScrub } from '../../src/base/secrets.ts'
+import { quotable, SNIPPET_SOURCE_BYTES, snippetOf } from '../../src/upstream/body-snippet.ts'
+
+const TOKEN = 'CANARY-0123456789-abcdefghijklmnopqrstuvwxyz'
+const scrub = createScrub([TOKEN])
+
+function snippet(text: string, complete = true): string | undefined {
+  return snippetOf({ chunks: [Buffer.from(text)], complete }, scrub)
+}
+
+it.each([
+  ['  one\n\ttwo\u0000\u001b[31m three ', 'one two [31m three'],
+  ['', undefined],
+  [' \n ', undefined],
+  [`token ${TOKEN}!`, 'token [redacted]!'],
+  ['see https://host/path?x=1 for more', 'see [address] for more'],
+  ['accessToken=half-of-it&x=1', 'accessToken=[redacted]&x=1'],
+  ['{"access_token": "half-of-it"}', '{"access_token": "[redacted]"}'],
+])('shows %j as %j', (body, expected) => {
+  expect(snippet(body)).toBe(expected)
+})
+
+it('is short', () => {
+  expect(snippet('word '.repeat(1_000))).toHaveLength(160)
+})
+
+it('does not show a short body that was cut off, which may end in half a secret', () => {
+  expect(snippet(`token ${TOKEN.slice(0, 20)}`, false)).toBeUndefined()
+})
+
+it('never shows a part of a secret that the end of what was read goes through', () => {
+  const filler = fc.constantFrom(' ', '\n', 'x', `${TOKEN} `, 'é')
+  const before = fc.integer({ min: SNIPPET_SOURCE_BYTES - 60, max: SNIPPET_SOURCE_BYTES + 5 })
+  fc.assert(
+    fc.property(filler, before, (fill, length) => {
+      const text = Buffer.from(fill.repeat(length)).subarray(0, length).toString('latin1')
+
+      const shown = snippetOf(
+        { chunks: [Buffer.from(text + TOKEN, 'latin1')], complete: true },
+        scrub,
+      )
+
+      expect(shown ?? '').not.toContain('CANARY')
+    }),
+  )
+})
+
+it('scrubs before it cuts', () => {
+  expect(quotable(`12345 ${TOKEN}`, scrub, 12)).toBe('12345 [reda…')
+})

@@ -1,0 +1,53 @@
+import { createLogger } from '../../src/base/logger.ts'
+import { createScrub } from '../../src/base/secrets.ts'
+import type { UpstreamCall } from '../../src/upstream/call-record.ts'
+import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
+import {
+  createUpstreamClient,
+  type UpstreamClient,
+  type UpstreamClientOptions,
+} from '../../src/upstream/upstream-client.ts'
+import { readAll } from './routes-fixture.ts'
+
+/** Holds every character that some encoding spells in another way. */
+export const CANARY = 'CANARY/+= &"token"%日本'
+
+export interface ClientFixture extends AsyncDisposable {
+  readonly client: UpstreamClient
+  readonly calls: readonly UpstreamCall[]
+  readonly logLines: readonly string[]
+  /** Fetches and reads a list, to its end or to the first error. */
+  pull(list?: RouteListName): Promise<Route[]>
+}
+
+/** A client whose credential is the canary; its log is not scrubbed, so that a leak would show. */
+export function clientOf(
+  baseUrl: string,
+  options: Partial<UpstreamClientOptions> = {},
+): ClientFixture {
+  const calls: UpstreamCall[] = []
+  const logLines: string[] = []
+  const log = createLogger({
+    level: 'trace',
+    scrub: (text) => text,
+    destination: { write: (line) => logLines.push(line) },
+  })
+  const client = createUpstreamClient({
+    baseUrl,
+    accessToken: CANARY,
+    scrub: createScrub([CANARY]),
+    log,
+    observe: (call) => calls.push(call),
+    ...options,
+  })
+  return {
+    client,
+    calls,
+    logLines,
+    async pull(list = 'routes') {
+      const body = await client.fetchRouteList(list, { signal: new AbortController().signal })
+      return (await readAll(body.chunks)).routes
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}

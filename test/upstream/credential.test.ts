@@ -1,0 +1,30 @@
+import { inspect } from 'node:util'
+import { expect, it } from 'vitest'
+import { createCredential } from '../../src/upstream/credential.ts'
+
+const TOKEN = 'CANARY&=+/é'
+
+it('adds the token to a path as a query parameter', () => {
+  const credential = createCredential(TOKEN)
+
+  expect(credential.authorize('/verify')).toBe('/verify?accessToken=CANARY%26%3D%2B%2F%C3%A9')
+  expect(credential.authorize('/verify?flightId=1')).toMatch(/^\/verify\?flightId=1&accessToken=/)
+})
+
+it.each([undefined, ''])('leaves a path alone when the token is %j', (token) => {
+  expect(createCredential(token).authorize('/verify?flightId=1')).toBe('/verify?flightId=1')
+})
+
+it('shows its token to nothing that prints it', () => {
+  const credential = createCredential(TOKEN)
+
+  const shown = [
+    inspect(credential, { depth: Infinity, showHidden: true, getters: true }),
+    JSON.stringify(credential),
+    String(credential),
+    JSON.stringify(Object.entries(credential)),
+    credential.authorize.toString(),
+  ]
+
+  expect(shown.join('\n')).not.toContain('CANARY')
+})

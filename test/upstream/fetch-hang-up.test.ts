@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http'
+import { expect, it } from 'vitest'
+import { answering } from './answering-server.ts'
+import { clientOf } from './client-fixture.ts'
+
+/** Sends blanks for as long as anybody listens. */
+function sendForEver(response: ServerResponse): void {
+  const block = Buffer.alloc(65_536, ' ')
+  const send = () => {
+    while (!response.destroyed && response.write(block));
+  }
+  response.on('drain', send)
+  send()
+}
+
+it.each([
+  ['for its status', 500, {}],
+  ['for its type', 200, { 'content-type': 'text/html' }],
+  ['for its encoding', 200, { 'content-type': 'application/json', 'content-encoding': 'br' }],
+  ['for its size', 200, { 'content-type': 'application/json' }],
+])('hangs up on an endless body that it refuses %s', async (_why, status, headers) => {
+  const hungUp = Promise.withResolvers<void>()
+  await using server = await answering((_request, response) => {
+    response.on('close', hungUp.resolve)
+    response.writeHead(status, headers)
+    sendForEver(response)
+  })
+  await using fixture = clientOf(server.url, { limits: { maxBodyBytes: 1_000_000 } })
+
+  await expect(fixture.pull()).rejects.toThrow(/^routes: /)
+
+  await hungUp.promise
+})
+
+it('keeps the connection of an answer that was read to its end', async () => {
+  const ports: (number | undefined)[] = []
+  await using server = await answering((request, response) => {
+    ports.push(request.socket.remotePort)
+    response.writeHead(ports.length === 1 ? 503 : 200, { 'content-type': 'application/json' })
+    response.end('[]')
+  })
+  await using fixture = clientOf(server.url, { limits: { maxConnections: 1 } })
+
+  await expect(fixture.pull()).rejects.toThrow('answered 503')
+  await fixture.pull()
+
+  expect(ports[1]).toBe(ports[0])
+})

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { cleanText } from '../../src/base/text.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
+import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
+import { chooser, writeRoutes } from './json-writer.ts'
+import { chunksOf, ROUTES, readAll } from './routes-fixture.ts'
+
+const anyText = fc.string({ unit: 'binary' }).map((text) => cleanText(text, 200))
+const anyId = fc.oneof(
+  fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String),
+  anyText.filter((id) => id.trim() !== ''),
+)
+const anyPlace = fc.record({ id: anyId, iata: anyText, city: anyText, country: anyText })
+const anyRoutes: fc.Arbitrary<Route[]> = fc.array(
+  fc.record({ departure: anyPlace, destination: anyPlace }),
+  { maxLength: 8 },
+)
+const anyNoise = fc.array(fc.nat(255), { minLength: 1, maxLength: 64 })
+const anyCuts = fc.array(fc.nat(), { maxLength: 6 })
+const anySliceBytes = fc.integer({ min: 1, max: 500 })
+
+/** Pieces of which valid, nearly valid and absurd lists are made. */
+const anySoup = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('[', ']', '{', '}', ',', ':', '"', '\\', ' ', 'null', '1', '-1', '\\ud800'),
+      fc.constantFrom('"departure"', '"destination"', '"id"', '"id":1', '{"id":"1"}', '\ufeff'),
+      fc.constant(JSON.stringify(ROUTES[0])),
+    ),
+    { maxLength: 30 },
+  )
+  .map((tokens) => Buffer.from(tokens.join('')))
+
+/** A good list with some bytes overwritten. */
+const anyDamage = fc
+  .array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 })
+  .map((damage) => {
+    const bytes = Buffer.from(JSON.stringify(ROUTES))
+    for (const [at, byte] of damage) bytes[at % bytes.length] = byte
+    return bytes
+  })
+const anyBytes = fc.oneof(
+  anySoup,
+  anyDamage,
+  fc.uint8Array({ maxLength: 200 }),
+  fc.json().map((text) => Buffer.from(text)),
+  fc.json().map((text) => Buffer.from(`[${text}]`)),
+)
+
+it('reads back every list, however it is written and cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyRoutes,
+      anyNoise,
+      anyCuts,
+      anySliceBytes,
+      async (routes, noise, cuts, sliceBytes) => {
+        const bytes = Buffer.from(writeRoutes(routes, chooser(noise)))
+
+        const read = await readAll(chunksOf(bytes, cuts), { sliceBytes })
+
+        expect(read.routes).toEqual(routes)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+it('throws nothing but its own two errors, and accepts only what JSON.parse accepts', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyBytes, anyCuts, anySliceBytes, async (bytes, cuts, sliceBytes) => {
+      const outcome = await readAll(chunksOf(bytes, cuts), { sliceBytes }).catch(
+        (err: unknown) => err,
+      )
+
+      if (outcome instanceof UpstreamContractError) return
+      if (outcome instanceof UpstreamTooLargeError) return
+      const { routes } = outcome as Awaited<ReturnType<typeof readAll>>
+      const whole: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+      expect(whole).toHaveLength(routes.length)
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+it('rejects a list that was cut off anywhere', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyRoutes,
+      anyNoise,
+      fc.nat(),
+      anySliceBytes,
+      async (routes, noise, cut, sliceBytes) => {
+        const bytes = Buffer.from(writeRoutes(routes, chooser(noise)))
+        const short = bytes.subarray(0, cut % bytes.length)
+
+        const reading = readAll([short], { sliceBytes })
+
+        await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+it('rejects every beginning of one list', async () => {
+  const bytes = Buffer.from(JSON.stringify(ROUTES))
+
+  for (let length = 0; length < bytes.length; length += 1) {
+    const reading = readAll([bytes.subarray(0, length)], { sliceBytes: 60 })
+    await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
+  }
+})

@@ -1,0 +1,267 @@
+import { expect, it } from 'vitest'
+import { addCounts, NO_COUNTS, type Route } from '../../src/upstream/route-list.ts'
+import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
+import { chunksOf, elementWith, place, ROUTES, readAll, route } from './routes-fixture.ts'
+
+async function countsOf(body: string) {
+  const { slices } = await readAll(body)
+  return slices.map((slice) => slice.counts).reduce(addCounts, NO_COUNTS)
+}
+
+async function departureOf(departure: unknown) {
+  const { routes } = await readAll(`[${elementWith(departure)}]`)
+  return routes[0]?.departure
+}
+
+it('reads a list in slices that say where they stand', async () => {
+  const body = JSON.stringify(ROUTES)
+
+  const { slices } = await readAll(body, { sliceBytes: 200 })
+
+  expect(slices.map(({ first, routes }) => [first, routes.length])).toEqual([
+    [0, 2],
+    [2, 1],
+  ])
+  expect(slices.at(-1)?.bytesRead).toBe(body.length)
+})
+
+it.each(['[]', ' [ ] ', '\n[\r\n]\t'])('reads %j as a list without routes', async (body) => {
+  expect(await readAll(body)).toEqual({ slices: [], routes: [] })
+})
+
+it('reads a list whatever way its bytes were cut', async () => {
+  const routes = [route('1', '2'), { ...route('3', '4'), departure: place('"\\é日🛫') }]
+  const bytes = Buffer.from(JSON.stringify(routes))
+
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    expect((await readAll(chunksOf(bytes, [cut]), { sliceBytes: 7 })).routes).toEqual(routes)
+  }
+})
+
+it('makes one object of a place that is named again', async () => {
+  const { routes } = await readAll(JSON.stringify(ROUTES))
+
+  expect(routes[1]?.departure).toBe(routes[0]?.destination)
+})
+
+it.each(['iata', 'city', 'country'])(
+  'keeps both versions of a place whose %s differs in one list',
+  async (attribute) => {
+    const one = { departure: place('1'), destination: place('2') }
+    const other = { departure: place('1', { [attribute]: 'other' }), destination: place('2') }
+
+    const { routes } = await readAll(JSON.stringify([one, other, one]))
+
+    expect(routes).toEqual([one, other, one])
+  },
+)
+
+it.each([
+  ['"7"', '7'],
+  ['7', '7'],
+  ['0', '0'],
+  ['7.0', '7'],
+  ['9007199254740991', '9007199254740991'],
+  ['9007199254740993', '9007199254740993'],
+  ['123456789012345678901234567890', '123456789012345678901234567890'],
+  ['"123456789012345678901234567890"', '123456789012345678901234567890'],
+  ['"PMI-1 é"', 'PMI-1 é'],
+])('reads the id %s as the text %s', async (sent, id) => {
+  const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
+
+  const { routes } = await readAll(`[${elementWith(place('8'))},${element}]`)
+
+  expect(routes[1]?.departure.id).toBe(id)
+})
+
+it('counts the ids sent as numbers', async () => {
+  const long = elementWith({ ...place('ID') }).replace('"ID"', '9007199254740993')
+
+  const counts = await countsOf(`[${elementWith({ ...place(''), id: 7 })},${long}]`)
+
+  expect(counts).toEqual({ ...NO_COUNTS, numericIds: 2 })
+})
+
+it.each([
+  ['true', 'neither text nor a whole number'],
+  ['null', 'neither text nor a whole number'],
+  ['{}', 'neither text nor a whole number'],
+  ['[1]', 'neither text nor a whole number'],
+  ['-1', 'neither text nor a whole number'],
+  ['1.5', 'neither text nor a whole number'],
+  ['1e400', 'neither text nor a whole number'],
+  ['1e17', 'neither text nor a whole number'],
+  ['9007199254740993.5', 'neither text nor a whole number'],
+  ['9'.repeat(201), 'neither text nor a whole number'],
+  ['""', 'empty'],
+  ['" \\t"', 'empty'],
+  ['"a\\u0000"', 'no clean text'],
+  ['"\\ud800"', 'no clean text'],
+  [`"${'a'.repeat(201)}"`, 'no clean text'],
+])('rejects a list with the id %s', async (sent, says) => {
+  const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
+
+  const reading = readAll(`[${elementWith(place('8'))},${element}]`)
+
+  await expect(reading).rejects.toThrow(`element 1: departure.id is ${says}`)
+  await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
+})
+
+it.each([
+  ['[1]', 'element 0 is not an object'],
+  ['[null]', 'element 0 is not an object'],
+  ['[[]]', 'element 0: departure is missing'],
+  ['[{}]', 'element 0: departure is missing'],
+  ['[{"departure":null}]', 'element 0: departure is not an object'],
+  ['[{"departure":{"iata":"PMI"}}]', 'element 0: departure.id is missing'],
+  ['[{"departure":{"id":1}}]', 'element 0: destination is missing'],
+  ['[{"departure":{"id":1},"destination":"PMI"}]', 'element 0: destination is not an object'],
+  ['[{"__proto__":{"departure":{"id":1},"destination":{"id":2}}}]', 'departure is missing'],
+  ['[,]', 'elements 0 to 1 (bytes 1 to 2) are not JSON'],
+  ['[{},]', 'are not JSON'],
+  ['[{}{}]', 'are not JSON'],
+  ["[{'a':1}]", 'are not JSON'],
+  ['[{"a":01}]', 'are not JSON'],
+  ['[NaN]', 'are not JSON'],
+  ['[{"a":1]', 'the list ends early, in element 0'],
+  ['[{"a":"\n"}]', 'are not JSON'],
+  ['[}', 'the list is closed by another bracket'],
+  ['[]]', 'something follows the list at byte 2'],
+  ['[],', 'something follows the list at byte 2'],
+  ['[', 'the list ends early, in element 0, byte 1'],
+  ['', 'the body is empty'],
+])('rejects %s', async (body, says) => {
+  await expect(readAll(body)).rejects.toThrow(says)
+  await expect(readAll(body)).rejects.toBeInstanceOf(UpstreamContractError)
+})
+
+it('rejects a comma too many where a slice ends', async () => {
+  const body = `[${elementWith(place('1'))},]`
+
+  await expect(readAll(body, { sliceBytes: 50 })).rejects.toThrow('are not JSON')
+})
+
+it('rejects a byte order mark where a slice begins', async () => {
+  const element = elementWith(place('1'))
+
+  const reading = readAll(`[${element},\ufeff${element}]`, { sliceBytes: 50 })
+
+  await expect(reading).rejects.toThrow('are not JSON')
+})
+
+it('says which elements and bytes are at fault', async () => {
+  const element = elementWith(place('1'))
+  const from = element.length + 2
+
+  const reading = readAll(`[${element},{x},${element}]`, { sliceBytes: element.length })
+
+  const bytes = `bytes ${from} to ${from + element.length + 4}`
+  await expect(reading).rejects.toThrow(`elements 1 to 2 (${bytes}) are not JSON`)
+})
+
+it('rejects bytes that are not UTF-8', async () => {
+  const body = Buffer.from(JSON.stringify([route('ID', '2')]))
+  body[body.indexOf('ID')] = 0xff
+
+  await expect(readAll([body])).rejects.toThrow('elements 0 to 0 (bytes 1 to 143) are not UTF-8')
+})
+
+it('names the fault without quoting the body', async () => {
+  const secret = 'something of theirs'
+
+  for (const body of [`["${secret}`, `[${secret}]`, `[{"departure":"${secret}"}]`, `[]${secret}`]) {
+    await expect(readAll(body)).rejects.not.toThrow(secret)
+  }
+})
+
+it.each([undefined, null, 7, true, {}])(
+  'reads the attribute %j as empty, and counts it',
+  async (city) => {
+    const sent = { ...place('1'), city }
+
+    expect(await departureOf(sent)).toEqual(place('1', { city: '' }))
+    expect(await countsOf(`[${elementWith(sent)}]`)).toEqual({ ...NO_COUNTS, blankTexts: 1 })
+  },
+)
+
+it.each([
+  ['a\0b', 'ab'],
+  ['a\ud800', 'a\ufffd'],
+  ['a'.repeat(300), `${'a'.repeat(199)}…`],
+])('cleans the attribute %j, and counts it', async (city, clean) => {
+  const body = `[${elementWith({ ...place('1'), city })}]`
+
+  expect((await readAll(body)).routes[0]?.departure.city).toBe(clean)
+  expect(await countsOf(body)).toEqual({ ...NO_COUNTS, cleanedTexts: 1 })
+})
+
+it.each(['مطار', '🛫🛬', '\u202eABC', '<script>', '=1+1', "'; drop table"])(
+  'keeps the attribute %j as it is',
+  async (city) => {
+    expect(await departureOf(place('1', { city }))).toEqual(place('1', { city }))
+  },
+)
+
+it('drops unknown fields, and counts them', async () => {
+  const sent = `[{"x":1,"__proto__":{},"departure":{"id":1,"lat":2,"constructor":3},"destination":{"id":2}}]`
+
+  const { routes } = await readAll(sent)
+
+  const bare = (id: string) => place(id, { iata: '', city: '', country: '' })
+  expect(routes).toEqual([{ departure: bare('1'), destination: bare('2') }] satisfies Route[])
+  expect(await countsOf(sent)).toMatchObject({ unknownFields: 4, numericIds: 2, blankTexts: 6 })
+})
+
+it('allows a route from a place to itself, and counts it', async () => {
+  const body = JSON.stringify([route('1', '1'), route('1', '2')])
+
+  expect((await readAll(body)).routes).toEqual([route('1', '1'), route('1', '2')])
+  expect(await countsOf(body)).toEqual({ ...NO_COUNTS, selfRoutes: 1 })
+})
+
+it('keeps duplicates', async () => {
+  const twice = [route('1', '2'), route('1', '2')]
+
+  expect((await readAll(JSON.stringify(twice))).routes).toEqual(twice)
+})
+
+it.each([
+  [{ maxElements: 2 }, 'the list is over 2 elements'],
+  [{ maxElementBytes: 100 }, 'element 0 is over 100 bytes'],
+])('holds a list against the cap %j', async (cap, says) => {
+  const reading = readAll(JSON.stringify(ROUTES), cap)
+
+  await expect(reading).rejects.toThrow(says)
+  await expect(reading).rejects.toBeInstanceOf(UpstreamTooLargeError)
+})
+
+it('reads a list that just fits its caps', async () => {
+  const body = JSON.stringify(ROUTES)
+  const maxElementBytes = JSON.stringify(ROUTES[0]).length
+
+  const { routes } = await readAll(body, { maxElements: 3, maxElementBytes, maxDepth: 3 })
+
+  expect(routes).toEqual(ROUTES)
+})
+
+it.each([`${' '.repeat(70_000)}[]`, `[]${' '.repeat(70_000)}`, `[${' '.repeat(70_000)}]`])(
+  'does not read on through whitespace without end',
+  async (body) => {
+    await expect(readAll(body)).rejects.toBeInstanceOf(UpstreamTooLargeError)
+  },
+)
+
+it('gives way to the event loop between slices', async () => {
+  const body = JSON.stringify(Array.from({ length: 100 }, (_, at) => route(String(at), 'x')))
+  let turns = 0
+  const count = () => {
+    turns += 1
+    timer = setImmediate(count)
+  }
+  let timer = setImmediate(count)
+
+  const { slices } = await readAll(body, { sliceBytes: 500 })
+
+  clearImmediate(timer)
+  expect(turns).toBeGreaterThanOrEqual(slices.length)
+})
