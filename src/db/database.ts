@@ -31,6 +31,12 @@ export const PRIVATE_SCHEMA = 'farewatch_private'
 const INT8_OID = 20
 
 /**
+ * A backend that waits for a lock, or computes, does not see by itself that its process was killed, and would
+ * keep that process's locks until it is done.
+ */
+const NOTICE_DEAD_CLIENTS = '-c client_connection_check_interval=2s'
+
+/**
  * Opens the pool. Nothing connects until the first query.
  *
  * `int8` arrives as a number: our sequences and counts stay far below 2^53. `numeric` stays text: money is
@@ -46,7 +52,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: options.statementTimeoutMs ?? 60_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
-    options: `-c search_path=${PRIVATE_SCHEMA} -c timezone=UTC`,
+    options: `-c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${NOTICE_DEAD_CLIENTS}`,
     types: { getTypeParser: typeParser },
   })
   // Without a listener a connection that dies while idle would end the process.

@@ -102,17 +102,18 @@ async function planOf(
   const source =
     previous !== null && repeated && sameRoutes
       ? { repeated: previous }
-      : { slices: reportingSlices(body, deps.onProgress) }
+      : { slices: reportingSlices(run.list, body, deps.onProgress) }
   const plan = run.list === 'routes' ? planRoutes : planAvailability
   return plan(tx, { ...args, source })
 }
 
 async function* reportingSlices(
+  list: RouteListName,
   body: RouteListBody,
   onProgress: SyncDeps['onProgress'],
 ): AsyncGenerator<{ readonly routes: readonly Route[] }> {
   let routes = 0
-  for await (const slice of readRouteList(body)) {
+  for await (const slice of readRouteList(body, { endpoint: list })) {
     yield slice
     routes += slice.routes.length
     onProgress?.({ bytes: body.bytes, routes })
