@@ -16,6 +16,9 @@ export interface Work {
 /** How long after the very first start the availability of the routes is asked: once they are there. */
 const FIRST_AVAILABILITY_MS = 15_000
 
+/** An upstream that is down is asked again after a pause that grows to ten minutes. */
+const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
+
 function schedulesOf({ config }: App): Schedule[] {
   return [
     {
@@ -49,7 +52,7 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
       handle: await queue.work<SyncListPayload>(
         SYNC_QUEUE,
         (payload, { signal }) => syncListJob({ ...app.syncDeps, metrics, log }, payload, signal),
-        { concurrency: 2 },
+        { concurrency: 2, retryBackoff: SYNC_RETRY },
       ),
     },
     {

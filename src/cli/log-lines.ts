@@ -15,17 +15,32 @@ const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
   'route sync finished': (fields) => syncSentence(fields as unknown as SyncOutcome),
 }
 
+/** What the steps of a start and a stop already tell on a terminal. */
+const TOLD_BY_STEPS = new Set([
+  'embedded postgres ready',
+  'embedded postgres stopped',
+  'sandbox listens',
+  'ready',
+  'stopping',
+])
+
 /** A log destination for a terminal: each JSON line as a line for a person. */
 export function createLogLines(write: (text: string) => void): { write(line: string): void } {
-  return { write: (line) => write(renderLogLine(line)) }
+  return {
+    write: (line) => {
+      const text = renderLogLine(line)
+      if (text !== undefined) write(text)
+    },
+  }
 }
 
-function renderLogLine(line: string): string {
+function renderLogLine(line: string): string | undefined {
   const { time, level, msg, ...fields } = JSON.parse(line) as {
     time: string
     level: string
     msg: string
   } & Record<string, unknown>
+  if (level === 'info' && TOLD_BY_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
   const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
   const clock = new Date(time).toTimeString().slice(0, 8)

@@ -35,8 +35,8 @@ export class SyncFailedError extends AppError {
  *
  * Safe to run twice: a list has one run at a time across all processes, the second finds it taken and leaves it
  * to the first; and a slot of the schedule has one run, so that a job carried out again after its commit counts
- * no absence twice. Only a run that got no answer is tried again: a list that was held or rejected will be no
- * better a minute later, and the schedule comes round.
+ * no absence twice. Only what may succeed a little later is tried again, a timeout or a 503: a list that was held,
+ * or is none, will be no better then, and the schedule comes round.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
@@ -49,7 +49,7 @@ export async function syncListJob(
     return
   }
   reportSyncFinished(deps, outcome)
-  if (outcome.status === 'failed') throw new SyncFailedError(outcome)
+  if (outcome.status === 'failed' || outcome.reason?.retryable === true) throw new SyncFailedError(outcome)
 }
 
 function assertList(list: string): RouteListName {

@@ -70,5 +70,5 @@ function endOf(err: unknown): { status: 'failed' | 'rejected'; reason: SyncReaso
   const text = cleanText(messageOf(err))
   if (!(err instanceof AppError)) return { status: 'failed', reason: { code: 'internal', text } }
   const status = NO_ANSWER.has(err.code) ? 'failed' : 'rejected'
-  return { status, reason: { code: err.code, text } }
+  return { status, reason: { code: err.code, text, retryable: err.retryable } }
 }

@@ -59,10 +59,10 @@ export async function routesChangedSince(db: Db, instant: Date): Promise<boolean
   return rows.length > 0
 }
 
-/** Whether a slot of the schedule has had its run; one that got no answer does not count. */
+/** Whether a slot of the schedule has had its run; one that got no list does not count. */
 export async function hasRunOfSlot(db: Db, slot: string): Promise<boolean> {
   const { rows } = await sql<{ id: number }>`
-    select id from sync_run where slot = ${slot} and status <> 'failed' limit 1
+    select id from sync_run where slot = ${slot} and status not in ('failed', 'rejected') limit 1
   `.execute(db)
   return rows.length > 0
 }

@@ -23,6 +23,8 @@ export type StageDurations = Partial<Record<'fetch' | 'stage' | 'diff' | 'apply'
 export interface SyncReason {
   readonly code: string
   readonly text: string
+  /** Whether the same call may succeed a little later. */
+  readonly retryable?: boolean
 }
 
 /** What a run counted; null where it did not come to count it. */

@@ -11,7 +11,8 @@ export interface DueDeps {
   readonly random: () => number
 }
 
-const JOB_ATTEMPTS = 3
+/** With the worker's pauses, about half an hour: an outage at the slot must not cost the whole interval. */
+const JOB_ATTEMPTS = 8
 
 /**
  * Enqueues the job of every schedule that is due, and moves each to its next slot. Returns the names.
