@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+// Not "ci": it refuses a lock file that lacks binaries of other platforms, as one made on this platform may.
+const ARGS = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 const installed = `${root}node_modules/.package-lock.json`
 const wanted = `${root}package-lock.json`
@@ -17,7 +20,7 @@ if (!fresh) {
   process.stderr.write(
     'farewatch: installing what is missing, once; this takes about half a minute\n',
   )
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const { status } = spawnSync('npm', ARGS, {
     cwd: root,
     stdio: ['ignore', 2, 2],
   })
