@@ -12,7 +12,7 @@ const JITTER_SHARE = 0.1
  * @example nextDueAt('30 4 * * *', new Date('2026-01-01T00:30Z'), () => 0) // 2026-01-01T04:30Z
  */
 export function nextDueAt(pattern: string, after: Date, random: () => number): Date {
-  const slots = CronExpressionParser.parse(pattern, { currentDate: after, tz: 'UTC' })
+  const slots = parse(pattern, after)
   const slot = slots.next().getTime()
   const step = slots.next().getTime() - slot
   const jitterMs = Math.floor(random() * Math.min(MAX_JITTER_MS, step * JITTER_SHARE))
@@ -21,10 +21,20 @@ export function nextDueAt(pattern: string, after: Date, random: () => number): D
 
 /** What is wrong with a cron pattern, or undefined. */
 export function cronFault(pattern: string): string | undefined {
+  // The parser fills fields that are missing from the left: four of them would be one slot a minute.
+  const fields = pattern.match(/\S+/g)?.length ?? 0
+  if (!pattern.startsWith('@') && fields !== 5 && fields !== 6) {
+    return `it has ${fields} of five fields, or six with seconds`
+  }
   try {
-    CronExpressionParser.parse(pattern, { tz: 'UTC' }).next()
+    parse(pattern, new Date()).next()
     return undefined
   } catch (err) {
     return err instanceof Error ? err.message : String(err)
   }
+}
+
+/** The seed makes an `H` in the pattern the same value each time. */
+function parse(pattern: string, currentDate: Date) {
+  return CronExpressionParser.parse(pattern, { currentDate, tz: 'UTC', hashSeed: pattern })
 }

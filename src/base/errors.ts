@@ -12,7 +12,13 @@ export abstract class AppError extends Error {
 
 /** The message of anything thrown, for a log line or a run's reason. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  if (!(thrown instanceof Error)) return String(thrown)
+  if (thrown.message !== '') return thrown.message
+  // A name with several addresses fails with one error an address, and no message of its own.
+  if (thrown instanceof AggregateError && thrown.errors.length > 0) {
+    return [...new Set(thrown.errors.map(messageOf))].join('; ')
+  }
+  return String((thrown as { code?: unknown }).code ?? thrown.name)
 }
 
 /** The stable code of anything thrown; a bug has none of its own. */

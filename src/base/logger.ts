@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { messageOf } from './errors.ts'
 import type { Scrub } from './secrets.ts'
 import { cleanText } from './text.ts'
 
@@ -24,20 +25,29 @@ export function createLogger({ level, scrub, destination }: LoggerOptions): Logg
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: serializeError },
+      serializers: { err: (err: unknown) => serializeError(err, scrub) },
     },
     { write: (line: string) => destination.write(scrub(line)) },
   )
 }
 
-/** What a log line says of an error: no own properties, which may hold requests, options and credentials. */
-function serializeError(err: unknown): Record<string, unknown> {
-  if (!(err instanceof Error)) return { message: cleanText(String(err)) }
+/** A chain of causes may be a ring. */
+const MAX_CAUSES = 5
+
+/**
+ * What a log line says of an error: no own properties, which may hold requests, options and credentials.
+ * Scrubbed before it is cut: half a secret is not to be recognized in the finished line.
+ */
+function serializeError(err: unknown, scrub: Scrub, depth = 0): Record<string, unknown> {
+  const message = cleanText(scrub(messageOf(err)))
+  if (!(err instanceof Error)) return { message }
+  const { code } = err as { code?: unknown }
+  const follow = err.cause !== undefined && depth < MAX_CAUSES
   return {
     name: err.name,
-    code: (err as { code?: unknown }).code,
-    message: cleanText(err.message),
-    stack: cleanText(err.stack ?? '', 4000),
-    ...(err.cause === undefined ? {} : { cause: serializeError(err.cause) }),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    message,
+    stack: cleanText(scrub(err.stack ?? ''), 4000),
+    ...(follow ? { cause: serializeError(err.cause, scrub, depth + 1) } : {}),
   }
 }

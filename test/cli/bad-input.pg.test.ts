@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, onTestFinished } from 'vitest'
+import { runFarewatch } from '../support/child-process.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { it } from '../support/test-database.ts'
+
+const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+
+async function serverThatSays(body: string): Promise<string> {
+  const server = http.createServer((_request, response) => response.end(body))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function fileOf(content: string): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-input-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = path.join(folder, 'routes.json')
+  await writeFile(file, content)
+  return file
+}
+
+describe('bad input on the command line', () => {
+  it('names every fault of the configuration at once, and starts nothing', async () => {
+    const { exit, stderr } = await runFarewatch(['up'], {
+      ROUTE_SYNC_SCHEDULE: 'every day',
+      API_PORT: '99999',
+      UPSTREAM_BASE_URL: 'ftp://example.org',
+      ROUTE_SYNC_SHEDULE: '* * * * *',
+    })
+
+    expect(exit).toBe(2)
+    for (const name of ['ROUTE_SYNC_SCHEDULE', 'API_PORT', 'UPSTREAM_BASE_URL']) {
+      expect(stderr).toContain(name)
+    }
+    expect(stderr).toContain('did you mean ROUTE_SYNC_SCHEDULE')
+  })
+
+  it('says which database cannot be reached, without its password', async () => {
+    const port = await freePort()
+    const { exit, stderr } = await runFarewatch(['worker'], {
+      ...UPSTREAM,
+      DATABASE_URL: `postgres://somebody:hunter2hunter2@127.0.0.1:${port}/fares`,
+      ADMIN_PORT: '0',
+    })
+
+    expect(exit).toBe(1)
+    expect(stderr).toContain(`127.0.0.1:${port}/fares`)
+    expect(stderr).toContain('DATABASE_URL')
+    expect(stderr).not.toContain('hunter2hunter2')
+  })
+
+  it('says which Redis cannot be reached', async ({ databaseUrl }) => {
+    const port = await freePort()
+    const { exit, stderr } = await runFarewatch(['worker'], {
+      ...UPSTREAM,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      ADMIN_PORT: '0',
+    })
+
+    expect(exit).toBe(1)
+    expect(stderr).toContain(`127.0.0.1:${port}`)
+    expect(stderr).toContain('REDIS_URL')
+  })
+
+  it('says which port is taken, and the setting that changes it', async ({ databaseUrl }) => {
+    const taken = net.createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { port } = taken.address() as AddressInfo
+
+    const { exit, stderr } = await runFarewatch(['api'], {
+      ...UPSTREAM,
+      DATABASE_URL: databaseUrl,
+      API_PORT: String(port),
+      ADMIN_PORT: '0',
+    })
+
+    expect(exit).toBe(1)
+    expect(stderr).toContain(`port ${port} is taken`)
+    expect(stderr).toContain('API_PORT')
+  })
+
+  it.for([
+    ['a file that is not there', undefined, /nowhere\.json/],
+    ['a file that is no JSON', '[{"departure":', /routes\.json/],
+    ['a file that is no list', '{"routes":[]}', /array/],
+    ['a route without an id', '[{"departure":{"id":"1"},"destination":{}}]', /destination/],
+  ] as const)('refuses to serve %s', async ([, content, said]) => {
+    const file = content === undefined ? '/nowhere.json' : await fileOf(content)
+
+    const { exit, stderr } = await runFarewatch(['sandbox', '--port', '0', '--routes', file], {})
+
+    expect(exit).toBe(1)
+    expect(stderr).toMatch(said)
+  })
+
+  it('rejects an upstream that answers nonsense, loses nothing and fails', async ({
+    databaseUrl,
+  }) => {
+    const upstream = await serverThatSays('<html>hello</html>')
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream }
+
+    const { exit, stdout } = await runFarewatch(['sync', '--list', 'routes', '--json'], env)
+
+    expect(exit).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'rejected', live: null })
+    expect(JSON.parse(stdout).reason).toMatch(/^upstream\.contract_violation: /)
+  })
+
+  it('tells a worker without a database what it needs', async () => {
+    const { exit, stderr } = await runFarewatch(['worker'], { ADMIN_PORT: '0' })
+
+    expect(exit).toBe(2)
+    expect(stderr).toContain('DATABASE_URL')
+  })
+
+  it.for([
+    [['sync', '--list', 'fares'], 'routes, with-availability, all'],
+    [['routes', 'export', '--as-of', 'yesterday'], '2026-01-31'],
+    [['sync', 'runs', '--limit', '0'], 'from 1 to 10000'],
+    [['fly'], 'unknown command'],
+  ] as const)('explains the usage error of %j', async ([args, said]) => {
+    const { exit, stderr } = await runFarewatch(args, {})
+
+    expect(exit).toBe(2)
+    expect(stderr).toContain(said)
+  })
+})

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+
+interface LogLine {
+  readonly msg: string
+  readonly [field: string]: unknown
+}
+
+function logLines(running: RunningCommand): LogLine[] {
+  const whole = running.stdout().split('\n').slice(0, -1)
+  return whole.map((line) => JSON.parse(line) as LogLine)
+}
+
+function firstLine(running: RunningCommand, msg: string): Promise<LogLine> {
+  const find = () => logLines(running).find((line) => line.msg === msg)
+  return until(`the log line "${msg}"`, find, 50_000)
+}
+
+describe('farewatch up, with nothing configured', () => {
+  let home: string
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-up-'))
+    env = { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
+  })
+  afterAll(async () => {
+    const { directory } = await findPlace(home)
+    await rm(directory, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
+  })
+
+  it('reaches a first applied sync, serves it, and ends cleanly with its data kept', async () => {
+    const up = startFarewatch(['up'], env, home)
+    const ready = await firstLine(up, 'ready')
+    const synced = await firstLine(up, 'route sync finished')
+    expect(synced).toMatchObject({ list: 'routes', status: 'applied', baseline: true })
+
+    const routes = await fetch(String(ready.api).replace('/status', '/data/routes'))
+    expect((await routes.json()) as unknown[]).toHaveLength(Number(synced.live))
+    const readyz = await fetch(String(ready.health))
+    expect(readyz.status).toBe(200)
+    const metrics = await (await fetch(String(ready.metrics))).text()
+    expect(metrics).toContain('farewatch_sync_runs_total{list="routes",status="applied"} 1')
+    expect(metrics).toContain(`farewatch_routes_live ${synced.live}`)
+
+    const question = 'select count(*) as live from farewatch.routes_current'
+    const beside = await runFarewatch(['sql', question, '--csv'], env, home)
+    expect(beside).toMatchObject({ exit: 0, stdout: `live\n${synced.live}\n` })
+
+    up.child.kill('SIGTERM')
+    expect(await up.ended).toBe(0)
+
+    const after = await runFarewatch(['sync', 'runs', '--json'], env, home)
+    expect(after.stdout).toContain('"status":"applied","baseline":true')
+  }, 90_000)
+
+  it('ends at once on a second signal', async () => {
+    const up = startFarewatch(['up'], env, home)
+    await firstLine(up, 'ready')
+
+    up.child.kill('SIGINT')
+    up.child.kill('SIGINT')
+
+    expect([0, 130]).toContain(await up.ended)
+  }, 60_000)
+})
