@@ -1,0 +1,40 @@
+/** An amount in one currency. `amount` is decimal text, as PostgreSQL's numeric takes and gives it; never a float. */
+export interface Money {
+  readonly amount: string
+  /** Three capital letters. */
+  readonly currency: string
+}
+
+const AMOUNT = /^\d{1,12}(\.\d{1,2})?$/
+const CURRENCY = /^[A-Z]{3}$/
+
+/** Reads a price as the upstream sends it; null where it is not one: negative, NaN, three decimals, no currency. */
+export function parseMoney(amount: unknown, currency: unknown): Money | null {
+  if (typeof amount !== 'string' || !AMOUNT.test(amount)) return null
+  if (typeof currency !== 'string' || !CURRENCY.test(currency)) return null
+  return { amount: fromCents(toCents(amount)), currency }
+}
+
+/** The sum of amounts of one currency; null where the currencies differ or nothing is given. */
+export function sumMoney(parts: readonly Money[]): Money | null {
+  const [first] = parts
+  if (first === undefined || parts.some((part) => part.currency !== first.currency)) return null
+  const cents = parts.reduce((sum, part) => sum + toCents(part.amount), 0n)
+  return { amount: fromCents(cents), currency: first.currency }
+}
+
+/** Whether two prices are the same amount of the same currency; two missing ones are. */
+export function sameMoney(a: Money | null, b: Money | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.currency === b.currency && toCents(a.amount) === toCents(b.amount)
+}
+
+/** @example toCents('12.3') // 1230n */
+export function toCents(amount: string): bigint {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  return BigInt(whole) * 100n + BigInt(fraction.padEnd(2, '0'))
+}
+
+function fromCents(cents: bigint): string {
+  return `${cents / 100n}.${(cents % 100n).toString().padStart(2, '0')}`
+}
