@@ -123,22 +123,19 @@ describe('the scrubber', () => {
 describe('no spelling of a secret survives', () => {
   const secrets = fc
     .string({ unit: 'grapheme', minLength: 6, maxLength: 40 })
-    .filter((text) => text.isWellFormed() && text.length >= 6)
+    .filter((text) => text.isWellFormed())
   const spellings = fc.constantFrom(...SPELLINGS.map(([, spell]) => spell))
   const around = fc.string({ unit: 'grapheme-ascii', maxLength: 10 })
 
   it('whatever the secret, the spelling and the neighbours', () => {
     fc.assert(
       fc.property(secrets, spellings, around, around, (secret, spell, before, after) => {
-        fc.pre(secret.isWellFormed())
         const spelled = spell(secret)
 
         const scrubbed = createScrub([secret])(`${before}${spelled}${after}`)
 
         expect(scrubbed).toContain('[redacted]')
-        expect(scrubbed.replaceAll('[redacted]', '').length).toBeLessThan(
-          before.length + after.length + spelled.length,
-        )
+        expect(scrubbed).not.toContain(spelled)
       }),
       { numRuns: 1_000 },
     )
