@@ -99,7 +99,11 @@ describe('the scrubber', () => {
   })
 
   it('keeps a JSON line well-formed', () => {
-    const line = JSON.stringify({ level: 'info', msg: `a "${SECRET}" \\`, at: [SECRET, `\\${SECRET}`] })
+    const line = JSON.stringify({
+      level: 'info',
+      msg: `a "${SECRET}" \\`,
+      at: [SECRET, `\\${SECRET}`],
+    })
 
     const scrubbed = JSON.parse(scrub(line)) as unknown
 
@@ -109,8 +113,8 @@ describe('the scrubber', () => {
 
   it('takes time in proportion to the text, whatever it is made of', () => {
     const careful = createScrub(['%25%25%25%2525', '\\\\\\"\\\\"', '&amp;&amp;#38;', SECRET])
-    const texts = ['\\', '%', '%25', '25', '&amp;', 'amp;', '&#0', '\\"', '%255C'].map((part) =>
-      `${part.startsWith('25') ? '%' : '&'}${part.repeat(20_000)}`,
+    const texts = ['\\', '%', '%25', '25', '&amp;', 'amp;', '&#0', '\\"', '%255C'].map(
+      (part) => `${part.startsWith('25') ? '%' : '&'}${part.repeat(20_000)}`,
     )
 
     const startedAt = performance.now()
@@ -137,7 +141,7 @@ describe('no spelling of a secret survives', () => {
         expect(scrubbed).toContain('[redacted]')
         expect(scrubbed).not.toContain(spelled)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 
@@ -151,7 +155,7 @@ describe('no spelling of a secret survives', () => {
 
         expect(createScrub([secret])(`<${mixed}>`)).toContain('[redacted]')
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 
@@ -164,7 +168,7 @@ describe('no spelling of a secret survives', () => {
 
         expect(createScrub([secret])(longer)).toContain('[redacted]')
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 })
