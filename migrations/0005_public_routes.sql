@@ -127,6 +127,25 @@ comment on column farewatch.sync_runs.gained is 'Routes that became available by
 comment on column farewatch.sync_runs.lost is 'Routes whose loss of availability this run confirmed.';
 comment on column farewatch.sync_runs.durations_ms is 'Milliseconds by stage: fetch, stage, diff, apply.';
 
+create view farewatch.route_churn_daily as
+select (r.fetched_at at time zone 'UTC')::date as day,
+       count(*) filter (where c.kind = 'route_added') as added,
+       count(*) filter (where c.kind = 'route_removed') as removed,
+       count(*) filter (where c.kind = 'route_gained_availability') as gained,
+       count(*) filter (where c.kind = 'route_lost_availability') as lost,
+       count(*) filter (where c.kind = 'place_changed') as places_changed
+  from route_change c
+  join sync_run r on r.id = c.sync_run_id
+ group by 1;
+comment on view farewatch.route_churn_daily is 'Confirmed changes by the UTC day of the list that confirmed them. A day without any has no row.';
+comment on column farewatch.route_churn_daily.day is 'The day, in UTC.';
+comment on column farewatch.route_churn_daily.added is 'Routes added.';
+comment on column farewatch.route_churn_daily.removed is 'Routes removed.';
+comment on column farewatch.route_churn_daily.gained is 'Routes that gained availability.';
+comment on column farewatch.route_churn_daily.lost is 'Routes that lost availability.';
+comment on column farewatch.route_churn_daily.places_changed is 'Places whose attributes changed.';
+
 grant select on farewatch.route_history, farewatch.route_availability_history, farewatch.place_history,
-                farewatch.routes_current, farewatch.route_changes, farewatch.sync_runs
+                farewatch.routes_current, farewatch.route_changes, farewatch.sync_runs,
+                farewatch.route_churn_daily
    to farewatch_analyst;

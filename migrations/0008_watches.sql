@@ -3,7 +3,7 @@
 
 create table reseller (
   id          bigint      generated always as identity primary key,
-  name        text        not null unique,
+  name        text        collate "C" not null unique,
   created_at  timestamptz not null default clock_timestamp(),
   disabled_at timestamptz,
   -- The head of the reseller's own feed: its row lock makes the feed's numbers dense and lets them appear in order.
@@ -11,10 +11,12 @@ create table reseller (
 );
 
 -- One question to the upstream, whoever asks it. Without an active watch it has ended: no checks, history stays.
+-- Texts that are compared and sorted, never read out in a language's order, are of collation "C": the same order
+-- on every server, and the cheapest to compare.
 create table tracked_fare (
   id                     bigint      generated always as identity primary key,
-  flight_id              text        not null,
-  return_flight_id       text,
+  flight_id              text        collate "C" not null,
+  return_flight_id       text        collate "C",
   residents_adults       smallint    not null,
   residents_children     smallint    not null,
   residents_infants      smallint    not null,
@@ -22,6 +24,9 @@ create table tracked_fare (
   non_residents_children smallint    not null,
   non_residents_infants  smallint    not null,
   created_at             timestamptz not null default clock_timestamp(),
+  -- When the first of its active watches began, this time; null while it has none.
+  active_since           timestamptz,
+  -- When its last active watch ended; null while it has one.
   ended_at               timestamptz,
   -- The latest departure that an active watch gave; null where one of them gave none.
   departs_on             date,
@@ -36,16 +41,18 @@ create table tracked_fare (
 create table watch_list (
   id          uuid        primary key default uuidv7(),
   reseller_id bigint      not null references reseller,
-  name        text        not null,
+  name        text        collate "C" not null,
   created_at  timestamptz not null default clock_timestamp(),
-  unique (reseller_id, name)
+  unique (reseller_id, name),
+  -- For the watches' foreign key.
+  unique (id, reseller_id)
 );
 
 create table watch (
   id                   uuid        primary key default uuidv7(),
-  reseller_id          bigint      not null references reseller,
-  watch_list_id        uuid        not null references watch_list,
-  reference            text        not null,
+  reseller_id          bigint      not null,
+  watch_list_id        uuid        not null,
+  reference            text        collate "C" not null,
   tracked_fare_id      bigint      not null references tracked_fare,
   -- Thresholds of price changes that the reseller is told; null: any change.
   price_threshold_amount  numeric  check (price_threshold_amount >= 0),
@@ -59,9 +66,12 @@ create table watch (
   -- The last price it was told, for its thresholds; null: none yet.
   told_amount          numeric,
   told_currency        text,
-  unique (watch_list_id, reference)
+  -- Also serves the pages of a reseller's watches, list by list.
+  unique (watch_list_id, reference),
+  -- A watch cannot lie in the list of another reseller.
+  foreign key (watch_list_id, reseller_id) references watch_list (id, reseller_id)
 );
 -- Serves the fan-out of a change to the watches of its fare.
 create index watch_fare on watch (tracked_fare_id);
--- Serves listings of a reseller.
-create index watch_reseller on watch (reseller_id, watch_list_id, reference);
+-- Serves counts and the end of all of a reseller's watches.
+create index watch_reseller on watch (reseller_id);

@@ -43,8 +43,11 @@ create index fare_schedule_claim on fare_schedule (claim_id) where claim_id is n
 
 -- The clock of the stride queue: the largest virtual due time that was taken.
 create table recheck_clock (
-  only_row boolean          primary key default true check (only_row),
-  v        double precision not null default 0
+  only_row    boolean          primary key default true check (only_row),
+  v           double precision not null default 0,
+  -- The sum of all tickets, as last counted: what one turn of everybody costs in virtual time.
+  tickets     double precision not null default 0,
+  counted_at  timestamptz      not null default '-infinity'
 );
 insert into recheck_clock default values;
 
@@ -112,3 +115,15 @@ create table incident (
 );
 -- At most one open incident a kind.
 create unique index incident_open on incident (kind) where closed_at is null;
+
+-- Checks by the minute: what upstream trouble is judged by.
+create table check_minute (
+  minute  timestamptz primary key,
+  checks  integer     not null,
+  unknown integer     not null
+);
+
+-- Serves the count of losses in the last five minutes.
+create index availability_change_loss on availability_change (recorded_at) where kind = 'became_unavailable';
+-- Serves the count of fares that are believed bookable.
+create index fare_state_bookable on fare_state (tracked_fare_id) where pair = 'bookable' and expired_at is null;

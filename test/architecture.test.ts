@@ -9,6 +9,9 @@ const FLOORS: Readonly<Record<string, number>> = {
   cli: 9,
   embedded: 8,
   app: 7,
+  verify: 6,
+  recheck: 5,
+  watch: 4,
   'route-sync': 3,
   sandbox: 3,
   upstream: 2,
@@ -25,7 +28,9 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** The folder, or folders, that alone import a package; of `http` the endpoints of every feature may use types. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
-  'csv-stringify': ['cli', 'sandbox'],
+  'csv-stringify': ['cli', 'sandbox', 'watch'],
+  'csv-parse': ['watch'],
+  yaml: ['watch'],
   undici: ['upstream'],
   pg: ['db'],
   kysely: ['db'],

@@ -4,6 +4,7 @@ import { assertMigrated } from '../db/migrate.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { readSyncGauges } from '../route-sync/sync-gauges.ts'
 import { readScheduleGauges } from '../schedules/schedule-gauges.ts'
+import { readFareGauges } from '../verify/fare-gauges.ts'
 import type { App } from './app.ts'
 import type { Work } from './work.ts'
 
@@ -52,6 +53,7 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
 async function readGauges({ database, metrics }: App): Promise<void> {
   await readSyncGauges(database.db, metrics)
   await readScheduleGauges(database.db, metrics)
+  await readFareGauges(database.db, metrics)
 }
 
 async function checkReadiness({ app, work, draining }: AdminDeps): Promise<Check[]> {

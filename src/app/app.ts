@@ -11,6 +11,7 @@ import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
 import { GUARD_LIMITS } from '../route-sync/guard.ts'
 import type { SyncDeps } from '../route-sync/settle-snapshot.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
+import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
 /** The configuration once every store has an address: given by the user, or embedded. */
 export type ReadyConfig = Config & {
@@ -32,6 +33,7 @@ export interface App extends AppOptions {
   readonly upstream: UpstreamClient
   readonly metrics: Metrics
   readonly syncDeps: SyncDeps
+  readonly verifyDeps: VerifyDeps
   close(): Promise<void>
 }
 
@@ -55,10 +57,27 @@ export function openApp(options: AppOptions): App {
       confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
       guard: GUARD_LIMITS,
     },
+    verifyDeps: {
+      db: database.db,
+      upstream,
+      clock: options.clock,
+      rules: rulesOf(config),
+      metrics,
+      log,
+    },
     close: async () => {
       await upstream.close()
       await database.close()
     },
+  }
+}
+
+function rulesOf(config: ReadyConfig): VerifyDeps['rules'] {
+  return {
+    requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
+    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+    lossConfirmations: config.LOSS_CONFIRMATIONS,
+    gainConfirmations: config.GAIN_CONFIRMATIONS,
   }
 }
 

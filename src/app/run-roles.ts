@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly migrate: boolean
   /** Ends the run, in order and within the grace time. */
   readonly signal: AbortSignal
+  /** What a demonstration puts into the migrated database before the work begins. */
+  readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
   readonly onReady: (addresses: readonly (readonly [string, string])[]) => void
 }
@@ -27,6 +29,7 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
   const started: (() => Promise<void>)[] = [() => app.close()]
   try {
     await prepareDatabase(app, options)
+    await options.seed?.(app)
     const addresses = await startRoles(app, options, started)
     options.onReady(addresses)
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')

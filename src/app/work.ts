@@ -1,66 +1,50 @@
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
+import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
+import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
 import { SYNC_QUEUE, type SyncListPayload, syncListJob } from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
-import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
+import {
+  type ReconcilerDeps,
+  runReconciler,
+  TICK_QUEUE,
+  type Tick,
+} from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
-import type { Schedule } from '../schedules/schedule.ts'
+import { expireFares } from '../verify/expire-fares-job.ts'
+import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
+import { schedulesOf } from './schedules-of.ts'
 
 /** The part of a process that does the work. */
 export interface Work {
-  readonly workers: readonly { readonly queue: string; readonly handle: WorkerHandle }[]
+  readonly workers: readonly NamedWorker[]
   /** Ends what runs, or gives it back to the queue, within the grace time. */
   stop(graceMs: number): Promise<void>
 }
 
-/** How long after the very first start the availability of the routes is asked: once they are there. */
-const FIRST_AVAILABILITY_MS = 15_000
+interface NamedWorker {
+  readonly queue: string
+  readonly handle: WorkerHandle
+}
 
 /** An upstream that is down is asked again after a pause that grows to ten minutes. */
 const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
-
-function schedulesOf({ config }: App): Schedule[] {
-  return [
-    {
-      name: 'sync-routes',
-      cron: config.ROUTE_SYNC_SCHEDULE,
-      queue: SYNC_QUEUE,
-      payload: { list: 'routes' },
-      firstAfterMs: 0,
-    },
-    {
-      name: 'sync-availability',
-      cron: config.AVAILABILITY_SYNC_SCHEDULE,
-      queue: SYNC_QUEUE,
-      payload: { list: 'with-availability' },
-      firstAfterMs: FIRST_AVAILABILITY_MS,
-    },
-  ]
-}
+/** Batches at a time: each waits for its slots most of the while. */
+const VERIFY_CONCURRENCY = 8
 
 /** Starts the workers of all queues, and the reconciler that keeps the queue whole. */
 export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
-  const { log, clock, metrics } = app
+  const { log, clock } = app
   const { db } = app.database
-  const schedules = schedulesOf(app)
-  const due: ReconcilerDeps = { db, queue, schedules, random: Math.random, clock, log }
+  const schedules = schedulesOf(app.config)
+  const ticks = ticksOf(app, queue, () => enqueueDueSchedules(due))
+  const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
   await saveSchedules(db, schedules, { now: clock.now(), random: Math.random })
 
   const workers = [
-    {
-      queue: SYNC_QUEUE,
-      handle: await queue.work<SyncListPayload>(
-        SYNC_QUEUE,
-        (payload, { signal }) => syncListJob({ ...app.syncDeps, metrics, log }, payload, signal),
-        { concurrency: 2, retryBackoff: SYNC_RETRY },
-      ),
-    },
-    {
-      queue: TICK_QUEUE,
-      handle: await queue.work(TICK_QUEUE, async () => {
-        await enqueueDueSchedules(due)
-      }),
-    },
+    await startSyncs(app, queue),
+    await startChecks(app, queue),
+    await startTicks(queue, ticks),
   ]
   const ending = new AbortController()
   const reconciling = runReconciler(due, ending.signal)
@@ -72,4 +56,52 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
       await queue.close({ graceMs })
     },
   }
+}
+
+interface RunningTick extends Tick {
+  readonly run: () => Promise<unknown>
+}
+
+function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown>): RunningTick[] {
+  const { db } = app.database
+  const dispatch = async () => {
+    const rate = pacedRate(app.config.UPSTREAM_REQUESTS_PER_SECOND, await readTrouble(db))
+    await dispatchChecks({ db, queue, requestsPerSecond: rate })
+  }
+  return [
+    { name: 'schedules', everyMs: 5_000, run: enqueueDue },
+    { name: 'dispatch-checks', everyMs: 1_000, run: dispatch },
+    { name: 'expire-fares', everyMs: 60_000, run: () => expireFares(db) },
+  ]
+}
+
+async function startTicks(queue: QueueSystem, ticks: readonly RunningTick[]): Promise<NamedWorker> {
+  const handle = await queue.work<{ tick: string }>(
+    TICK_QUEUE,
+    async ({ tick }) => {
+      // A tick of another version, still in the queue after a deploy, is nobody's.
+      await ticks.find(({ name }) => name === tick)?.run()
+    },
+    { concurrency: ticks.length },
+  )
+  return { queue: TICK_QUEUE, handle }
+}
+
+async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
+  const deps = { ...app.syncDeps, metrics: app.metrics, log: app.log }
+  const handle = await queue.work<SyncListPayload>(
+    SYNC_QUEUE,
+    (payload, { signal }) => syncListJob(deps, payload, signal),
+    { concurrency: 2, retryBackoff: SYNC_RETRY },
+  )
+  return { queue: SYNC_QUEUE, handle }
+}
+
+async function startChecks(app: App, queue: QueueSystem): Promise<NamedWorker> {
+  const handle = await queue.work<VerifyFaresPayload>(
+    VERIFY_QUEUE,
+    (payload, { signal }) => verifyFaresJob(app.verifyDeps, payload, signal),
+    { concurrency: VERIFY_CONCURRENCY },
+  )
+  return { queue: VERIFY_QUEUE, handle }
 }

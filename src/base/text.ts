@@ -12,3 +12,12 @@ export function cleanText(text: string, maxChars = 500): string {
   if (clean.length <= maxChars) return clean
   return `${clean.slice(0, maxChars - 1).toWellFormed()}…`
 }
+
+/** A part of a URL, decoded; as it is where a percent sign in it stands for itself. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

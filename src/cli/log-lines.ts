@@ -1,4 +1,5 @@
 import type { SyncOutcome } from '../route-sync/sync-run.ts'
+import { changeSentence, type ShownChange } from './change-text.ts'
 import { syncSentence } from './sync-text.ts'
 import { printable } from './text-format.ts'
 
@@ -13,6 +14,7 @@ type LogFields = Readonly<Record<string, unknown>>
 /** Business events as sentences; every other line is its message and its fields. */
 const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
   'route sync finished': (fields) => syncSentence(fields as unknown as SyncOutcome),
+  'fare changed': (fields) => changeSentence(fields as unknown as ShownChange),
 }
 
 /** What the steps of a start and a stop already tell on a terminal. */

@@ -1,14 +1,18 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { AppError } from '../base/errors.ts'
+import { addChangesCommand } from './changes-command.ts'
 import { addConfigCommand } from './config-command.ts'
 import { EXIT } from './exit-codes.ts'
+import { addFaresCommands } from './fares-commands.ts'
 import { addMigrateCommand } from './migrate-command.ts'
+import { addResellersCommands } from './resellers-commands.ts'
 import { addRoutesCommands } from './routes-commands.ts'
 import { addSandboxCommand } from './sandbox-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addSqlCommands } from './sql-commands.ts'
 import { addSyncCommands } from './sync-commands.ts'
+import { addWatchListCommands } from './watch-list-commands.ts'
 
 const USAGE_CODES = new Set(['config.invalid', 'cli.usage'])
 
@@ -22,6 +26,10 @@ export function createProgram(): Command {
   addServiceCommands(program)
   addSyncCommands(program)
   addRoutesCommands(program)
+  addResellersCommands(program)
+  addWatchListCommands(program)
+  addChangesCommand(program)
+  addFaresCommands(program)
   addSqlCommands(program)
   addMigrateCommand(program)
   addConfigCommand(program)

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { openApp } from '../app/app.ts'
+import { type App, openApp } from '../app/app.ts'
 import { type RoleName, runRoles } from '../app/run-roles.ts'
 import { systemClock } from '../base/clock.ts'
+import { DEMO_RESELLER, importDemoWatches } from '../embedded/demo-watches.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
 import { type CliContext, createServiceContext, interruptSignal } from './context.ts'
 import { UsageError } from './usage-error.ts'
@@ -46,6 +47,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
       roles,
       migrate: name === 'up',
       signal,
+      seed: (opened) => seedDemo(context, opened, embedded),
       onStep: context.terminal.step,
       onReady: (addresses) => tellReady(context, addresses),
     })
@@ -72,6 +74,13 @@ function tellEmbedded({ terminal }: CliContext, { postgres, sandbox, config }: E
   if (sandbox !== undefined) {
     terminal.step(`no UPSTREAM_BASE_URL: a sandbox in its place, ${sandbox.url}, an hour a minute`)
   }
+}
+
+/** In the sandbox's world there is nobody to watch anything, so a demo reseller does. */
+async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedded): Promise<void> {
+  if (sandbox === undefined) return
+  const watches = await importDemoWatches(app.database.db, sandbox.world, sandbox.now())
+  terminal.step(`${watches} watches of reseller "${DEMO_RESELLER}" in the sandbox’s world`)
 }
 
 function tellReady(

@@ -1,16 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { type Command, Option } from 'commander'
-import { stringify } from 'csv-stringify/sync'
 import { systemClock } from '../base/clock.ts'
-import { askSql, type SqlAnswer } from '../db/ask.ts'
+import { percentDecoded } from '../base/text.ts'
+import { askSql } from '../db/ask.ts'
 import { embedMissing } from '../embedded/embed-missing.ts'
 import { createContext, withApp } from './context.ts'
-import { table } from './text-format.ts'
-
-interface SqlOptions {
-  readonly csv?: boolean
-  readonly json?: boolean
-}
+import { type AnswerFormat, answerText } from './sql-text.ts'
 
 export function addSqlCommands(program: Command): void {
   program
@@ -22,7 +17,7 @@ export function addSqlCommands(program: Command): void {
       'after',
       '\nExample:\n  farewatch sql "select count(*) from farewatch.routes_current"',
     )
-    .action(async (statement: string, options: SqlOptions) => {
+    .action(async (statement: string, options: AnswerFormat) => {
       const context = createContext({ quiet: true })
       await withApp(context, { role: 'sql', sandbox: false }, async ({ database }) => {
         const answer = await askSql(database, statement)
@@ -36,16 +31,6 @@ export function addSqlCommands(program: Command): void {
     .action(openPsql)
 }
 
-function answerText({ columns, rows }: SqlAnswer, { csv, json }: SqlOptions): string {
-  if (csv === true) return stringify([columns, ...rows])
-  if (json !== true) return `${table(columns, rows)}\n`
-  return rows
-    .map(
-      (row) => `${JSON.stringify(Object.fromEntries(columns.map((name, i) => [name, row[i]])))}\n`,
-    )
-    .join('')
-}
-
 async function openPsql(): Promise<void> {
   const { config, log, terminal } = createContext({ quiet: true })
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: false })
@@ -57,7 +42,7 @@ async function openPsql(): Promise<void> {
     const { password, ...address } = splitPassword(url)
     const { error } = spawnSync('psql', [address.url], {
       stdio: 'inherit',
-      env: { ...process.env, PGPASSWORD: password },
+      env: { ...process.env, ...(password === '' ? {} : { PGPASSWORD: password }) },
     })
     if (error !== undefined) terminal.step('psql is not installed: farewatch sql asks without it')
   } finally {
@@ -67,7 +52,7 @@ async function openPsql(): Promise<void> {
 
 function splitPassword(url: string): { url: string; password: string } {
   const parsed = new URL(url)
-  const password = decodeURIComponent(parsed.password)
+  const password = percentDecoded(parsed.password)
   parsed.password = ''
   return { url: parsed.href, password }
 }

@@ -1,4 +1,5 @@
 import { type Config, SETTINGS } from './config.ts'
+import type { Setting } from './settings.ts'
 
 export interface ConfigLine {
   readonly name: string
@@ -10,19 +11,17 @@ export interface ConfigLine {
 
 /** The configuration as it may be shown: secrets as `[set]`, URLs without their password. */
 export function redactedConfig(config: Config): ConfigLine[] {
-  return Object.entries(SETTINGS).map(([name, setting]) => {
+  return Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
     const value = config[name as keyof Config]
     return {
       name,
-      value: value === undefined ? null : setting.secret ? redacted(String(value)) : value,
+      value: value === undefined ? null : setting.secret ? redacted(setting, value) : value,
       default: value === setting.preset,
       about: setting.about,
     }
   })
 }
 
-function redacted(value: string): string {
-  if (!URL.canParse(value)) return '[set]'
-  const { protocol, host, pathname } = new URL(value)
-  return host === '' ? '[set]' : `${protocol}//${host}${pathname}`
+function redacted(setting: Setting<unknown>, value: string | number): string {
+  return setting.shown?.(String(value)) ?? '[set]'
 }

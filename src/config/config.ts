@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
 import { AppError } from '../base/errors.ts'
+import { MIN_SECRET_CHARS } from '../base/secrets.ts'
+import { percentDecoded } from '../base/text.ts'
+import { nearestName } from './nearest-name.ts'
 import { choice, cron, decimal, integer, type Setting, secret, text, url } from './settings.ts'
 
 /**
@@ -104,14 +107,21 @@ export function loadConfig(env: Environment = process.env, folder = process.cwd(
   return Object.fromEntries(values) as Config
 }
 
-/** The values that no output may hold. */
+/**
+ * The values that no output may hold. A password of a URL that is shorter than what we demand of a secret is not
+ * among them: it would mask ordinary words and numbers everywhere.
+ */
 export function secretsOf(config: Config): string[] {
-  const passwords = [config.DATABASE_URL, config.REDIS_URL].flatMap((given) =>
-    given === undefined ? [] : [decodeURIComponent(new URL(given).password)],
-  )
-  return [config.UPSTREAM_ACCESS_TOKEN, config.ENCRYPTION_KEY, ...passwords].filter(
-    (value): value is string => value !== undefined && value !== '',
-  )
+  const passwords = [config.DATABASE_URL, config.REDIS_URL]
+    .flatMap((given) => (given === undefined ? [] : passwordsOf(new URL(given))))
+    .filter((password) => password.length >= MIN_SECRET_CHARS)
+  const secrets = [config.UPSTREAM_ACCESS_TOKEN, config.ENCRYPTION_KEY, ...passwords]
+  return [...new Set(secrets.filter((value) => value !== undefined))]
+}
+
+/** As spelled in the URL, and as it is; drivers take one from the query too. */
+function passwordsOf({ password, searchParams }: URL): string[] {
+  return [password, percentDecoded(password), ...searchParams.getAll('password')]
 }
 
 function readDotenv(file: string, faults: string[]): Environment {
@@ -169,17 +179,7 @@ function strangers(env: Environment, dotenv: Environment): string[] {
     ...Object.keys(dotenv).filter((name) => !COMPOSE.test(name)),
   ].filter((name) => !known.has(name))
   return [...new Set(unknown)].map((name) => {
-    const near = nearest(name)
+    const near = nearestName(name, Object.keys(SETTINGS))
     return `${name} is not a setting${near === undefined ? '' : `: did you mean ${near}?`}`
   })
-}
-
-function nearest(name: string): string | undefined {
-  const words = new Set(name.split('_'))
-  const scored = Object.keys(SETTINGS).map((known) => ({
-    known,
-    shared: known.split('_').filter((word) => words.has(word)).length / known.split('_').length,
-  }))
-  const best = scored.sort((a, b) => b.shared - a.shared)[0]
-  return best !== undefined && best.shared >= 0.5 ? best.known : undefined
 }

@@ -8,6 +8,8 @@ export interface Setting<T> {
   readonly secret: boolean
   readonly preset: T
   parse(text: string): { readonly value: T } | { readonly fault: string }
+  /** What may be shown of a secret; nothing where this is missing. */
+  shown?(value: string): string | undefined
 }
 
 export function text(about: string, preset: string): Setting<string> {
@@ -32,21 +34,42 @@ export function url(
   options: { protocols: readonly string[]; secret?: boolean },
 ): Setting<string | undefined> {
   const forms = options.protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  const isSecret = options.secret ?? false
   return {
     about,
-    secret: options.secret ?? false,
+    secret: isSecret,
     preset: undefined,
+    shown: placeOf,
     parse: (value) => {
       const parsed = URL.canParse(value) ? new URL(value) : undefined
       if (parsed === undefined || !options.protocols.includes(parsed.protocol)) {
-        return { fault: `must be a URL of the form ${forms}` }
+        return { fault: `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}` }
       }
-      if (!(options.secret ?? false) && (parsed.password !== '' || parsed.search !== '')) {
-        return { fault: 'must hold no password and no query' }
-      }
+      const fault = isSecret ? credentialFault(parsed) : addressFault(parsed)
+      if (fault !== undefined) return { fault }
       return { value }
     },
   }
+}
+
+/** An address that is shown as it is: nothing in it may be a credential. */
+function addressFault({ username, password, search, hash }: URL): string | undefined {
+  return `${username}${password}${search}${hash}` === ''
+    ? undefined
+    : 'must hold no user, no password, no query and no fragment'
+}
+
+const ENCODE = ', in its password # is %23, / is %2F, @ is %40'
+
+/** An unescaped # in a password would end the URL, and make a host of the rest. */
+function credentialFault({ hash }: URL): string | undefined {
+  return hash === '' ? undefined : `must hold no #${ENCODE}`
+}
+
+/** Where a store is, without the way in. */
+function placeOf(value: string): string | undefined {
+  const { protocol, host, pathname } = new URL(value)
+  return host === '' ? undefined : `${protocol}//${host}${pathname}`
 }
 
 export function integer(

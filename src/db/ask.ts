@@ -2,11 +2,32 @@ import pg from 'pg'
 import { AppError } from '../base/errors.ts'
 import type { Database } from './database.ts'
 
+/** What a column's text stands for. `numeric` is text: money is never a float. */
+export type ValueKind = 'text' | 'number' | 'boolean' | 'json'
+
+export interface SqlColumn {
+  readonly name: string
+  readonly kind: ValueKind
+}
+
 /** The answer to one question in SQL. */
 export interface SqlAnswer {
-  readonly columns: readonly string[]
+  readonly columns: readonly SqlColumn[]
   /** Values as Postgres writes them; null is null. */
   readonly rows: readonly (readonly (string | null)[])[]
+}
+
+/** By type: bool; int8, int2, int4, oid, float4, float8; json, jsonb. */
+const KINDS: Readonly<Record<number, ValueKind>> = {
+  16: 'boolean',
+  20: 'number',
+  21: 'number',
+  23: 'number',
+  26: 'number',
+  700: 'number',
+  701: 'number',
+  114: 'json',
+  3802: 'json',
 }
 
 /** Postgres did not like the question. */
@@ -30,7 +51,11 @@ export async function askSql({ pool }: Pick<Database, 'pool'>, text: string): Pr
       queryMode: 'extended',
       types: { getTypeParser: () => (value: string) => value },
     } as pg.QueryArrayConfig)
-    return { columns: answer.fields.map((field) => field.name), rows: answer.rows }
+    const columns = answer.fields.map(({ name, dataTypeID }) => ({
+      name,
+      kind: KINDS[dataTypeID] ?? 'text',
+    }))
+    return { columns, rows: answer.rows }
   } catch (err) {
     if (err instanceof pg.DatabaseError) {
       throw new SqlError(`${err.message}${err.hint === undefined ? '' : ` (${err.hint})`}`, {

@@ -43,8 +43,9 @@ const NOTICE_DEAD_CLIENTS = '-c client_connection_check_interval=2s'
  * never a float.
  */
 export function openDatabase(options: DatabaseOptions): Database {
+  const { connectionString, serverOptions } = takeServerOptions(options.url)
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString,
     application_name: options.applicationName,
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: 5_000,
@@ -52,7 +53,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: options.statementTimeoutMs ?? 60_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
-    options: `-c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${NOTICE_DEAD_CLIENTS}`,
+    // Of two settings of one name the later one holds.
+    options: `${serverOptions} -c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${NOTICE_DEAD_CLIENTS}`,
     types: { getTypeParser: typeParser },
   })
   // Without a listener a connection that dies while idle would end the process.
@@ -63,6 +65,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, close: () => db.destroy() }
+}
+
+/** The URL without its `options`, which would replace ours, and those. */
+function takeServerOptions(url: string): { connectionString: string; serverOptions: string } {
+  const parsed = new URL(url)
+  const serverOptions = parsed.searchParams.get('options')
+  if (serverOptions === null) return { connectionString: url, serverOptions: '' }
+  parsed.searchParams.delete('options')
+  return { connectionString: parsed.href, serverOptions }
 }
 
 function typeParser(oid: number, format?: 'text' | 'binary') {

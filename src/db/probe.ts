@@ -11,8 +11,9 @@ export class DatabaseUnreachableError extends AppError {
   override readonly retryable = true
 
   constructor(url: string, cause: unknown) {
-    const { hostname, port, pathname } = new URL(url)
-    const where = `${hostname}:${port || '5432'}${pathname}`
+    const { hostname, port, pathname, searchParams } = new URL(url)
+    const host = searchParams.get('host') ?? (hostname || 'localhost')
+    const where = `${host}:${port || '5432'}${pathname}`
     super(
       `PostgreSQL at ${where} cannot be used (${messageOf(cause)}): check DATABASE_URL, or unset it to run an embedded one`,
       { cause },

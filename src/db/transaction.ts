@@ -15,13 +15,30 @@ const BACKOFF = { baseMs: 50, maxMs: 1_000 }
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await db.transaction().execute(work)
+      return await runOnce(db, work)
     } catch (err) {
       const code = (err as { code?: unknown }).code
       if (typeof code !== 'string' || !RETRYABLE_IN_SESSION.has(code)) throw err
       if (attempt + 1 === MAX_ATTEMPTS) throw err
       await delay(backoffMs(BACKOFF, attempt, Math.random))
     }
+  }
+}
+
+/** On a connection that broke, kysely's rollback fails too: the error of `work` is the one to tell. */
+async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  let failure: { readonly err: unknown } | undefined
+  try {
+    return await db.transaction().execute(async (tx) => {
+      try {
+        return await work(tx)
+      } catch (err) {
+        failure = { err }
+        throw err
+      }
+    })
+  } catch (err) {
+    throw failure === undefined ? err : failure.err
   }
 }
 

@@ -49,7 +49,8 @@ export async function syncListJob(
     return
   }
   reportSyncFinished(deps, outcome)
-  if (outcome.status === 'failed' || outcome.reason?.retryable === true) throw new SyncFailedError(outcome)
+  if (outcome.status === 'failed' || outcome.reason?.retryable === true)
+    throw new SyncFailedError(outcome)
 }
 
 function assertList(list: string): RouteListName {

@@ -35,6 +35,8 @@ export interface SandboxOptions {
 export interface Sandbox {
   readonly url: string
   readonly world: World
+  /** The world's time. */
+  now(): Date
   close(): Promise<void>
 }
 
@@ -59,5 +61,5 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const url = await listen(server, { host, port, setting: '--port' })
   log.info({ url, seed, speed, ...lists.counts(worldStart) }, 'sandbox listens')
-  return { url, world, close: () => server.close() }
+  return { url, world, now: () => clock.worldTimeAt(clock.realNow()), close: () => server.close() }
 }

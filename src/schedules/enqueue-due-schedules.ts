@@ -3,6 +3,7 @@ import { type Db, sql } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { Schedule } from './schedule.ts'
+import { slotJob } from './slot-job.ts'
 
 export interface DueDeps {
   readonly db: Db
@@ -10,9 +11,6 @@ export interface DueDeps {
   readonly schedules: readonly Schedule[]
   readonly random: () => number
 }
-
-/** With the worker's pauses, about half an hour: an outage at the slot must not cost the whole interval. */
-const JOB_ATTEMPTS = 8
 
 /**
  * Enqueues the job of every schedule that is due, and moves each to its next slot. Returns the names.
@@ -39,12 +37,7 @@ export async function enqueueDueSchedules({
     for (const { name, dueAt, now } of rows) {
       const schedule = schedules.find((s) => s.name === name)
       if (schedule === undefined) continue
-      const slot = `${name}@${dueAt.getTime()}`
-      await queue.enqueue(schedule.queue, {
-        payload: { ...schedule.payload, slot },
-        id: slot,
-        attempts: JOB_ATTEMPTS,
-      })
+      await queue.enqueue(schedule.queue, slotJob(schedule, dueAt))
       await sql`
         update schedule
            set next_due_at = ${nextDueAt(schedule.cron, now, random)}, last_due_at = ${dueAt}

@@ -5,22 +5,30 @@ import type { Db } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { type DueDeps, enqueueDueSchedules } from './enqueue-due-schedules.ts'
+import { enqueueLostSlots } from './enqueue-lost-slots.ts'
 
 export const TICK_QUEUE = 'ticks'
-const TICK = { queue: TICK_QUEUE, name: 'schedules', everyMs: 5_000 }
 const RECONCILE_EVERY_MS = 60_000
+
+/** A recurring job of the tick queue. */
+export interface Tick {
+  readonly name: string
+  readonly everyMs: number
+}
 
 export interface ReconcilerDeps extends DueDeps {
   readonly db: Db
-  readonly queue: Pick<QueueSystem, 'enqueue' | 'upsertTick' | 'onReconnect'>
+  readonly ticks: readonly Tick[]
+  readonly queue: Pick<QueueSystem, 'enqueue' | 'counts' | 'upsertTick' | 'onReconnect'>
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** One pass: gives the queue its tick back, and what the tables owe. Safe to run at any time, any number of times. */
+/** One pass: gives the queue its ticks back, and what the tables owe. Safe to run at any time, any number of times. */
 export async function reconcile(deps: ReconcilerDeps): Promise<void> {
   await withSessionLock(deps.db, 'reconcile', async () => {
-    await deps.queue.upsertTick(TICK)
+    for (const tick of deps.ticks) await deps.queue.upsertTick({ queue: TICK_QUEUE, ...tick })
+    await enqueueLostSlots(deps)
     await enqueueDueSchedules(deps)
   })
 }
@@ -31,7 +39,7 @@ export async function reconcile(deps: ReconcilerDeps): Promise<void> {
  */
 export async function runReconciler(deps: ReconcilerDeps, signal: AbortSignal): Promise<void> {
   let wake = new AbortController()
-  deps.queue.onReconnect(() => wake.abort())
+  const stopListening = deps.queue.onReconnect(() => wake.abort())
   while (!signal.aborted) {
     wake = new AbortController()
     await reconcile(deps).catch((err: unknown) => {
@@ -41,4 +49,5 @@ export async function runReconciler(deps: ReconcilerDeps, signal: AbortSignal): 
       .sleep(RECONCILE_EVERY_MS, AbortSignal.any([signal, wake.signal]))
       .catch(() => undefined)
   }
+  stopListening()
 }

@@ -9,11 +9,16 @@ const SNIPPET_CHARS = 160
 const NAMED_TOKEN = /(access_?token\W{1,8})[^\s"'&<>\\]+/gi
 const ADDRESS = /https?:\/\/[^\s"'<>\\]+/gi
 
+/** Hides what stands behind the token's own parameter name, however it is spelled. */
+export function maskNamedTokens(text: string): string {
+  return text.replace(NAMED_TOKEN, '$1[redacted]')
+}
+
 /** Text that an upstream sent us, fit for a message: no secrets, addresses, control characters or length. */
 export function quotable(text: string, scrub: Scrub, maxChars = SNIPPET_CHARS): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
   const flat = scrub(text).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  const masked = flat.replace(NAMED_TOKEN, '$1[redacted]').replace(ADDRESS, '[address]')
+  const masked = maskNamedTokens(flat).replace(ADDRESS, '[address]')
   return cleanText(masked.trim(), maxChars)
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts'
 /** What is known of one call when it ends, however it ends. */
 export interface UpstreamCall {
   readonly endpoint: string
-  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, else the error's code. */
+  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, else a code such as `upstream.timeout`. */
   readonly outcome: string
   readonly status?: number
   readonly durationMs: number
@@ -16,6 +16,8 @@ export interface UpstreamCall {
 export interface CallRecord {
   status: number | undefined
   bytes: number
+  /** What is reported of a call that does not throw. */
+  outcome: string
 }
 
 export interface RecordDeps {
@@ -30,16 +32,15 @@ export async function recorded<T>(
   call: (record: CallRecord) => Promise<T>,
 ): Promise<T> {
   const startedMs = performance.now()
-  const record: CallRecord = { status: undefined, bytes: 0 }
-  let outcome = 'ok'
+  const record: CallRecord = { status: undefined, bytes: 0, outcome: 'ok' }
   try {
     return await call(record)
   } catch (err) {
-    if (err instanceof AppError) outcome = err.code
-    else outcome = signal.aborted ? 'aborted' : 'internal'
+    if (err instanceof AppError) record.outcome = err.code
+    else record.outcome = signal.aborted ? 'aborted' : 'internal'
     throw err
   } finally {
-    const { status, bytes } = record
+    const { status, bytes, outcome } = record
     const durationMs = performance.now() - startedMs
     const seen = { endpoint, outcome, ...(status === undefined ? {} : { status }) }
     log.debug({ ...seen, durationMs: Math.round(durationMs), bytes }, 'upstream call ended')

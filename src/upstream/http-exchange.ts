@@ -4,7 +4,7 @@ import type { Credential } from './credential.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import { type Coding, discard, readBeginning, readBody } from './response-body.ts'
 import { transportError } from './transport-errors.ts'
-import { UpstreamContractError } from './upstream-errors.ts'
+import { UpstreamContractError, UpstreamNetworkError } from './upstream-errors.ts'
 
 export interface HttpExchangeOptions {
   readonly baseUrl: string
@@ -23,7 +23,7 @@ export interface ExchangeRequest {
   readonly endpoint: string
   /** Below the base URL, without the credential. */
   readonly path: string
-  /** One limit for waiting for a connection, headers and body together. */
+  /** One limit for connection, headers and body together. */
   readonly deadlineMs: number
   readonly maxBodyBytes: number
   readonly signal: AbortSignal
@@ -57,6 +57,8 @@ export interface HttpExchange {
   close(): Promise<void>
 }
 
+const NO_CONNECTION = 'NO_FREE_CONNECTION'
+
 /** Opens the pool to the base URL's origin; nothing connects before the first call. */
 export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
   const { origin, prefix } = parseBaseUrl(options.baseUrl)
@@ -69,8 +71,20 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+  let calls = 0
   return {
-    get: (request) => get({ ...options, pool, prefix }, request),
+    async get(request) {
+      // The pool would send it when a connection is free again: after its slot, in a crowd of others.
+      if (calls >= options.maxConnections) {
+        throw new UpstreamNetworkError({ endpoint: request.endpoint, reason: NO_CONNECTION })
+      }
+      calls += 1
+      try {
+        return await get({ ...options, pool, prefix }, request)
+      } finally {
+        calls -= 1
+      }
+    },
     close: () => pool.destroy(),
   }
 }

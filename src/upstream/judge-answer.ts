@@ -1,3 +1,4 @@
+import type { AppError } from '../base/errors.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { quotable, snippetOf } from './body-snippet.ts'
 import type { ExchangeAnswer, ResponseHead } from './http-exchange.ts'
@@ -26,7 +27,7 @@ export function isJsonAnswer({ status, headers }: ResponseHead): boolean {
 }
 
 /** The error that an answer stands for when `isJsonAnswer` refused it. */
-export function errorOfAnswer(answer: ExchangeAnswer, context: JudgeContext): Error {
+export function errorOfAnswer(answer: ExchangeAnswer, context: JudgeContext): AppError {
   const { status } = answer
   const facts = {
     endpoint: context.endpoint,

@@ -83,6 +83,10 @@ export interface Observation {
   /** Null where the question has no return flight. */
   readonly return: LegObservation | null
   readonly faults: readonly AnswerFault[]
+  /** Where a leg is unknown: what was wrong, for people. Scrubbed, and never what a decision depends on. */
+  readonly detail?: string
+  /** Where the upstream asked us to wait, and for how long; capped by the client. */
+  readonly retryAfterMs?: number
   readonly evidence: Evidence
 }
 

@@ -139,6 +139,11 @@ describe('the analyst', () => {
         sql`farewatch.place_history`,
         sql`farewatch.route_changes`,
         sql`farewatch.sync_runs`,
+        sql`farewatch.route_churn_daily`,
+        sql`farewatch.availability_current`,
+        sql`farewatch.availability_history`,
+        sql`farewatch.availability_changes`,
+        sql`farewatch.availability_survival`,
       ]) {
         await sql`select * from ${view}`.execute(session)
       }

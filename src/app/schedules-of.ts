@@ -1,0 +1,26 @@
+import type { Config } from '../config/config.ts'
+import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
+import type { Schedule } from '../schedules/schedule.ts'
+
+/** How long after the very first start the availability of the routes is asked: once they are there. */
+const FIRST_AVAILABILITY_MS = 15_000
+
+/** The recurring work that the configuration asks for. */
+export function schedulesOf(config: Config): Schedule[] {
+  return [
+    {
+      name: 'sync-routes',
+      cron: config.ROUTE_SYNC_SCHEDULE,
+      queue: SYNC_QUEUE,
+      payload: { list: 'routes' },
+      firstAfterMs: 0,
+    },
+    {
+      name: 'sync-availability',
+      cron: config.AVAILABILITY_SYNC_SCHEDULE,
+      queue: SYNC_QUEUE,
+      payload: { list: 'with-availability' },
+      firstAfterMs: FIRST_AVAILABILITY_MS,
+    },
+  ]
+}

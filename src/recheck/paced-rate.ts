@@ -1,0 +1,37 @@
+import { type Db, sql } from '../db/database.ts'
+import { one } from '../db/transaction.ts'
+
+/** While the upstream is in trouble a tenth of the budget goes on asking: enough to see that it is over. */
+const TROUBLE_SHARE = 0.1
+/** After it the rate climbs back over this long, or the return would be a storm of its own. */
+const RAMP_SECONDS = 60
+
+/**
+ * The part of the budget that checks may take now, in requests a second.
+ * @param trouble whether upstream trouble is open, and how long ago it last ended (null: never).
+ * @example pacedRate(10, { open: false, closedSecondsAgo: 30 }) // 5
+ */
+export function pacedRate(
+  requestsPerSecond: number,
+  trouble: { readonly open: boolean; readonly closedSecondsAgo: number | null },
+): number {
+  if (trouble.open) return requestsPerSecond * TROUBLE_SHARE
+  if (trouble.closedSecondsAgo === null) return requestsPerSecond
+  const climbed = Math.max(TROUBLE_SHARE, Math.min(1, trouble.closedSecondsAgo / RAMP_SECONDS))
+  return requestsPerSecond * climbed
+}
+
+/** What `pacedRate` is told, from the incidents. */
+export async function readTrouble(
+  db: Db,
+): Promise<{ open: boolean; closedSecondsAgo: number | null }> {
+  return one(
+    sql<{ open: boolean; closedSecondsAgo: number | null }>`
+      select coalesce(bool_or(closed_at is null), false) as open,
+             extract(epoch from clock_timestamp() - max(closed_at))::float8 as "closedSecondsAgo"
+        from incident
+       where kind = 'upstream_trouble'
+    `,
+    db,
+  )
+}

@@ -1,0 +1,17 @@
+/** How the budget is spent on checks. Rates are requests a second, times are seconds. */
+export interface RecheckRules {
+  readonly requestsPerSecond: number
+  /** The shortest interval between two checks of a fare, unless its watches ask for a longer one. */
+  readonly minRecheckSeconds: number
+}
+
+/** A claim that is not recorded by then goes back by itself: the upstream's deadline, twice, and some patience. */
+export const LEASE_SECONDS = 60
+/** A first loss is asked again after about this long. */
+export const CONFIRM_AFTER_SECONDS = 20
+export const RETRY_AFTER_SECONDS = 30
+/** How far ahead the budget can be reserved, which bounds how much one claim can be. */
+export const HORIZON_SECONDS = 5
+/** Shares of the budget that the lanes of first looks and of retries may take; all lanes together have 40 %. */
+export const NEW_WATCH_SHARE = 0.2
+export const RETRY_SHARE = 0.1

@@ -1,0 +1,11 @@
+import type { NewJob } from '../queue/queue-system.ts'
+import type { Schedule } from './schedule.ts'
+
+/** With the worker's pauses, about half an hour: an outage at the slot must not cost the whole interval. */
+const JOB_ATTEMPTS = 8
+
+/** The job of one slot. Its id is the slot's, and its payload names it, for the job to see that it was carried out. */
+export function slotJob({ name, payload }: Schedule, dueAt: Date): NewJob {
+  const slot = `${name}@${dueAt.getTime()}`
+  return { payload: { ...payload, slot }, id: slot, attempts: JOB_ATTEMPTS }
+}

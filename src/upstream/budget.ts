@@ -1,0 +1,160 @@
+import type { Clock } from '../base/clock.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { inTransaction, one } from '../db/transaction.ts'
+
+/** No slot is given further ahead: what is promised now must hold whatever is learned meanwhile. */
+export const HORIZON_MS = 5_000
+/** A slot that is missed by more is not used: late calls would crowd those that are on time. */
+const LATE_MS = 1_000
+/** The part of the budget that all lanes together may take. */
+const LANE_SHARE = 0.4
+
+const DAY_US = 86_400_000_000
+/** How soon one who was given nothing asks again: at the pace of the slots, within these. */
+const RETRY_MS = { min: 50, max: 1_000 }
+
+export interface SlotRequest {
+  /** The rate that may be spent now; 0 gives nothing. */
+  readonly requestsPerSecond: number
+  readonly wanted: number
+  /** Whether the slots are for a lane: a confirmation, a first look, a retry, an on-demand check. */
+  readonly lane: boolean
+}
+
+export interface Reservation {
+  /** The instants at which to call, in order, by the database's clock; as many as could be had, maybe none. */
+  readonly slots: Date[]
+  /** The database's clock when they were given: beside the caller's own it shows the skew. */
+  readonly now: Date
+}
+
+/**
+ * Reserves up to `wanted` slots of the budget, which all processes share.
+ *
+ * GCRA with a burst of one: slots lie at least 1/B apart, whoever takes them, and none lies further than five
+ * seconds ahead. Lanes have a second clock beside it that moves on 2.5/B a slot and may be ahead by the same five
+ * seconds: they take 40 % in the long run, without leaving holes between their slots that nobody can fill.
+ *
+ * Holds the one row that all share until the transaction ends: reserve late in it. A transaction that is rolled
+ * back gives its slots back.
+ */
+export async function reserveSlots(
+  tx: Tx,
+  { requestsPerSecond, wanted, lane }: SlotRequest,
+): Promise<Reservation> {
+  const spacingUs = spacingOf(requestsPerSecond)
+  const pace = {
+    spacingUs,
+    laneSpacingUs: spacingOf(requestsPerSecond * LANE_SHARE),
+    wanted: requestsPerSecond > 0 ? wanted : 0,
+    lane,
+  }
+  const { firstUs, given, nowUs } = await one(advanceBudget(pace), tx)
+  const slots = Array.from({ length: given }, (_, at) => fromMicros(firstUs + at * spacingUs))
+  return { slots, now: fromMicros(nowUs) }
+}
+
+interface Pace {
+  readonly spacingUs: number
+  readonly laneSpacingUs: number
+  readonly wanted: number
+  readonly lane: boolean
+}
+
+/**
+ * The row is locked first and the clock read behind the lock: read before a long wait for it, it would give slots
+ * that have passed. No clock of the budget stands further ahead than a reservation can have put it: where one
+ * does, the database's clock was set back, and waiting for the old time would stop everything.
+ */
+function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane }: Pace) {
+  const spacing = micros(spacingUs)
+  const laneSpacing = micros(laneSpacingUs)
+  const horizon = micros(HORIZON_MS * 1000)
+  const countTo = (from: RawBuilder<unknown>, step: RawBuilder<unknown>) => sql`
+    floor(extract(epoch from now + ${horizon} - ${from}) / extract(epoch from ${step})) + 1
+  `
+  const laneCount = lane ? countTo(sql`lane_at`, laneSpacing) : sql`${wanted}::int`
+  return sql<{ firstUs: number; given: number; nowUs: number }>`
+    with locked as materialized (
+      select next_slot_at, next_lane_at from upstream_budget for update
+    ), timed as materialized (
+      select *, clock_timestamp() as now from locked
+    ), opened as (
+      select now,
+             greatest(now, least(next_slot_at, now + ${horizon} + ${spacing})) as slot_at,
+             greatest(now, least(next_lane_at, now + ${horizon} + ${laneSpacing})) as lane_at
+        from timed
+    ), granted as materialized (
+      select *, greatest(0, least(${wanted}::int, ${countTo(sql`slot_at`, spacing)}, ${laneCount}))::int as given
+        from opened
+    )
+    update upstream_budget
+       set next_slot_at = slot_at + given * ${spacing},
+           next_lane_at = lane_at + case when ${lane} then given else 0 end * ${laneSpacing}
+      from granted
+    returning ${epochMicros('slot_at')} as "firstUs", given, ${epochMicros('now')} as "nowUs"
+  `
+}
+
+export interface WaitOptions {
+  readonly clock: Clock
+  /** The database's clock minus ours. */
+  readonly skewMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sleeps until a slot; false when it cannot be used: it is over a second late, or further ahead than any slot is
+ * given, which means that a clock was set. Rejects when the signal aborts.
+ */
+export async function waitForSlot(
+  slot: Date,
+  { clock, skewMs, signal }: WaitOptions,
+): Promise<boolean> {
+  signal.throwIfAborted()
+  const aheadMs = () => slot.getTime() - skewMs - clock.now().getTime()
+  const waitMs = aheadMs()
+  if (waitMs > HORIZON_MS + LATE_MS) return false
+  if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
+  return aheadMs() >= -LATE_MS
+}
+
+/**
+ * Waits for a slot for one call outside of any batch, however long it takes; the call may go out when it resolves.
+ * Rejects when the signal aborts.
+ */
+export async function spendOne(
+  db: Db,
+  { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & Omit<WaitOptions, 'skewMs'>,
+): Promise<void> {
+  const pauseMs = 1000 / request.requestsPerSecond
+  for (;;) {
+    signal.throwIfAborted()
+    const { slot, skewMs } = await inTransaction(db, async (tx) => {
+      const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
+      return { slot: slots[0], skewMs: now.getTime() - clock.now().getTime() }
+    })
+    if (slot === undefined) {
+      await clock.sleep(Math.min(RETRY_MS.max, Math.max(RETRY_MS.min, pauseMs)), signal)
+    } else if (await waitForSlot(slot, { clock, skewMs, signal })) return
+  }
+}
+
+/** Rounded up to what Postgres can hold, so that no sum of roundings exceeds the rate. */
+function spacingOf(requestsPerSecond: number): number {
+  return requestsPerSecond > 0 ? Math.min(DAY_US, Math.ceil(1e6 / requestsPerSecond)) : DAY_US
+}
+
+function micros(us: number): RawBuilder<unknown> {
+  return sql`${`${us} microseconds`}::interval`
+}
+
+/** As a whole number, for a Date keeps no more than milliseconds. */
+function epochMicros(column: string): RawBuilder<unknown> {
+  return sql`(extract(epoch from ${sql.ref(column)}) * 1000000)::bigint`
+}
+
+/** To the millisecond after: never before the slot. */
+function fromMicros(us: number): Date {
+  return new Date(Math.ceil(us / 1000))
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { AppError } from '../base/errors.ts'
+import type { Scrub } from '../base/secrets.ts'
+import { cleanText } from '../base/text.ts'
+import { type BodyBeginning, maskNamedTokens, snippetOf } from './body-snippet.ts'
+import type { CallRecord } from './call-record.ts'
+import type { FetchDeps } from './fetch-route-list.ts'
+import { VERIFY_ENDPOINT } from './flight-fields.ts'
+import type { ExchangeAnswer } from './http-exchange.ts'
+import { errorOfAnswer, isJsonAnswer } from './judge-answer.ts'
+import type { Observation, Question, UnknownReason } from './observation.ts'
+import { UpstreamContractError, UpstreamRateLimitedError } from './upstream-errors.ts'
+import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './verify-answer.ts'
+
+/** Goes up whenever the same bytes are read in another way, so that old evidence can be told from new. */
+export const PARSER_VERSION = 1
+
+const VERIFY_PATH = '/api/v1/flights/fares/verify'
+const MAX_EVIDENCE_BYTES = 65_536
+
+const REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
+  'upstream.timeout': 'timeout',
+  'upstream.network': 'network',
+  'upstream.http_4xx': 'http_4xx',
+  'upstream.http_5xx': 'http_5xx',
+  'upstream.rate_limited': 'rate_limited',
+  'upstream.auth': 'auth',
+  'upstream.redirect': 'contract_violation',
+  'upstream.too_large': 'malformed',
+}
+
+export interface VerifyCall {
+  readonly question: Question
+  readonly record: CallRecord
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks one question, once, and turns whatever comes of it into an observation.
+ *
+ * Throws nothing but the caller's own reason when it aborted; the question must have passed `assertQuestion`.
+ */
+export async function verifyFares(deps: FetchDeps, call: VerifyCall): Promise<Observation> {
+  const { question, record } = call
+  const { scrub } = deps
+  const path = verifyPath(question)
+  const startedMs = performance.now()
+  const heard = await ask(deps, path, call)
+  const latencyMs = Math.round(performance.now() - startedMs)
+  const failure = failureOf(heard, deps)
+  const answer =
+    failure === undefined
+      ? readVerifyAnswer((heard as ExchangeAnswer).chunks, question, scrub)
+      : failedAnswer(question, failure)
+  record.outcome = failure?.code ?? outcomeOf(answer)
+  return {
+    ...answer,
+    evidence: {
+      body: heard instanceof AppError ? null : evidenceText(heard, scrub),
+      status: record.status ?? null,
+      latencyMs,
+      requestFingerprint: createHash('sha256').update(path).digest('hex'),
+      parserVersion: PARSER_VERSION,
+    },
+  }
+}
+
+/** Path and query of a question, without the token: one text for one question. */
+export function verifyPath({ flightId, returnFlightId, passengers }: Question): string {
+  const { residents, nonResidents } = passengers
+  const query = new URLSearchParams({
+    flightId,
+    ...(returnFlightId === null ? {} : { returnFlightId }),
+    'residents[adults]': String(residents.adults),
+    'residents[children]': String(residents.children),
+    'residents[infants]': String(residents.infants),
+    'nonResidents[adults]': String(nonResidents.adults),
+    'nonResidents[children]': String(nonResidents.children),
+    'nonResidents[infants]': String(nonResidents.infants),
+  })
+  return `${VERIFY_PATH}?${query}`
+}
+
+/** The answer, or the expected failure that came in its place. */
+async function ask(
+  { exchange, limits }: FetchDeps,
+  path: string,
+  { record, signal }: VerifyCall,
+): Promise<ExchangeAnswer | AppError> {
+  try {
+    return await exchange.get({
+      endpoint: VERIFY_ENDPOINT,
+      path,
+      deadlineMs: limits.verifyDeadlineMs,
+      maxBodyBytes: limits.maxVerifyBytes,
+      signal,
+      wants: (head) => {
+        record.status = head.status
+        return isJsonAnswer(head)
+      },
+      onChunk: (chunk) => {
+        record.bytes += chunk.length
+      },
+    })
+  } catch (thrown) {
+    // The caller's reason may be an expected failure of its own: it is not the upstream's.
+    if (signal.aborted) throw signal.reason
+    if (thrown instanceof AppError) return thrown
+    throw thrown
+  }
+}
+
+function failureOf(
+  heard: ExchangeAnswer | AppError,
+  { scrub, clock, limits: { maxRetryAfterMs } }: FetchDeps,
+): AppError | undefined {
+  if (heard instanceof AppError) return heard
+  if (heard.wanted) return undefined
+  const endpoint = VERIFY_ENDPOINT
+  return errorOfAnswer(heard, { endpoint, scrub, now: clock.now(), maxRetryAfterMs })
+}
+
+function failedAnswer(question: Question, failure: AppError): VerifyAnswer {
+  const answer = unknownAnswer(question, { reason: reasonOf(failure), detail: failure.message })
+  const asked = failure instanceof UpstreamRateLimitedError ? failure.retryAfterMs : undefined
+  return asked === undefined ? answer : { ...answer, retryAfterMs: asked }
+}
+
+function reasonOf(failure: AppError): UnknownReason {
+  const reason = REASON_BY_CODE[failure.code]
+  if (reason !== undefined) return reason
+  // Under a status that promises an answer it is the bytes that are wrong: they end early, or are no JSON.
+  const promised = failure instanceof UpstreamContractError && (failure.status ?? 200) === 200
+  return promised ? 'malformed' : 'contract_violation'
+}
+
+function outcomeOf({ outbound, return: back }: VerifyAnswer): string {
+  const unknown = [outbound, back].find((leg) => leg?.kind === 'unknown')
+  return unknown?.kind === 'unknown' ? `upstream.${unknown.reason}` : 'ok'
+}
+
+/** What is kept of a body. NUL goes before the scrubbing, which would not know a secret with one in it. */
+function evidenceText(answer: BodyBeginning, scrub: Scrub): string | null {
+  // A secret that the cut goes through is not recognised.
+  if (!answer.complete) return snippetOf(answer, scrub) ?? null
+  const body = Buffer.concat(answer.chunks).toString('utf8')
+  const text = maskNamedTokens(scrub(cleanText(body, Number.POSITIVE_INFINITY)))
+  const bytes = Buffer.from(text).subarray(0, MAX_EVIDENCE_BYTES)
+  // Of a character that the cap goes through nothing is kept.
+  return new TextDecoder().decode(bytes, { stream: true }) || null
+}

@@ -1,0 +1,70 @@
+import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
+import { type Db, sql, type Tx } from '../db/database.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { fanOutChanges } from './fan-out-changes.ts'
+import { fromJson, viewOf } from './fare-state.ts'
+
+const BATCH = 500
+
+interface EndedFare {
+  readonly fareId: number
+  readonly state: object
+  readonly now: Date
+}
+
+/**
+ * Ends fares that can no longer be bought: the departure has passed everywhere on earth (the local time read as
+ * UTC−12), the imported `departs_on` has, or 30 days went by without the fare ever being available. From then on
+ * they cost nothing. Returns how many. Safe to run twice: an expired fare has no turn and is not found again.
+ */
+export async function expireFares(db: Db): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const ended = await lockEnded(tx)
+    if (ended.length === 0) return 0
+    await sql`
+      update fare_state set expired_at = clock_timestamp()
+       where tracked_fare_id = any(${ended.map((fare) => fare.fareId)}::bigint[])
+    `.execute(tx)
+    await sql`
+      delete from fare_schedule where tracked_fare_id = any(${ended.map((fare) => fare.fareId)}::bigint[])
+    `.execute(tx)
+    const drafts = ended.filter((fare) => Object.keys(fare.state).length > 0).map(draftOf)
+    const appended = await appendAvailabilityChanges(tx, drafts)
+    const seqs = appended.map((change) => change.seq)
+    if (seqs.length > 0) {
+      await fanOutChanges(tx, { first: Math.min(...seqs), last: Math.max(...seqs) })
+    }
+    return ended.length
+  })
+}
+
+async function lockEnded(tx: Tx): Promise<EndedFare[]> {
+  const { rows } = await sql<EndedFare>`
+    select s.tracked_fare_id as "fareId", s.state, clock_timestamp() as now
+      from fare_state s
+      join fare_schedule q using (tracked_fare_id)
+      join tracked_fare f on f.id = s.tracked_fare_id
+     where (s.state #>> '{outbound,flight,departsAt}')::timestamp + interval '12 hours' < clock_timestamp() at time zone 'UTC'
+        or f.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
+        or (s.ever_available_at is null and f.created_at < clock_timestamp() - interval '30 days')
+     order by s.tracked_fare_id
+     limit ${BATCH}
+       for update of s, q skip locked
+  `.execute(tx)
+  return rows
+}
+
+function draftOf({ fareId, state, now }: EndedFare) {
+  const held = fromJson(state)
+  const before = viewOf(held)
+  return {
+    fareId,
+    kind: 'expired' as const,
+    before,
+    after: { ...before, pair: 'not_bookable' },
+    lastGoodCheckAt: held.lastGoodCheckAt,
+    detectedAt: now.toISOString(),
+    evidenceHash: null,
+    provenance: { source: 'expiry' },
+  }
+}

@@ -1,0 +1,125 @@
+import { sql, type Tx } from '../db/database.ts'
+import { HAS_DEPARTED } from './departed.ts'
+
+export interface TrackedFaresEffect {
+  /** Fares that have an active watch now and had none. */
+  readonly trackedFaresAdded: number
+  /** Fares that had an active watch and have none now. */
+  readonly trackedFaresEnded: number
+}
+
+interface Moved {
+  readonly id: number
+  readonly watchersBefore: number
+  readonly watchers: number
+  /** Its departure date was a past one, and is not any more. */
+  readonly redated: boolean
+}
+
+/**
+ * Locks fares against every other change of who watches them, and their turns against the checks, in the order of
+ * their ids. Call it before watches are changed: who records a check takes the turn first and the watches last.
+ */
+export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    select from tracked_fare where id = any(${fareIds}::bigint[]) order by id for no key update
+  `.execute(tx)
+  await sql`
+    select from fare_schedule
+     where tracked_fare_id = any(${fareIds}::bigint[])
+     order by tracked_fare_id
+       for update
+  `.execute(tx)
+}
+
+/**
+ * Brings tracked fares in line with their watches, in the transaction that changed the watches, and as its last
+ * step: the fares' own columns, and whether they are checked. A watch is active unless it is paused or its reseller
+ * disabled. Fares that are in line already are not written.
+ *
+ * A fare gets its turn when its first active watch begins, and again where a new departure date may have brought an
+ * expired one back to life; it loses its turn with its last active watch.
+ */
+export async function syncTrackedFares(
+  tx: Tx,
+  fareIds: readonly number[],
+): Promise<TrackedFaresEffect> {
+  if (fareIds.length === 0) return { trackedFaresAdded: 0, trackedFaresEnded: 0 }
+  await lockTrackedFares(tx, fareIds)
+  const moved = await countWatchers(tx, fareIds)
+
+  const added = moved.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
+  const redated = moved.filter(
+    (fare) => fare.watchersBefore > 0 && fare.watchers > 0 && fare.redated,
+  )
+  const ended = moved.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
+  await giveTurns(tx, idsOf([...added, ...redated]))
+  await takeTurns(tx, idsOf(ended))
+  return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
+}
+
+function idsOf(fares: readonly Moved[]): number[] {
+  return fares.map((fare) => fare.id)
+}
+
+/** Only fares that differ are written. The watches are counted in one pass, however few fares they share. */
+async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[]> {
+  const { rows } = await sql<Moved>`
+    with active as materialized (
+           select w.tracked_fare_id as id, count(*) as watchers,
+                  case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
+                  min(w.min_interval_seconds) as min_interval_seconds
+             from watch w
+             join reseller r on r.id = w.reseller_id and r.disabled_at is null
+            where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null
+            group by w.tracked_fare_id)
+    update tracked_fare f
+       set watchers = c.watchers,
+           departs_on = c.departs_on,
+           min_interval_seconds = c.min_interval_seconds,
+           active_since = case when c.watchers > 0 then coalesce(f.active_since, clock_timestamp()) end,
+           ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
+      from (select asked.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds
+              from unnest(${fareIds}::bigint[]) asked (id)
+              left join active a on a.id = asked.id) c
+     where f.id = c.id
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.ended_at is null)
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.watchers > 0)
+    returning f.id, old.watchers as "watchersBefore", new.watchers,
+              coalesce(old.departs_on < current_date and old.departs_on < coalesce(new.departs_on, current_date), false)
+                as redated
+  `.execute(tx)
+  return rows
+}
+
+/**
+ * A first look, early, in the lane of new watches. A fare that has a turn keeps it; one that has expired begins
+ * anew, unless it has departed: nothing can be learned of it, and it must not expire twice.
+ */
+async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  if (fareIds.length === 0) return
+  await sql`
+    update fare_state s
+       set expired_at = null
+      from tracked_fare f
+     where f.id = s.tracked_fare_id
+       and f.id = any(${fareIds}::bigint[])
+       and s.expired_at is not null
+       and not ${HAS_DEPARTED}
+  `.execute(tx)
+  await sql`
+    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
+    select fare.id, (select v from recheck_clock), 'new_watch', clock_timestamp()
+      from unnest(${fareIds}::bigint[]) fare (id)
+     where not exists (select from fare_state s where s.tracked_fare_id = fare.id and s.expired_at is not null)
+     order by fare.id
+        on conflict (tracked_fare_id) do nothing
+  `.execute(tx)
+}
+
+async function takeTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  if (fareIds.length === 0) return
+  await sql`
+    delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])
+  `.execute(tx)
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type Config, ConfigError, type Environment, loadConfig } from '../../src/config/config.ts'
+
+/** A folder of the test's own with these files in it. */
+export function folderWith(files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(path.join(folder, name), content)
+  }
+  return folder
+}
+
+/** The configuration of this environment, and of this `.env` below it. */
+export function configOf(env: Environment, dotenv?: string): Config {
+  return loadConfig(env, folderWith(dotenv === undefined ? {} : { '.env': dotenv }))
+}
+
+/** The faults that stop the start, one each; none where nothing does. */
+export function faultsOf(env: Environment, dotenv?: string): string[] {
+  try {
+    configOf(env, dotenv)
+    return []
+  } catch (err) {
+    if (!(err instanceof ConfigError)) throw err
+    const [, ...faults] = err.message.split('\n')
+    return faults.map((fault) => fault.trim())
+  }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { faultsOf } from './config-fixture.ts'
+
+const WHOLE = 'must be a whole number from'
+
+describe('a malformed value stops the start', () => {
+  it.each([
+    ['API_PORT', '-1', `${WHOLE} 0 to 65535, not "-1"`],
+    ['API_PORT', '65536', `${WHOLE} 0 to 65535, not "65536"`],
+    ['API_PORT', '1e3', `${WHOLE} 0 to 65535, not "1e3"`],
+    ['API_PORT', '0x50', `${WHOLE} 0 to 65535, not "0x50"`],
+    ['API_PORT', ' 5', `${WHOLE} 0 to 65535, not " 5"`],
+    ['API_PORT', '5 ', `${WHOLE} 0 to 65535, not "5 "`],
+    ['API_PORT', '5.0', `${WHOLE} 0 to 65535, not "5.0"`],
+    ['API_PORT', '+5', `${WHOLE} 0 to 65535, not "+5"`],
+    ['API_PORT', '8_080', `${WHOLE} 0 to 65535, not "8_080"`],
+    ['API_PORT', '8,080', `${WHOLE} 0 to 65535, not "8,080"`],
+    ['API_PORT', '٥', `${WHOLE} 0 to 65535, not "٥"`],
+    ['API_PORT', 'http', `${WHOLE} 0 to 65535, not "http"`],
+    ['ADMIN_PORT', 'NaN', `${WHOLE} 0 to 65535, not "NaN"`],
+    ['ROUTE_ABSENCE_CONFIRMATIONS', '0', `${WHOLE} 1 to 100, not "0"`],
+    ['MIN_RECHECK_SECONDS', '86401', `${WHOLE} 1 to 86400, not "86401"`],
+    ['LOSS_CONFIRMATIONS', '11', `${WHOLE} 1 to 10, not "11"`],
+    ['GAIN_CONFIRMATIONS', '0', `${WHOLE} 1 to 10, not "0"`],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '0', 'must be a number from 0.01 to 1000, not "0"'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '1001', 'must be a number from 0.01 to 1000, not "1001"'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '1e2', 'must be a number from 0.01 to 1000, not "1e2"'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '.5', 'must be a number from 0.01 to 1000, not ".5"'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '5,5', 'must be a number from 0.01 to 1000, not "5,5"'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', 'Infinity', 'must be a number from 0.01 to 1000'],
+    ['LOG_LEVEL', 'INFO', 'must be one of trace, debug, info, warn, error, fatal, not "INFO"'],
+    ['LOG_LEVEL', 'toString', 'must be one of trace, debug, info, warn, error, fatal'],
+    ['ROUTE_SYNC_SCHEDULE', 'hourly', 'must be a cron pattern such as "0 */2 * * *", not "hourly"'],
+    ['ROUTE_SYNC_SCHEDULE', '0 */2 * *', 'it has 4 of five fields'],
+    ['AVAILABILITY_SYNC_SCHEDULE', '99 * * * *', 'got value 99'],
+    ['AVAILABILITY_SYNC_SCHEDULE', '0 0 30 2 *', 'must be a cron pattern such as'],
+    ['ENCRYPTION_KEY', 'short', 'must have at least 6 characters'],
+    ['UPSTREAM_ACCESS_TOKEN', '12345', 'must have at least 6 characters'],
+  ])('%s="%s"', (name, value, fault) => {
+    const faults = faultsOf({ [name]: value })
+
+    expect(faults).toHaveLength(1)
+    expect(faults[0]?.startsWith(`${name} `)).toBe(true)
+    expect(faults[0]).toContain(fault)
+  })
+
+  const FORM = 'must be a URL of the form'
+  const BARE = 'must hold no user, no password, no query and no fragment'
+  it.each([
+    ['DATABASE_URL', 'localhost:5432/fares', `${FORM} postgres://… or postgresql://…`],
+    ['DATABASE_URL', 'mysql://localhost/fares', `${FORM} postgres://… or postgresql://…`],
+    ['DATABASE_URL', '/var/run/postgresql', `${FORM} postgres://… or postgresql://…`],
+    ['DATABASE_URL', 'postgres://host:port/fares', FORM],
+    ['DATABASE_URL', 'postgres://u:CANARY#word@host/fares', 'in its password # is %23'],
+    [
+      'DATABASE_URL',
+      'postgres://u:p@CANARY#word@host/fares',
+      'must hold no #, in its password # is',
+    ],
+    ['REDIS_URL', 'http://localhost:6379', `${FORM} redis://… or rediss://…`],
+    ['REDIS_URL', 'localhost', `${FORM} redis://… or rediss://…`],
+    ['REDIS_URL', 'redis://:p@CANARY#word@host', 'must hold no #, in its password # is %23'],
+    ['UPSTREAM_BASE_URL', 'ftp://fares.example', `${FORM} http://… or https://…`],
+    ['UPSTREAM_BASE_URL', 'fares.example', `${FORM} http://… or https://…`],
+    ['UPSTREAM_BASE_URL', 'https://', `${FORM} http://… or https://…`],
+    ['UPSTREAM_BASE_URL', 'https://me@fares.example', BARE],
+    ['UPSTREAM_BASE_URL', 'https://me:CANARY@fares.example', BARE],
+    ['UPSTREAM_BASE_URL', 'https://:CANARY@fares.example', BARE],
+    ['UPSTREAM_BASE_URL', 'https://fares.example/?accessToken=CANARY', BARE],
+    ['UPSTREAM_BASE_URL', 'https://fares.example/#CANARY', BARE],
+  ])('%s="%s", and is not told, for it may hold a credential', (name, value, fault) => {
+    const faults = faultsOf({ [name]: value })
+
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(new RegExp(`^${name} `))
+    expect(faults[0]).toContain(fault)
+    expect(faults[0]).not.toMatch(/CANARY/)
+  })
+
+  it.each([
+    ['DATABASE_URL', 'postgresql:///fares?host=/var/run/postgresql'],
+    ['DATABASE_URL', 'postgres://user:p%23ss@[::1]:5432/fares'],
+    ['REDIS_URL', 'redis://:password@127.0.0.1:6379/2'],
+    ['UPSTREAM_BASE_URL', 'http://127.0.0.1:8090'],
+    ['UPSTREAM_BASE_URL', 'https://fares.example/some/prefix/'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '1000'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '2.50'],
+    ['API_PORT', '65535'],
+    ['ROUTE_SYNC_SCHEDULE', '30 */6 * * *'],
+  ])('but not %s="%s"', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([])
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect } from 'vitest'
+import { answerText } from '../../src/cli/sql-text.ts'
+import { askSql, SqlError } from '../../src/db/ask.ts'
+import { sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+
+describe('a question in SQL', () => {
+  it('is answered with the text of every value, as Postgres writes it', async ({ database }) => {
+    const answer = await askSql(
+      database,
+      `select 1 as int, 12.10::numeric as money, true as yes, null as nothing, 'É' as text,
+              timestamptz '2026-01-31 12:00+02' as instant, '{"a": 1}'::jsonb as json, '{1,2}'::int[] as list`,
+    )
+
+    expect(answer.rows).toEqual([
+      ['1', '12.10', 't', null, 'É', '2026-01-31 10:00:00+00', '{"a": 1}', '{1,2}'],
+    ])
+    expect(answer.columns.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'int number',
+      'money text',
+      'yes boolean',
+      'nothing text',
+      'text text',
+      'instant text',
+      'json json',
+      'list text',
+    ])
+  })
+
+  it('finds the public SQL, and the private tables, without their schemas', async ({
+    database,
+  }) => {
+    expect((await askSql(database, 'select count(*) from routes_current')).rows).toEqual([['0']])
+    expect((await askSql(database, 'select name from schedule')).rows).toEqual([])
+  })
+
+  it('may have two columns of one name, no rows, and no columns', async ({ database }) => {
+    const twice = await askSql(database, 'select 1 as a, 2 as a')
+    expect(twice.columns.map(({ name }) => name)).toEqual(['a', 'a'])
+    expect(twice.rows).toEqual([['1', '2']])
+
+    expect(await askSql(database, 'select 1 as a where false')).toEqual({
+      columns: [{ name: 'a', kind: 'number' }],
+      rows: [],
+    })
+    expect(await askSql(database, '')).toEqual({ columns: [], rows: [] })
+    expect(await askSql(database, '-- nothing')).toEqual({ columns: [], rows: [] })
+  })
+
+  it.for([
+    ['two statements', 'select 1; select 2', /multiple commands/],
+    ['a way out of its transaction', 'commit; drop table schedule', /multiple commands/],
+    ['a mistake', 'selekt 1', /syntax error at or near "selekt"/],
+    ['an unknown table', 'select * from nowhere', /relation "nowhere" does not exist/],
+    ['a hint', 'select sinc from routes_current', /\(Perhaps you meant/],
+    ['a failure', 'select 1 / 0', /division by zero/],
+    ['an insert', "insert into feed_head values ('x')", /read-only transaction/],
+    ['an update', 'update schedule set cron = cron', /read-only transaction/],
+    [
+      'a write in a query',
+      'with d as (delete from schedule returning 1) select * from d',
+      /read-only/,
+    ],
+    ['a table', 'create table t ()', /read-only transaction/],
+    ['a sequence', "select nextval('sync_run_id_seq')", /read-only transaction/],
+    ['a copy into a table', 'copy schedule from stdin', /read-only transaction/],
+  ] as const)('is refused where it holds %s', async ([_what, text, message], { database }) => {
+    const refused = askSql(database, text)
+
+    await expect(refused).rejects.toThrow(SqlError)
+    await expect(refused).rejects.toThrow(message)
+  })
+
+  it('writes nothing, whatever it asks before', async ({ database, db }) => {
+    await askSql(database, 'set transaction read write').catch(() => undefined)
+    await askSql(database, 'commit')
+
+    await expect(askSql(database, "insert into feed_head values ('x')")).rejects.toThrow(
+      /read-only/,
+    )
+
+    const { rows } = await sql`select from feed_head where feed = 'x'`.execute(db)
+    expect(rows).toEqual([])
+  })
+
+  it('leaves its connection as it was, after an answer and after a refusal', async ({
+    db,
+    database,
+  }) => {
+    for (const text of ['set search_path = public', 'select 1 / 0', 'copy schedule to stdout']) {
+      await askSql(database, text).catch(() => undefined)
+    }
+
+    const { rows } = await sql`
+      select current_setting('search_path') as path, txid_current_if_assigned() as tx
+    `.execute(db)
+    expect(rows).toEqual([{ path: 'farewatch_private', tx: null }])
+    expect(database.pool.idleCount).toBe(database.pool.totalCount)
+  })
+})
+
+describe('the answer as lines of JSON', () => {
+  it('has JSON for numbers, booleans and JSON, and strings for what JSON would not keep', async ({
+    database,
+  }) => {
+    const answer = await askSql(
+      database,
+      `select 5::int2 as small, -5 as int, 9007199254740991::int8 as safe, 9007199254740993::int8 as large,
+              1.5::float8 as float, 1e300::float8 as huge, 'NaN'::float8 as nan, '-Infinity'::float4 as infinite,
+              12.10::numeric as money, true as yes, false as no, null::int as none, null::jsonb as empty,
+              '{"a": [1.10, 12345678901234567890, "x\\ny"], "b": null}'::jsonb as jsonb,
+              E'[1,\\n\\r 2]'::json as json, 'null'::jsonb as null, '"t"'::jsonb as string, 't' as text, '5' as five,
+              date '2026-01-31' as day, '{1,2}'::int[] as list`,
+    )
+
+    const line = answerText(answer, { json: true })
+
+    expect(line).toMatch(/^[^\n\r]*\n$/)
+    expect(line).toContain('"jsonb":{"a": [1.10, 12345678901234567890, "x\\ny"], "b": null}')
+    expect(JSON.parse(line)).toEqual({
+      small: 5,
+      int: -5,
+      safe: 9007199254740991,
+      large: '9007199254740993',
+      float: 1.5,
+      huge: 1e300,
+      nan: 'NaN',
+      infinite: '-Infinity',
+      money: '12.10',
+      yes: true,
+      no: false,
+      none: null,
+      empty: null,
+      jsonb: { a: [1.1, 12345678901234567000, 'x\ny'], b: null },
+      json: [1, 2],
+      null: null,
+      string: 't',
+      text: 't',
+      five: '5',
+      day: '2026-01-31',
+      list: '{1,2}',
+    })
+  })
+
+  it('has one line a row', async ({ database }) => {
+    const answer = await askSql(database, 'select n from generate_series(1, 3) as n')
+
+    expect(answerText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
+  })
+})

@@ -1,0 +1,126 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { type Database, openDatabase, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { openAnother } from './empty-database.ts'
+import { backendOf, terminate, untilRunning } from './sessions.ts'
+
+describe('the database', () => {
+  it('gives counts as numbers, money as text, instants as dates and JSON as values', async ({
+    db,
+  }) => {
+    const row = await one(
+      sql`select 9007199254740991::int8 as count, 12.10::numeric as money, true as yes, null as nothing,
+                 timestamptz '2026-01-31 12:00+02' as instant, '{"a": [1]}'::jsonb as json`,
+      db,
+    )
+
+    expect(row).toEqual({
+      count: 9007199254740991,
+      money: '12.10',
+      yes: true,
+      nothing: null,
+      instant: new Date('2026-01-31T10:00:00Z'),
+      json: { a: [1] },
+    })
+  })
+
+  it('sees the private tables, thinks in UTC and says who it is', async ({ db }) => {
+    const facts = sql`
+      select current_setting('search_path') as path, current_setting('timezone') as zone,
+             current_setting('application_name') as name, current_setting('statement_timeout') as timeout
+    `
+
+    expect(await one(facts, db)).toEqual({
+      path: 'farewatch_private',
+      zone: 'UTC',
+      name: 'test',
+      timeout: '1min',
+    })
+  })
+
+  it('does so too where the URL brings options of its own', async ({ databaseUrl }) => {
+    const url = new URL(databaseUrl)
+    url.searchParams.set('options', '-c work_mem=5MB -c search_path=public')
+    const { db } = openAnother(url.href)
+    const facts = sql`
+      select current_setting('search_path') as path, current_setting('work_mem') as memory
+    `
+
+    expect(await one(facts, db)).toEqual({ path: 'farewatch_private', memory: '5MB' })
+  })
+
+  it('ends a statement that takes longer than it may', async ({ databaseUrl: url }) => {
+    const impatient = openDatabase({
+      url,
+      applicationName: 'test',
+      log: silentLog,
+      statementTimeoutMs: 50,
+    })
+    onTestFinished(() => impatient.close())
+
+    const slow = sql`select pg_sleep(60)`.execute(impatient.db)
+
+    await expect(slow).rejects.toMatchObject({ code: '57014' })
+  })
+})
+
+describe('a connection that is cut', () => {
+  /** A pool of one connection, and what it logs. */
+  function openPool(url: string): Database & { readonly lines: string[] } {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+    const pool = openDatabase({ url, applicationName: 'test', log, maxConnections: 1 })
+    onTestFinished(() => pool.close())
+    return { ...pool, lines }
+  }
+
+  it('while a query runs fails that query, not the process, and another one takes its place', async ({
+    db: other,
+    databaseUrl,
+  }) => {
+    const { db, lines } = openPool(databaseUrl)
+    const pid = await backendOf(db)
+
+    const cut = expect(sql`select pg_sleep(60)`.execute(db)).rejects.toMatchObject({
+      code: '57P01',
+    })
+    await untilRunning(other, pid, 'pg_sleep')
+    await terminate(other, pid)
+
+    await cut
+    const anew = await until('a new connection', () => backendOf(db).catch(() => undefined))
+    expect(anew).not.toBe(pid)
+    expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
+  })
+
+  it('while it is checked out and does nothing fails the next query on it', async ({
+    db: other,
+    databaseUrl,
+  }) => {
+    const { db, lines } = openPool(databaseUrl)
+
+    await db.connection().execute(async (session) => {
+      await terminate(other, await backendOf(session))
+      await until('the loss is noticed', () => lines.length > 0)
+      await expect(backendOf(session)).rejects.toThrow()
+    })
+
+    expect(await backendOf(db)).toBeGreaterThan(0)
+  })
+
+  it('while it is idle is only a warning', async ({ db: other, databaseUrl }) => {
+    const { db, lines } = openPool(databaseUrl)
+    const pid = await backendOf(db)
+
+    await terminate(other, pid)
+    await until('the loss is noticed', () => lines.length > 0)
+
+    expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
+    expect(await backendOf(db)).not.toBe(pid)
+  })
+})

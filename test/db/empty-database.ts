@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto'
+import { inject, onTestFinished } from 'vitest'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
+import { silentLog } from '../support/silent-log.ts'
+
+/** The address of a database of the test's own that nobody has migrated. */
+export async function createEmptyDatabase(): Promise<string> {
+  const server = inject('postgresUrl')
+  const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
+  await adminQuery(server, `create database ${name}`)
+  onTestFinished(() => adminQuery(server, `drop database if exists ${name} with (force)`))
+  return databaseUrl(server, name)
+}
+
+/** Another pool, as another process would have it; closed after the test. */
+export function openAnother(url: string): Database {
+  const database = openDatabase({ url, applicationName: 'test another', log: silentLog })
+  onTestFinished(() => database.close())
+  return database
+}

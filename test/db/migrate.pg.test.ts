@@ -1,0 +1,138 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import {
+  assertMigrated,
+  migrate,
+  SchemaTooNewError,
+  SchemaTooOldError,
+} from '../../src/db/migrate.ts'
+import { it } from '../support/test-database.ts'
+import { createEmptyDatabase, openAnother } from './empty-database.ts'
+
+const FOLDER = path.resolve(import.meta.dirname, '../../migrations')
+const FILES = readdirSync(FOLDER).sort((a, b) => a.localeCompare(b, 'en'))
+const NAMES = FILES.map((file) => path.basename(file, '.sql'))
+
+/** What a newer version leaves behind, which this code knows nothing of. */
+async function applyNewer(
+  db: Db,
+  { olderCodeMayRun }: { olderCodeMayRun: boolean },
+): Promise<void> {
+  await sql`insert into kysely_migration values ('9999_newer', now()::text)`.execute(db)
+  await sql`insert into migration_note values ('9999_newer', ${olderCodeMayRun})`.execute(db)
+}
+
+async function appliedNames(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select name from migration_note order by 1`.execute(
+    db,
+  )
+  return rows.map(({ name }) => name)
+}
+
+describe('the migrations', () => {
+  it('bring an empty database up to this code, all of them, in order', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+
+    expect(await migrate(db)).toEqual(NAMES)
+
+    expect(await appliedNames(db)).toEqual(NAMES)
+    await expect(assertMigrated(db)).resolves.toBeUndefined()
+  })
+
+  it('apply nothing the second time', async ({ db }) => {
+    expect(await migrate(db)).toEqual([])
+    expect(await appliedNames(db)).toEqual(NAMES)
+  })
+
+  it('apply once when ten processes start at one moment', async () => {
+    const url = await createEmptyDatabase()
+    const processes = Array.from({ length: 10 }, () => openAnother(url))
+
+    const applied = await Promise.all(processes.map(({ db }) => migrate(db)))
+
+    expect(applied.filter((names) => names.length > 0)).toEqual([NAMES])
+    expect(await appliedNames(openAnother(url).db)).toEqual(NAMES)
+  })
+
+  it('leave nothing of themselves behind when one of them fails', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await sql`create schema farewatch create view routes_current as select 1 as in_the_way`.execute(
+      db,
+    )
+
+    await expect(migrate(db)).rejects.toThrow(/routes_current/)
+
+    const { rows } = await sql`
+      select relname from pg_class where relnamespace = 'farewatch_private'::regnamespace and relname !~ 'kysely'
+    `.execute(db)
+    expect(rows).toEqual([])
+    await expect(assertMigrated(db)).rejects.toThrow(SchemaTooOldError)
+  })
+})
+
+describe('a database that a newer version has migrated', () => {
+  it('is good for this code where that migration lets older code run', async ({ db }) => {
+    await applyNewer(db, { olderCodeMayRun: true })
+
+    expect(await migrate(db)).toEqual([])
+    await expect(assertMigrated(db)).resolves.toBeUndefined()
+    expect(await appliedNames(db)).toEqual([...NAMES, '9999_newer'])
+  })
+
+  it('is refused where older code must stop, with what to do', async ({ db }) => {
+    await applyNewer(db, { olderCodeMayRun: false })
+
+    const error = await assertMigrated(db).catch((err: unknown) => err)
+
+    expect(error).toBeInstanceOf(SchemaTooNewError)
+    expect(error).toMatchObject({
+      code: 'db.schema_too_new',
+      retryable: false,
+      message: expect.stringMatching(/9999_newer of a newer farewatch: run that version/) as string,
+    })
+    await expect(migrate(db)).rejects.toThrow(SchemaTooNewError)
+  })
+})
+
+describe('a database that nobody has migrated', () => {
+  it('is refused, with what to do', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+
+    const error = await assertMigrated(db).catch((err: unknown) => err)
+
+    expect(error).toBeInstanceOf(SchemaTooOldError)
+    expect(error).toMatchObject({
+      code: 'db.schema_too_old',
+      retryable: true,
+      message: expect.stringMatching(/0001_ground: run "farewatch migrate" first/) as string,
+    })
+  })
+})
+
+describe('a database that an older version has migrated', () => {
+  it('is refused, by the first migration that it lacks', async ({ db }) => {
+    await sql`delete from migration_note where name >= '0003'`.execute(db)
+
+    await expect(assertMigrated(db)).rejects.toThrow('the database lacks migration 0003_routes:')
+  })
+})
+
+describe('every migration', () => {
+  it.for(FILES)(
+    '%s is numbered, and its first line says whether older code may run on it',
+    (file) => {
+      expect(file).toMatch(/^\d{4}_[a-z][a-z0-9_]*\.sql$/)
+      expect(readFileSync(path.join(FOLDER, file), 'utf8')).toMatch(
+        /^-- older code: (may run|must stop)\n-- [A-Z].*\.\n/,
+      )
+    },
+  )
+
+  it('has its own number', () => {
+    const numbers = FILES.map((file) => Number(file.slice(0, 4)))
+
+    expect(numbers).toEqual(numbers.map((_, i) => i + 1))
+  })
+})

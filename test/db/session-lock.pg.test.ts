@@ -1,0 +1,98 @@
+import { describe, expect } from 'vitest'
+import { takeTransactionLock, withSessionLock } from '../../src/db/session-lock.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { openAnother } from './empty-database.ts'
+import { backendOf, terminate, untilWaiting } from './sessions.ts'
+
+const done = async () => 'done'
+
+describe('a lock of a session', () => {
+  it('is had by one session at a time: the second gets undefined at once', async ({ db }) => {
+    const inner = await withSessionLock(db, 'list', async () => {
+      const second = await withSessionLock(db, 'list', () => Promise.reject(new Error('ran')))
+      return ['first', second]
+    })
+
+    expect(inner).toEqual(['first', undefined])
+  })
+
+  it('is free once the work is done', async ({ db }) => {
+    await withSessionLock(db, 'list', done)
+
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+
+  it('is free once the work has failed, with its own error', async ({ db }) => {
+    const failing = withSessionLock(db, 'list', () => Promise.reject(new RangeError('broken')))
+    await expect(failing).rejects.toThrow(RangeError)
+
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+
+  it('holds its own name only', async ({ db }) => {
+    const other = await withSessionLock(db, 'list', () => withSessionLock(db, 'other', done))
+
+    expect(other).toBe('done')
+  })
+
+  it('holds over as many transactions as the work likes, on one connection', async ({ db }) => {
+    const pids = await withSessionLock(db, 'list', async (session) => [
+      await backendOf(session),
+      await inTransaction(session, backendOf),
+      await inTransaction(session, backendOf),
+    ])
+
+    expect(new Set(pids).size).toBe(1)
+  })
+
+  it('is freed when the backend of its session is terminated', async ({ db, databaseUrl }) => {
+    const another = openAnother(databaseUrl)
+
+    const cut = withSessionLock(db, 'list', async (session) => {
+      await terminate(another.db, await backendOf(session))
+      const taken = await until('the lock is free', () => withSessionLock(another.db, 'list', done))
+      throw new RangeError(`${taken} by the other`)
+    })
+
+    await expect(cut).rejects.toThrow('done by the other')
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+})
+
+describe('a lock of a transaction', () => {
+  it('is waited for, until the transaction that has it ends', async ({ db }) => {
+    const order: string[] = []
+    const { promise: release, resolve } = Promise.withResolvers<void>()
+    const { promise: held, resolve: holds } = Promise.withResolvers<void>()
+
+    const first = inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      holds()
+      await release
+      order.push('first')
+    })
+    await held
+    const second = inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      order.push('second')
+    })
+    await untilWaiting(db, 1)
+    order.push('waited')
+    resolve()
+    await Promise.all([first, second])
+
+    expect(order).toEqual(['waited', 'first', 'second'])
+  })
+
+  it('shares its names with the locks of sessions', async ({ db }) => {
+    const inner = await inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'list')
+      return withSessionLock(db, 'list', done)
+    })
+
+    expect(inner).toBeUndefined()
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+})

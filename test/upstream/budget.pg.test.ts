@@ -1,0 +1,323 @@
+import { expect } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { HORIZON_MS, reserveSlots, spendOne } from '../../src/upstream/budget.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+
+interface Ask {
+  readonly rate: number
+  readonly wanted: number
+  readonly lane?: boolean
+}
+
+function reserve(db: Db, { rate, wanted, lane = false }: Ask) {
+  return inTransaction(db, (tx) => reserveSlots(tx, { requestsPerSecond: rate, wanted, lane }))
+}
+
+/** Lets time pass for the budget: what it has promised comes so much nearer. */
+async function pass(db: Db, ms: number): Promise<void> {
+  await sql`
+    update upstream_budget
+       set next_slot_at = next_slot_at - ${`${ms} ms`}::interval,
+           next_lane_at = next_lane_at - ${`${ms} ms`}::interval
+  `.execute(db)
+}
+
+function gapsOf(slots: readonly Date[]): number[] {
+  return slots.slice(1).map((slot, at) => slot.getTime() - (slots[at]?.getTime() ?? 0))
+}
+
+/** By how much the fullest window of any length is over B(W+1)+1; not above 0 where the budget holds. */
+function worstExcess(times: readonly number[], rate: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  let worst = Number.NEGATIVE_INFINITY
+  for (const [first, from] of sorted.entries()) {
+    for (let last = first; last < sorted.length; last += 1) {
+      const seconds = ((sorted[last] ?? from) - from) / 1000
+      worst = Math.max(worst, last - first + 1 - (rate * (seconds + 1) + 1))
+    }
+  }
+  return worst
+}
+
+it('gives slots one pace apart, the first of them now', async ({ db }) => {
+  const { slots, now } = await reserve(db, { rate: 4, wanted: 5 })
+
+  expect(slots).toHaveLength(5)
+  expect(gapsOf(slots)).toEqual([250, 250, 250, 250])
+  expect((slots[0]?.getTime() ?? 0) - now.getTime()).toBe(0)
+})
+
+it('goes on where the last reservation ended', async ({ db }) => {
+  const first = await reserve(db, { rate: 1, wanted: 3 })
+  const second = await reserve(db, { rate: 1, wanted: 2 })
+
+  expect(gapsOf([...first.slots, ...second.slots])).toEqual([1_000, 1_000, 1_000, 1_000])
+})
+
+it('saves up nothing while nobody asks', async ({ db }) => {
+  await reserve(db, { rate: 4, wanted: 1 })
+  await pass(db, 3_600_000)
+
+  const { slots, now } = await reserve(db, { rate: 4, wanted: 100 })
+
+  expect(slots[0]?.getTime()).toBe(now.getTime())
+  expect(new Set(gapsOf(slots))).toEqual(new Set([250]))
+})
+
+it('gives no slot further than five seconds ahead', async ({ db }) => {
+  const { slots, now } = await reserve(db, { rate: 10, wanted: 1_000 })
+  const more = await reserve(db, { rate: 10, wanted: 1_000 })
+
+  expect(slots).toHaveLength(51)
+  for (const slot of [...slots, ...more.slots]) {
+    expect(slot.getTime() - more.now.getTime()).toBeLessThanOrEqual(HORIZON_MS + 1)
+  }
+  expect((slots.at(-1)?.getTime() ?? 0) - now.getTime()).toBe(HORIZON_MS)
+})
+
+it.for([
+  { rate: 4, wanted: 0 },
+  { rate: 0, wanted: 5 },
+  { rate: Number.NaN, wanted: 5 },
+])('gives nothing for $wanted at a rate of $rate', async (ask, { db }) => {
+  expect((await reserve(db, ask)).slots).toEqual([])
+})
+
+it('never rounds to more than the rate', async ({ db }) => {
+  const slots: number[] = []
+  for (let round = 0; round < 30; round += 1) {
+    const given = await reserve(db, { rate: 3, wanted: 100 })
+    slots.push(...given.slots.map((slot) => slot.getTime() + round * HORIZON_MS))
+    await pass(db, HORIZON_MS)
+  }
+
+  expect(slots.length).toBeLessThanOrEqual(3 * 31 * 5 + 1)
+  // Rounding up to the millisecond brings two slots nearer by less than one.
+  expect(worstExcess(slots, 3)).toBeLessThan(-2.99)
+})
+
+it('paces a slow budget too', async ({ db }) => {
+  const first = await reserve(db, { rate: 0.1, wanted: 5 })
+  const early = await reserve(db, { rate: 0.1, wanted: 5 })
+  await pass(db, 5_000)
+  const second = await reserve(db, { rate: 0.1, wanted: 5 })
+
+  expect([first, early, second].map(({ slots }) => slots.length)).toEqual([1, 0, 1])
+})
+
+it('takes a change of the rate from the next slot on', async ({ db }) => {
+  const slow = await reserve(db, { rate: 1, wanted: 2 })
+  const fast = await reserve(db, { rate: 10, wanted: 3 })
+  const slower = await reserve(db, { rate: 2, wanted: 2 })
+
+  const all = [...slow.slots, ...fast.slots, ...slower.slots]
+  expect(gapsOf(all)).toEqual([1_000, 1_000, 100, 100, 100, 500])
+})
+
+it('lets lanes take at most 40 % of the budget in the long run, and no hole stays', async ({
+  db,
+}) => {
+  const rounds = 200
+  const stepMs = 500
+  const lanes: number[] = []
+  const all: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const early = await reserve(db, { rate: 10, wanted: 100, lane: true })
+    const turns = await reserve(db, { rate: 10, wanted: 100 })
+    const time = (slot: Date) => slot.getTime() + round * stepMs
+    lanes.push(...early.slots.map(time))
+    all.push(...early.slots.map(time), ...turns.slots.map(time))
+    await pass(db, stepMs)
+  }
+  // The statements themselves take time too, in which slots become free.
+  const seconds = (Math.max(...all) - Math.min(...all)) / 1000
+
+  expect(all.length / seconds).toBeGreaterThan(9.9)
+  expect(lanes.length / seconds).toBeLessThan(4.3)
+  expect(lanes.length / seconds).toBeGreaterThan(3.8)
+  expect(worstExcess(all, 10)).toBeLessThanOrEqual(-8)
+  // At most the five seconds of the horizon are saved up.
+  expect(worstExcess(lanes, 4)).toBeLessThanOrEqual(4 * HORIZON_MS * 0.001)
+})
+
+it('leaves the turns what an emptied lane cannot give', async ({ db }) => {
+  const first = await reserve(db, { rate: 10, wanted: 100, lane: true })
+  const second = await reserve(db, { rate: 10, wanted: 100, lane: true })
+  const turns = await reserve(db, { rate: 10, wanted: 100 })
+
+  expect(first.slots).toHaveLength(21)
+  const refilled = Math.floor((second.now.getTime() - first.now.getTime()) / 250) + 1
+  expect(second.slots.length).toBeLessThanOrEqual(refilled)
+  expect(turns.slots.length).toBeGreaterThanOrEqual(30 - second.slots.length)
+})
+
+it('goes on by the new time when the clock of the database is set back', async ({ db }) => {
+  await reserve(db, { rate: 10, wanted: 100 })
+  await pass(db, -600_000)
+
+  const stopped = await reserve(db, { rate: 10, wanted: 100 })
+  await pass(db, 1_000)
+  const { slots, now } = await reserve(db, { rate: 10, wanted: 100 })
+
+  expect(stopped.slots).toEqual([])
+  expect(slots.length).toBeGreaterThanOrEqual(9)
+  expect(slots.every((slot) => slot.getTime() - now.getTime() <= HORIZON_MS)).toBe(true)
+})
+
+it('gives back the slots of a transaction that is rolled back', async ({ db }) => {
+  const bug = new Error('rolled back')
+  const lost = inTransaction(db, async (tx) => {
+    await reserveSlots(tx, { requestsPerSecond: 1, wanted: 5, lane: false })
+    throw bug
+  })
+  await expect(lost).rejects.toBe(bug)
+
+  const { slots, now } = await reserve(db, { rate: 1, wanted: 1 })
+
+  expect(slots).toEqual([now])
+})
+
+it('gives no slot that passed while it waited for another transaction', async ({ db }) => {
+  const held = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const holder = inTransaction(db, async (tx) => {
+    await reserveSlots(tx, { requestsPerSecond: 1_000, wanted: 1, lane: false })
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  const waiting = reserve(db, { rate: 1_000, wanted: 1 })
+  await waitingForLock(db)
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+  release.resolve()
+  await holder
+
+  const { slots } = await waiting
+
+  expect(slots[0]?.getTime()).toBeGreaterThanOrEqual(rows[0]?.now.getTime() ?? Number.NaN)
+})
+
+async function waitingForLock(db: Db): Promise<void> {
+  for (let waiting = 0; waiting === 0; ) {
+    const { rows } = await sql<{ waiting: number }>`
+      select count(*) as waiting
+        from pg_locks
+        join pg_stat_activity using (pid)
+       where not granted and datname = current_database()
+    `.execute(db)
+    waiting = rows[0]?.waiting ?? 0
+  }
+}
+
+it('never exceeds the budget, however many processes reserve at once', async ({ databaseUrl }) => {
+  const rate = 200
+  const pools = Array.from({ length: 4 }, () =>
+    openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 4 }),
+  )
+  const times: number[] = []
+  const reserver = async (db: Db, index: number) => {
+    while (times.length < 1_400) {
+      const wanted = 1 + ((times.length + index) % 17)
+      const { slots } = await reserve(db, { rate, wanted, lane: index % 3 === 0 })
+      times.push(...slots.map((slot) => slot.getTime()))
+    }
+  }
+
+  await Promise.all(
+    pools.flatMap(({ db }, pool) => [0, 1, 2].map((nth) => reserver(db, pool + nth))),
+  )
+  await Promise.all(pools.map((pool) => pool.close()))
+
+  expect(times.length).toBeGreaterThanOrEqual(1_400)
+  expect(new Set(times).size).toBe(times.length)
+  const inOrder = times.toSorted((a, b) => a - b).map((ms) => new Date(ms))
+  expect(Math.min(...gapsOf(inOrder))).toBeGreaterThanOrEqual(5)
+  expect(worstExcess(times, rate)).toBeLessThanOrEqual(1 - rate)
+})
+
+/** A clock that sleeps no longer than it must for the test; what it was asked is kept. */
+function hastyClock(): Clock & { readonly slept: number[] } {
+  let aheadMs = 0
+  const slept: number[] = []
+  return {
+    slept,
+    now: () => new Date(Date.now() + aheadMs),
+    sleep: async (ms) => {
+      slept.push(ms)
+      aheadMs += ms
+    },
+  }
+}
+
+const { signal } = new AbortController()
+
+it('spends one slot on a single call, once it has come', async ({ db }) => {
+  const clock = hastyClock()
+  await reserve(db, { rate: 1, wanted: 4 })
+
+  await spendOne(db, { requestsPerSecond: 1, lane: true, clock, signal })
+
+  expect(clock.slept).toHaveLength(1)
+  expect(clock.slept[0]).toBeGreaterThan(0)
+  expect(clock.slept[0]).toBeLessThanOrEqual(4_001)
+})
+
+it('asks again for a single call until a slot is free', async ({ db }) => {
+  await reserve(db, { rate: 0.1, wanted: 1 })
+  const waits: number[] = []
+  const clock: Clock = {
+    now: () => new Date(),
+    sleep: async (ms) => {
+      waits.push(ms)
+      await pass(db, 1_000)
+    },
+  }
+
+  await spendOne(db, { requestsPerSecond: 0.1, lane: false, clock, signal })
+
+  // Ten seconds to the next slot: five until it may be given, and the rest until it comes.
+  const pauses = waits.slice(0, -1)
+  expect(pauses.length).toBeGreaterThanOrEqual(1)
+  expect(new Set(pauses)).toEqual(new Set([1_000]))
+})
+
+it('takes another slot when its own came too late', async ({ db }) => {
+  await reserve(db, { rate: 1, wanted: 3 })
+  let lateMs = 0
+  const naps: number[] = []
+  const clock: Clock = {
+    now: () => new Date(Date.now() + lateMs),
+    // The first sleep lasts two seconds longer than it was asked to.
+    sleep: async (ms) => {
+      lateMs += naps.length === 0 ? ms + 2_000 : ms
+      naps.push(ms)
+    },
+  }
+
+  await spendOne(db, { requestsPerSecond: 1, lane: false, clock, signal })
+
+  expect(naps).toHaveLength(2)
+})
+
+it('gives up a single call when its caller does', async ({ db }) => {
+  const abort = new AbortController()
+  await reserve(db, { rate: 1, wanted: 5 })
+  const waiting = spendOne(db, {
+    requestsPerSecond: 1,
+    lane: false,
+    clock: {
+      ...systemClock,
+      sleep: (ms, during) => {
+        const sleeping = systemClock.sleep(ms, during)
+        abort.abort()
+        return sleeping
+      },
+    },
+    signal: abort.signal,
+  })
+
+  await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+})

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest'
+import type { PassengerCounts, Question } from '../../src/upstream/observation.ts'
+import {
+  assertQuestion,
+  PassengerRuleError,
+  QuestionError,
+} from '../../src/upstream/passenger-rules.ts'
+import { answering, json } from './answering-server.ts'
+import { clientOf } from './client-fixture.ts'
+import { question } from './verify-fixtures.ts'
+
+function mix(
+  residents: Partial<PassengerCounts>,
+  nonResidents: Partial<PassengerCounts> = {},
+): Question['passengers'] {
+  const none = { adults: 0, children: 0, infants: 0 }
+  return { residents: { ...none, ...residents }, nonResidents: { ...none, ...nonResidents } }
+}
+
+const FORBIDDEN: [Question['passengers'], string][] = [
+  [mix({}), 'there must be at least one adult'],
+  [mix({ children: 2 }), 'there must be at least one adult'],
+  [mix({ adults: 1, infants: 2 }), 'infants must not outnumber adults'],
+  [mix({ adults: 1, infants: 1 }, { infants: 1 }), 'infants must not outnumber adults'],
+  [mix({ adults: 13 }), 'residents.adults must be a whole number from 0 to 12'],
+  [mix({ adults: 1 }, { children: -1 }), 'nonResidents.children must be a whole number'],
+  [mix({ adults: 1 }, { infants: 0.5 }), 'nonResidents.infants must be a whole number'],
+  [mix({ adults: Number.NaN }), 'residents.adults must be a whole number'],
+]
+
+it.each(FORBIDDEN)('forbids %j', (passengers, rule) => {
+  const ask = () => assertQuestion(question({ passengers }))
+
+  expect(ask).toThrow(PassengerRuleError)
+  expect(ask).toThrow(rule)
+})
+
+it.each([
+  mix({ adults: 1 }),
+  mix({}, { adults: 1 }),
+  mix({ adults: 12, children: 12, infants: 12 }, { adults: 12, children: 12, infants: 12 }),
+  mix({ adults: 2 }, { infants: 2 }),
+])('allows %j', (passengers) => {
+  expect(() => assertQuestion(question({ passengers }))).not.toThrow()
+})
+
+it.each([
+  [{ flightId: '' }, 'flightId must not be empty'],
+  [{ flightId: ' \n' }, 'flightId must not be empty'],
+  [{ returnFlightId: '' }, 'returnFlightId must not be empty'],
+  [{ flightId: '1'.repeat(201) }, 'flightId must have at most 200 characters'],
+  [{ flightId: '1\u0000' }, 'flightId must be free of NUL and lone surrogates'],
+  [{ returnFlightId: '\ud800' }, 'returnFlightId must be free of NUL and lone surrogates'],
+])('cannot ask %j', (parts, rule) => {
+  const ask = () => assertQuestion(question(parts))
+
+  expect(ask).toThrow(QuestionError)
+  expect(ask).toThrow(rule)
+})
+
+it('refuses a question before any call, and reports none', async () => {
+  await using server = await answering(json('{}'))
+  await using fixture = clientOf(server.url)
+  const { signal } = new AbortController()
+  const forbidden = question({ passengers: mix({}) })
+
+  const mixed = fixture.client.verifyFares(forbidden, { signal })
+  const named = fixture.client.verifyFares(question({ flightId: '' }), { signal })
+
+  await expect(mixed).rejects.toMatchObject({
+    code: 'upstream.passenger_rule',
+    retryable: false,
+    rule: 'there must be at least one adult',
+  })
+  await expect(named).rejects.toMatchObject({ code: 'upstream.question', retryable: false })
+  expect(server.requests).toEqual([])
+  expect(fixture.calls).toEqual([])
+})

@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest'
+import { createScrub } from '../../src/base/secrets.ts'
+import type { ObservedFlight, Question } from '../../src/upstream/observation.ts'
+import { readVerifyAnswer, type VerifyAnswer } from '../../src/upstream/verify-answer.ts'
+import { available, flight, hop, price, question } from './verify-fixtures.ts'
+
+const SECRET = 'a-secret-token'
+
+function read(body: unknown, parts: Partial<Question> = {}): VerifyAnswer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return readVerifyAnswer([Buffer.from(text)], question(parts), createScrub([SECRET]))
+}
+
+function flightIn(answer: VerifyAnswer): ObservedFlight {
+  if (answer.outbound.kind !== 'available') throw new Error(`${answer.detail}`)
+  return answer.outbound.flight
+}
+
+const TWO_ADULTS = {
+  residents: { adults: 1, children: 0, infants: 0 },
+  nonResidents: { adults: 1, children: 0, infants: 0 },
+}
+
+describe('a flight', () => {
+  it('is available with what we compare and show of it', () => {
+    const answer = read(available())
+
+    expect(answer).toEqual({
+      outbound: {
+        kind: 'available',
+        flight: {
+          price: { amount: '84.50', currency: 'EUR' },
+          identity: 'airline 7, legs 2, 101 to 103, 2026-07-20',
+          itinerary:
+            '2026-07-20 08:00 to 2026-07-20 11:45; ' +
+            '11: 101 2026-07-20 08:00 to 102 2026-07-20 09:30; ' +
+            '12: 102 2026-07-20 10:30 to 103 2026-07-20 11:45',
+          departsAt: '2026-07-20 08:00',
+          flight: {
+            from: 'PMI',
+            to: 'VGO',
+            airline: 'Tramontana Air',
+            numbers: [11, 12],
+            departsAt: '2026-07-20 08:00',
+            arrivesAt: '2026-07-20 11:45',
+            stops: ['MAD'],
+          },
+        },
+      },
+      return: null,
+      faults: [],
+    })
+  })
+
+  it('is unavailable where the answer says so, and nothing else', () => {
+    expect(read({ 1234: { available: false } })).toEqual({
+      outbound: { kind: 'unavailable' },
+      return: null,
+      faults: [],
+    })
+    expect(read({ 1234: { available: false, flight: null } }).outbound.kind).toBe('unavailable')
+  })
+
+  it.each(['__proto__', 'constructor', 'toString', 'á"\\日本', '9007199254740993'])(
+    'is found under the id %s',
+    (flightId) => {
+      const body = `{${JSON.stringify(flightId)}:{"available":false}}`
+
+      expect(read(body, { flightId }).outbound).toEqual({ kind: 'unavailable' })
+      expect(read({}, { flightId }).outbound).toEqual({ kind: 'unknown', reason: 'id_missing' })
+    },
+  )
+
+  it('is judged apart from its return', () => {
+    const returnFlightId = '99'
+    const broken = read({ ...available(), 99: { available: 'no' } }, { returnFlightId })
+    const missing = read({ 99: { available: false } }, { returnFlightId })
+
+    expect([broken.outbound.kind, broken.return]).toEqual([
+      'available',
+      { kind: 'unknown', reason: 'contract_violation' },
+    ])
+    expect([missing.outbound, missing.return]).toEqual([
+      { kind: 'unknown', reason: 'id_missing' },
+      { kind: 'unavailable' },
+    ])
+    expect([broken.faults, missing.faults]).toEqual([[], []])
+  })
+
+  it('may be its own return', () => {
+    const answer = read({ 1234: { available: false } }, { returnFlightId: '1234' })
+
+    expect([answer.outbound, answer.return]).toEqual([
+      { kind: 'unavailable' },
+      { kind: 'unavailable' },
+    ])
+  })
+})
+
+describe('an answer is unknown', () => {
+  it.each([
+    ['malformed', '', 'the body is empty'],
+    ['malformed', '<html>', 'the body is not JSON'],
+    ['malformed', '\ufeff{"1234":{"available":false}}', 'the body is not JSON'],
+    ['malformed', '{"1234":{"available":false}', 'the body is not JSON'],
+    ['malformed', '{"1234":{"available":true,"available":false}}', 'a name twice in one object'],
+    ['malformed', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 'deeper than 32 levels'],
+    ['contract_violation', 'null', 'no object'],
+    ['contract_violation', '[]', 'no object'],
+    ['contract_violation', 'false', 'no object'],
+    ['contract_violation', [{ 1234: { available: false } }], 'no object'],
+    ['id_missing', {}, 'the requested id is missing'],
+    ['id_missing', { error: 'maintenance' }, 'the requested id is missing'],
+    ['id_missing', { 1235: { available: false } }, 'the requested id is missing'],
+    ['id_missing', { ' 1234': { available: false } }, 'the requested id is missing'],
+    ['contract_violation', { 1234: false }, 'the entry of an id is no object'],
+    ['contract_violation', { 1234: null }, 'the entry of an id is no object'],
+    ['contract_violation', { 1234: [] }, 'the entry of an id is no object'],
+    ['contract_violation', { 1234: {} }, 'neither true nor false'],
+    ['contract_violation', { 1234: { available: 'false' } }, 'neither true nor false'],
+    ['contract_violation', { 1234: { available: 0 } }, 'neither true nor false'],
+    ['contract_violation', { 1234: { available: null } }, 'neither true nor false'],
+    ['contract_violation', { 1234: { available: true } }, 'true without a flight'],
+    ['contract_violation', { 1234: { available: true, flight: null } }, 'true without a flight'],
+    ['contract_violation', { 1234: { available: true, flight: [] } }, 'flight is no object'],
+  ])('for %s: %j', (reason, body, detail) => {
+    const answer = read(body, { returnFlightId: '1234' })
+
+    const leg = { kind: 'unknown', reason }
+    expect(answer).toMatchObject({ outbound: leg, return: leg })
+    expect(answer.detail).toContain(detail)
+  })
+
+  it('where false stands beside a flight, which is a fault', () => {
+    const answer = read({ 1234: { available: false, flight: flight() } })
+
+    expect(answer.outbound).toEqual({ kind: 'unknown', reason: 'contract_violation' })
+    expect(answer.faults).toEqual(['flight_though_unavailable'])
+  })
+
+  it.each([
+    [{ airline: undefined }, 'flight.airline is missing'],
+    [{ airline: { name: 'Tramontana Air' } }, 'flight.airline.id is missing'],
+    [{ airline: { id: 7.5 } }, 'flight.airline.id is no whole number'],
+    [{ from: { id: 'PMI' } }, 'flight.from.id is no whole number'],
+    [{ to: { id: null } }, 'flight.to.id is missing'],
+    [{ legs: undefined }, 'flight.legs is missing'],
+    [{ legs: {} }, 'flight.legs is no list'],
+    [{ legs: [] }, 'flight.legs is a list of 0, not of 1 to 12'],
+    [{ legs: Array(13).fill(hop()) }, 'flight.legs is a list of 13'],
+    [{ legs: [null] }, 'legs[0] is missing'],
+    [{ legs: [hop({ number: 'IB11' })] }, 'legs[0].number is no flight number'],
+    [{ legs: [hop(), hop({ to: {} })] }, 'legs[1].to.id is missing'],
+    [{ dates: { departure: '2026-07-20 08:00' } }, 'flight.dates.arrival is missing'],
+    [{ dates: { departure: '2026-07-20T08:00' } }, 'flight.dates.departure is no local time'],
+    [{ dates: { departure: '2026-02-30 08:00' } }, 'departure is no time of the calendar'],
+    [{ dates: { departure: '2026-07-20 24:00' } }, 'departure is no time of the calendar'],
+  ])('where a flight lacks what makes it that flight: %j', (parts, detail) => {
+    const answer = read(available(parts))
+
+    expect(answer.outbound).toEqual({ kind: 'unknown', reason: 'contract_violation' })
+    expect(answer.detail).toContain(detail)
+  })
+})
+
+describe('a flight with an oddity stays available, and it is noted', () => {
+  const prices = (parts: Record<string, unknown>) => available({ price: price(parts) })
+  const perAdult = (adult: unknown) => ({ adult, child: null, infant: null })
+
+  it.each([
+    ['price_unreadable', available({ price: undefined })],
+    ['price_unreadable', prices({ total: '-84.50' })],
+    ['price_unreadable', prices({ total: 'NaN' })],
+    ['price_unreadable', prices({ total: '84.500' })],
+    ['price_unreadable', prices({ total: 84.5 })],
+    ['price_unreadable', prices({ currency: '€' })],
+    ['total_unlike_sum', prices({ total: '84.52' })],
+    ['total_unlike_sum', prices({ nonResidents: perAdult(-84.5) })],
+    ['categories_unlike_request', prices({ nonResidents: perAdult(null) })],
+    ['categories_unlike_request', prices({ nonResidents: undefined })],
+    ['categories_unlike_request', prices({ nonResidents: perAdult('84.50') })],
+    ['categories_unlike_request', prices({ residents: perAdult(63.2) })],
+    ['categories_unlike_request', prices({ residents: perAdult(0) })],
+    ['duration_unlike_times', available({ duration: { seconds: 13_560 } })],
+    ['duration_unlike_times', available({ duration: { seconds: 13_500 + 27 * 3600 } })],
+    ['duration_unlike_times', available({ duration: { seconds: '13500' } })],
+    ['duration_unlike_times', available({ legs: [hop({ duration: { seconds: 1 } })] })],
+    ['flight_id_unlike_key', available({ id: 1235 })],
+    ['flight_id_unlike_key', available({ id: undefined })],
+    ['extra_ids', { ...available(), 99: { available: false } }],
+    ['extra_ids', { ...available(), error: null }],
+    ['unknown_fields', { 1234: { available: true, flight: flight(), reason: 'x' } }],
+    ['unknown_fields', available({ seats: 3 })],
+    ['unknown_fields', available({ legs: [hop({ from: { id: 1, name: 'Palma' } })] })],
+    ['unknown_fields', available({ site: { constructor: 1 } })],
+    ['unknown_fields', { 1234: { available: false, reason: 'sold out' } }],
+  ])('%s: %j', (fault, body) => {
+    const answer = read(body)
+
+    expect(answer.outbound.kind).not.toBe('unknown')
+    expect(answer.faults).toContain(fault)
+  })
+
+  it('once, however often', () => {
+    const body = { ...available({ x: 1 }), ...available({ x: 1, id: 99 }, '99') }
+
+    expect(read(body, { returnFlightId: '99' }).faults).toEqual(['unknown_fields'])
+  })
+
+  it('without a price where that cannot be read', () => {
+    expect(flightIn(read(prices({ total: 'free' }))).price).toBeNull()
+  })
+
+  it.each([
+    ['prices rounded by a cent each', prices({ total: '84.51' }), {}],
+    ['another currency', prices({ currency: 'USD' }), {}],
+    ['a price of nothing', prices({ total: '0.00', nonResidents: perAdult(0) }), {}],
+    ['zones between the places', available({ duration: { seconds: 13_500 + 8 * 3600 } }), {}],
+    ['no duration', available({ duration: undefined }), {}],
+    ['an id as text', available({ id: '1234' }), {}],
+    [
+      'both groups of passengers',
+      prices({ total: '105.62', residents: perAdult(21.125), nonResidents: perAdult(84.5) }),
+      { passengers: TWO_ADULTS },
+    ],
+  ])('but not for %s', (_what, body, parts) => {
+    const answer = read(body, parts)
+
+    expect(flightIn(answer).price).not.toBeNull()
+    expect(answer.faults).toEqual([])
+  })
+})
+
+describe('identity and itinerary', () => {
+  it('are the same whether an id came as a number or as text', () => {
+    const first = flightIn(read(available()))
+    const second = flightIn(read(available({ airline: { id: '7' } })))
+
+    expect(second.identity).toBe(first.identity)
+  })
+
+  it('keep every digit of an id', () => {
+    const text = JSON.stringify(
+      available({ id: 'ID', airline: { id: 'AIRLINE' } }, '9007199254740993'),
+    )
+      .replace('"ID"', '9007199254740993')
+      .replace('"AIRLINE"', '9007199254740995')
+    const answer = read(text, { flightId: '9007199254740993' })
+
+    expect(answer.faults).toEqual([])
+    expect(flightIn(answer).identity).toContain('airline 9007199254740995,')
+  })
+
+  it.each([
+    ['airline', { airline: { id: 8 } }],
+    ['number of legs', { legs: [hop()] }],
+    ['origin', { from: { id: 100 } }],
+    ['destination', { to: { id: 100 } }],
+    ['date', { dates: { departure: '2026-07-21 08:00', arrival: '2026-07-21 11:45' } }],
+  ])('differ by the %s: identity', (_what, parts) => {
+    expect(flightIn(read(available(parts))).identity).not.toBe(flightIn(read(available())).identity)
+  })
+
+  it.each([
+    ['time', { dates: { departure: '2026-07-20 08:05', arrival: '2026-07-20 11:45' } }],
+    ['flight number', { legs: [hop({ number: 13 }), ...flight().legs.slice(1)] }],
+    ['stop', { legs: [hop({ to: { id: 105 } }), ...flight().legs.slice(1)] }],
+  ])('differ by a %s: itinerary alone', (_what, parts) => {
+    const before = flightIn(read(available()))
+    const after = flightIn(read(available(parts)))
+
+    expect(after.identity).toBe(before.identity)
+    expect(after.itinerary).not.toBe(before.itinerary)
+  })
+
+  it('do not differ by price, names and addresses', () => {
+    const renamed = { airline: { id: 7, name: 'T' }, price: price({ total: '1.00' }), site: {} }
+    const before = flightIn(read(available()))
+    const after = flightIn(read(available(renamed)))
+
+    expect([after.identity, after.itinerary]).toEqual([before.identity, before.itinerary])
+  })
+})
+
+it('shows texts cleaned, cut and without secrets, and the next best where one is missing', () => {
+  const { flight: shown } = flightIn(
+    read(
+      available({
+        from: { id: 101, iata: '', city: `Palma\u0000\n${SECRET}` },
+        to: { id: 103 },
+        airline: { id: 7, name: 'x'.repeat(500) },
+      }),
+    ),
+  )
+
+  expect(shown.from).toBe('Palma [redacted]')
+  expect(shown.to).toBe('103')
+  expect(shown.airline).toHaveLength(100)
+})

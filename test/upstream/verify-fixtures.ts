@@ -1,0 +1,75 @@
+import type { Question } from '../../src/upstream/observation.ts'
+
+export const ONE_ADULT: Question['passengers'] = {
+  residents: { adults: 0, children: 0, infants: 0 },
+  nonResidents: { adults: 1, children: 0, infants: 0 },
+}
+
+export function question(parts: Partial<Question> = {}): Question {
+  return { flightId: '1234', returnFlightId: null, passengers: ONE_ADULT, ...parts }
+}
+
+/** What a test makes of a flight: any value in place of any field. */
+export type FlightParts = Readonly<Record<string, unknown>>
+
+const PALMA = { id: 101, iata: 'PMI', city: 'Palma', country: 'Spain' }
+const MADRID = { id: 102, iata: 'MAD', city: 'Madrid', country: 'Spain' }
+const VIGO = { id: 103, iata: 'VGO', city: 'Vigo', country: 'Spain' }
+const AIRLINE = { id: 7, name: 'Tramontana Air', twoLetterCode: 'T1' }
+
+function dates(departure: string, arrival: string) {
+  return { departure: `2026-07-20 ${departure}`, arrival: `2026-07-20 ${arrival}` }
+}
+
+export function hop(parts: FlightParts = {}) {
+  return {
+    from: PALMA,
+    to: MADRID,
+    number: 11,
+    dates: dates('08:00', '09:30'),
+    duration: { human: '1h 30m', seconds: 5_400 },
+    airline: AIRLINE,
+    ...parts,
+  }
+}
+
+const SECOND_HOP = hop({
+  from: MADRID,
+  to: VIGO,
+  number: 12,
+  dates: dates('10:30', '11:45'),
+  duration: { human: '1h 15m', seconds: 4_500 },
+})
+
+/** Flight 1234 from Palma by Madrid to Vigo for one adult, as the interface documents it. */
+export function flight(parts: FlightParts = {}) {
+  return {
+    from: PALMA,
+    to: VIGO,
+    legs: [hop(), SECOND_HOP],
+    dates: dates('08:00', '11:45'),
+    duration: { human: '3h 45m', seconds: 13_500 },
+    airline: AIRLINE,
+    site: { id: 1, name: 'Site', url: 'https://site.invalid/', logo: 'https://site.invalid/l.png' },
+    id: 1234,
+    price: price(),
+    ...parts,
+  }
+}
+
+const NO_PRICES = { adult: null, child: null, infant: null }
+
+export function price(parts: FlightParts = {}) {
+  return {
+    currency: 'EUR',
+    total: '84.50',
+    residents: NO_PRICES,
+    nonResidents: { ...NO_PRICES, adult: 84.5 },
+    ...parts,
+  }
+}
+
+/** A verify result with one flight that is available, under the id of `question()`. */
+export function available(parts: FlightParts = {}, id = '1234') {
+  return { [id]: { available: true, flight: flight(parts) } }
+}

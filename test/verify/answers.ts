@@ -1,0 +1,82 @@
+import type { Money } from '../../src/base/money.ts'
+import type {
+  FlightSummary,
+  LegObservation,
+  Observation,
+  ObservedFlight,
+  UnknownReason,
+} from '../../src/upstream/observation.ts'
+import type { DecisionRules } from '../../src/verify/decide.ts'
+
+export const RULES: DecisionRules = {
+  lossConfirmations: 2,
+  gainConfirmations: 1,
+  holdLosses: false,
+}
+
+export const START = Date.parse('2026-03-01T08:00:00.000Z')
+
+/** An instant so many seconds after the start of a test's story. */
+export function at(seconds: number): Date {
+  return new Date(START + seconds * 1000)
+}
+
+export function eur(amount: string): Money {
+  return { amount, currency: 'EUR' }
+}
+
+const SUMMARY: FlightSummary = {
+  from: 'PMI',
+  to: 'MAD',
+  airline: 'T1',
+  numbers: [101],
+  departsAt: '2026-05-01 10:00',
+  arrivesAt: '2026-05-01 11:30',
+  stops: [],
+}
+
+/** A flight; its summary follows from its identity, as every real one does. */
+export function flight(
+  args: {
+    readonly price?: Money | null
+    readonly identity?: string
+    readonly itinerary?: string
+  } = {},
+): ObservedFlight {
+  const { price = eur('100.00'), identity = 'T1 PMI-MAD 2026-05-01', itinerary = '10:00' } = args
+  return {
+    price,
+    identity,
+    itinerary,
+    departsAt: SUMMARY.departsAt,
+    flight: { ...SUMMARY, airline: identity.slice(0, 2) },
+  }
+}
+
+export function available(args: Parameters<typeof flight>[0] = {}): LegObservation {
+  return { kind: 'available', flight: flight(args) }
+}
+
+export const UNAVAILABLE: LegObservation = { kind: 'unavailable' }
+
+export function unknown(reason: UnknownReason = 'timeout'): LegObservation {
+  return { kind: 'unknown', reason }
+}
+
+export function observation(
+  outbound: LegObservation,
+  back: LegObservation | null = null,
+): Observation {
+  return {
+    outbound,
+    return: back,
+    faults: [],
+    evidence: {
+      body: null,
+      status: 200,
+      latencyMs: 12,
+      requestFingerprint: 'f'.repeat(64),
+      parserVersion: 1,
+    },
+  }
+}

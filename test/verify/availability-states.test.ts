@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/verify/decide.ts'
+import {
+  type FareState,
+  initialState,
+  pairOf,
+  shownPrice,
+  viewOf,
+} from '../../src/verify/fare-state.ts'
+import { at, available, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import { answersFor, parseAnswers } from './case-language.ts'
+import { diagramArrows, tableRows } from './markdown-page.ts'
+
+const PAGE = readFileSync(
+  path.resolve(import.meta.dirname, '../../docs/availability-states.md'),
+  'utf8',
+)
+const CASES = tableRows(PAGE, 'answers')
+
+function ask(
+  state: FareState,
+  seconds: number,
+  legs: readonly LegObservation[],
+  rules: DecisionRules = RULES,
+): Decision {
+  const [outbound = unknown(), back = null] = legs
+  return decide(state, { askedAt: at(seconds), observation: observation(outbound, back) }, rules)
+}
+
+function believing(believed: string): FareState {
+  const answers = answersFor(believed)
+  return answers.reduce(
+    (state, legs, i) => ask(state, i, legs).state,
+    initialState(believed.includes('/')),
+  )
+}
+
+function beliefsOf(state: FareState): string {
+  const { outbound, return: back } = viewOf(state)
+  return [outbound, ...(back ? [back] : [])].map((leg) => leg.belief).join(' / ')
+}
+
+function play(believed: string, answers: string) {
+  let state = believing(believed)
+  let seconds = 1_000
+  const kinds: string[] = []
+  let next = ''
+  for (const { afterMs, rules, legs } of parseAnswers(answers)) {
+    seconds += afterMs / 1000
+    const decision = ask(state, seconds, legs, rules)
+    kinds.push(...decision.changes.map((change) => change.kind))
+    next = decision.next
+    state = decision.state
+  }
+  const price = shownPrice(state)
+  return {
+    'then believed': beliefsOf(state),
+    'price then': price === null ? '—' : `${price.amount} ${price.currency}`,
+    recorded: kinds.join(', ') || '—',
+    next,
+  }
+}
+
+describe('the table of cases', () => {
+  it('is read', () => {
+    expect(CASES.length).toBeGreaterThan(80)
+  })
+
+  it.each(CASES)(
+    'believed $believed, answered $answers',
+    ({ believed = '', answers = '', ...expected }) => {
+      expect(beliefsOf(believing(believed))).toBe(believed)
+
+      expect(play(believed, answers)).toMatchObject(expected)
+    },
+  )
+})
+
+describe('the diagrams', () => {
+  const [legArrows = [], pairArrows = []] = diagramArrows(PAGE)
+
+  it('show every move of a leg, and no other', () => {
+    const nameOf = ({ outbound: { belief, against } }: FareState) =>
+      against === 0 ? belief : `${belief}_${against}`
+    const answers = [[available()], [UNAVAILABLE], [unknown()]]
+
+    const moves = explore(false, answers, nameOf, ({ outcome }) => [outcome.outbound])
+
+    const arrows = moves.filter(([from, to]) => from !== to).map(arrow)
+    expect(new Set(arrows)).toEqual(new Set(legArrows))
+  })
+
+  it('show every move of a pair and its record, and no other', () => {
+    const one = [available(), UNAVAILABLE, unknown()]
+    const answers = one.flatMap((outbound) => one.map((back) => [outbound, back]))
+
+    const moves = explore(true, answers, pairOf, ({ changes }) => changes.map(({ kind }) => kind))
+
+    expect(new Set(moves.map(arrow))).toEqual(new Set(pairArrows))
+  })
+})
+
+type Move = readonly [from: string, to: string, label: string]
+
+function arrow([from, to, label]: Move): string {
+  return `${from} --> ${to}: ${label}`
+}
+
+/** Every move that the answers can make, from the first state on, each once. */
+function explore(
+  hasReturn: boolean,
+  answers: readonly (readonly LegObservation[])[],
+  nameOf: (state: FareState) => string,
+  labelsOf: (decision: Decision) => string[],
+): Move[] {
+  const moves = new Map<string, Move>()
+  const seen = new Set<string>()
+  const open = [initialState(hasReturn)]
+  for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    const key = keyOf(state)
+    if (seen.has(key)) continue
+    seen.add(key)
+    for (const legs of answers) {
+      const decision = ask(state, 0, legs)
+      for (const label of labelsOf(decision)) {
+        const move: Move = [nameOf(state), nameOf(decision.state), label]
+        moves.set(arrow(move), move)
+      }
+      open.push(decision.state)
+    }
+  }
+  return [...moves.values()]
+}
+
+function keyOf(state: FareState): string {
+  return [state.outbound, state.return].map((leg) => `${leg?.belief}${leg?.against}`).join()
+}

@@ -1,0 +1,81 @@
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { DecisionRules } from '../../src/verify/decide.ts'
+import { available, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'
+
+/** One check of a case in docs/availability-states.md. */
+export interface CaseCheck {
+  readonly afterMs: number
+  readonly rules: DecisionRules
+  readonly legs: readonly LegObservation[]
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000 }
+const OTHER = eur('300.00')
+
+/**
+ * Reads the column "answers": checks by commas, legs by a slash, and before the answers of a check what holds from
+ * there on (`incident opens`, `incident ends`, `loss 3`, `gain 2`) or how much later it comes (`after 10 s`).
+ */
+export function parseAnswers(text: string): CaseCheck[] {
+  let rules = RULES
+  return text.split(', ').map((part) => {
+    const words = part.split(': ')
+    const legs = (words.pop() ?? '').split(' / ').map(parseAnswer)
+    let afterMs = 20_000
+    for (const word of words) {
+      const delay = /^after (\d+) (s|min)$/.exec(word)
+      if (delay) afterMs = Number(delay[1]) * (UNITS[delay[2] ?? ''] ?? Number.NaN)
+      else rules = { ...rules, ...parseRule(word) }
+    }
+    return { afterMs, rules, legs }
+  })
+}
+
+function parseRule(word: string): Partial<DecisionRules> {
+  if (word === 'incident opens') return { holdLosses: true }
+  if (word === 'incident ends') return { holdLosses: false }
+  const count = /^(loss|gain) (\d)$/.exec(word)
+  if (count?.[1] === 'loss') return { lossConfirmations: Number(count[2]) }
+  if (count?.[1] === 'gain') return { gainConfirmations: Number(count[2]) }
+  throw new Error(`the cases know no rule "${word}"`)
+}
+
+export function parseAnswer(text: string): LegObservation {
+  const price = /^at (\d+\.\d\d) ([A-Z]{3})$/.exec(text)
+  if (price) return available({ price: { amount: price[1] ?? '', currency: price[2] ?? '' } })
+  switch (text) {
+    case 'available':
+      return available()
+    case 'no price':
+      return available({ price: null })
+    case 'other times':
+      return available({ itinerary: '12:00' })
+    case 'other flight':
+      return available({ identity: 'L2 PMI-MAD 2026-05-01', price: OTHER })
+    case 'third flight':
+      return available({ identity: 'M3 PMI-MAD 2026-05-01', price: OTHER })
+    case 'unavailable':
+      return UNAVAILABLE
+    case 'timeout':
+      return unknown()
+    default:
+      throw new Error(`the cases know no answer "${text}"`)
+  }
+}
+
+/** Answers by which a fare comes to be believed so, each leg by as many. */
+export function answersFor(believed: string): readonly (readonly LegObservation[])[] {
+  const roads: Readonly<Record<string, readonly LegObservation[]>> = {
+    available: [available(), available(), available()],
+    unavailable: [available(), UNAVAILABLE, UNAVAILABLE],
+    unknown: [unknown(), unknown(), unknown()],
+  }
+  const legs = believed.split(' / ').map((leg) => roads[leg])
+  return [0, 1, 2].map((step) =>
+    legs.map((road) => {
+      const answer = road?.[step]
+      if (answer === undefined) throw new Error(`the cases know no belief "${believed}"`)
+      return answer
+    }),
+  )
+}

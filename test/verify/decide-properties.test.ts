@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type FareView,
+  fromJson,
+  initialState,
+  pairOf,
+  toJson,
+  viewOf,
+} from '../../src/verify/fare-state.ts'
+import { unknown } from './answers.ts'
+import { expectedChanges } from './naive-model.ts'
+import { anyCounts, anyStory, type Played, play, type Scene, saidBy } from './stories.ts'
+
+const RUNS = { numRuns: 1_500 }
+
+/** The last state of a story that has no end is its first. */
+function endOf(played: readonly Played[], hasReturn: boolean) {
+  return played.at(-1)?.decision.state ?? initialState(hasReturn)
+}
+
+function toldChanges(played: readonly Played[]) {
+  return played.flatMap(({ decision }) =>
+    decision.changes.map(({ kind, after, detectedAt, lastGoodCheckAt }) => {
+      return { kind, detectedAt, lastGoodCheckAt, pair: after.pair, price: after.price }
+    }),
+  )
+}
+
+function mute({ gapSeconds, return: back, held }: Scene, reason: 'timeout' | 'http_5xx'): Scene {
+  return { gapSeconds, outbound: unknown(reason), return: back && unknown(reason), held }
+}
+
+describe('over any story', () => {
+  it('records what the naive model expects, and nothing else', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        const played = play(story, counts)
+
+        const asked = played.map(({ scene, askedAt }) => ({
+          askedAt,
+          outbound: saidBy(scene.outbound),
+          return: scene.return && saidBy(scene.return),
+          held: scene.held,
+        }))
+        expect(toldChanges(played)).toEqual(expectedChanges(asked, counts))
+      }),
+      RUNS,
+    )
+  })
+
+  it('lets the records replay to what is believed, each beginning where the last one ended', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        const played = play(story, counts)
+
+        let view: FareView = viewOf(initialState(story[0]?.return != null))
+        for (const { decision } of played) {
+          for (const change of decision.changes) expect(change.before).toEqual(view)
+          view = decision.changes.at(-1)?.after ?? view
+          expect(viewOf(decision.state)).toEqual(view)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('records nothing without a difference, and no kind twice in one check', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { decision } of play(story, counts)) {
+          const kinds = decision.changes.map((change) => change.kind)
+          expect(new Set(kinds).size).toBe(kinds.length)
+          for (const { before, after } of decision.changes) expect(after).not.toEqual(before)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('records a change once: the same answers again confirm it', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        const last = story.at(-1)
+        if (last === undefined) return
+        const again = { ...last, gapSeconds: 60, held: false }
+        // As often as the slowest confirmation needs: from there on the answers are what is believed.
+        const echo = [again, again, again, again]
+
+        const played = play([...story, ...echo, ...echo], counts)
+
+        expect(toldChanges(played.slice(-echo.length))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('tells when: after the last good check, by the first answer, and never later than it was asked', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { askedAt, decision } of play(story, counts)) {
+          for (const { lastGoodCheckAt, detectedAt } of decision.changes) {
+            expect(detectedAt <= askedAt.toISOString()).toBe(true)
+            if (lastGoodCheckAt !== null) expect(lastGoodCheckAt < detectedAt).toBe(true)
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('learns nothing from an answer that tells nothing', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { scene, before, decision } of play(story, counts)) {
+          if (scene.outbound.kind === 'unknown') {
+            expect(decision.state.outbound).toEqual(before.outbound)
+          }
+          if (scene.return?.kind === 'unknown') {
+            expect(decision.state.return).toEqual(before.return)
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('comes to the same belief whatever unknown answers lie between, in whatever order', () => {
+    const anyMutes = fc.array(fc.constantFrom('timeout' as const, 'http_5xx' as const), {
+      maxLength: 4,
+    })
+    fc.assert(
+      fc.property(anyStory, anyMutes, fc.nat(), (story, reasons, place) => {
+        const [first] = story
+        if (first === undefined) return
+        const cut = place % (story.length + 1)
+        const mutes = reasons.map((reason) => ({ ...mute(first, reason), gapSeconds: 0 }))
+        const between = (some: Scene[]) => [...story.slice(0, cut), ...some, ...story.slice(cut)]
+
+        const plain = play(story)
+        const muted = play(between(mutes))
+        const turned = play(between(mutes.toReversed()))
+
+        const hasReturn = first.return !== null
+        expect(endOf(muted, hasReturn)).toEqual(endOf(plain, hasReturn))
+        expect(endOf(turned, hasReturn)).toEqual(endOf(plain, hasReturn))
+        expect(toldChanges(muted)).toEqual(toldChanges(plain))
+      }),
+      RUNS,
+    )
+  })
+
+  it('believes a loss only after two answers in a row that said so, outside of an incident', () => {
+    fc.assert(
+      fc.property(anyStory, (story) => {
+        const played = play(story)
+        for (const [i, { decision }] of played.entries()) {
+          if (!decision.changes.some(({ kind }) => kind === 'became_unavailable')) continue
+          const told = played.slice(0, i + 1)
+          const twice = (leg: 'outbound' | 'return') => {
+            const counted = told
+              .map((one) => ({ outcome: one.decision.outcome[leg], held: one.scene.held }))
+              .filter(({ outcome }) => outcome !== null && !outcome.startsWith('unknown:'))
+            const [first, second] = counted.slice(-2)
+            return first?.outcome === 'unavailable' && second?.outcome === 'unavailable'
+          }
+          expect(played[i]?.scene.held).toBe(false)
+          expect(twice('outbound') || twice('return')).toBe(true)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('enters and leaves bookable with exactly the records of that name', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { before, decision } of play(story, counts)) {
+          const was = pairOf(before) === 'bookable'
+          const is = pairOf(decision.state) === 'bookable'
+          const kinds = decision.changes.map((change) => change.kind)
+          expect(kinds.includes('became_available')).toBe(!was && is)
+          expect(kinds.includes('became_unavailable')).toBe(was && !is)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('keeps a state that the database gives back as it was', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { decision } of play(story, counts)) {
+          const stored: unknown = JSON.parse(JSON.stringify(toJson(decision.state)))
+          expect(fromJson(stored)).toEqual(decision.state)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('is good when every leg was told, and asks again when it was not', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { askedAt, before, decision } of play(story, counts)) {
+          const { outbound, return: back } = decision.outcome
+          const told = [outbound, back].every((outcome) => !outcome?.startsWith('unknown:'))
+          const goodAt = told ? askedAt.toISOString() : before.lastGoodCheckAt
+          expect(decision.good).toBe(told)
+          expect(decision.state.lastGoodCheckAt).toBe(goodAt)
+          if (!told) expect(decision.next).not.toBe('normal')
+          else expect(decision.next).not.toBe('retry')
+        }
+      }),
+      RUNS,
+    )
+  })
+})

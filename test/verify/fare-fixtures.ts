@@ -1,0 +1,162 @@
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction, one } from '../../src/db/transaction.ts'
+import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import { guardLosses } from '../../src/verify/guard-losses.ts'
+import { lockFares } from '../../src/verify/lock-fares.ts'
+import { type RecordedCheck, recordChecks } from '../../src/verify/record-checks.ts'
+
+export const RULES = {
+  requestsPerSecond: 5,
+  minRecheckSeconds: 60,
+  lossConfirmations: 2,
+  gainConfirmations: 1,
+}
+
+/** A tracked fare with its turn, as an import would leave it. */
+export async function trackFare(
+  db: Db,
+  {
+    flightId = 'F1',
+    returnFlightId = null,
+  }: { flightId?: string; returnFlightId?: string | null } = {},
+): Promise<number> {
+  const { id } = await one(
+    sql<{ id: number }>`
+      insert into tracked_fare (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
+                                non_residents_adults, non_residents_children, non_residents_infants)
+      values (${flightId}, ${returnFlightId}, 0, 0, 0, 1, 0, 0)
+      returning id
+    `,
+    db,
+  )
+  await sql`
+    insert into fare_schedule (tracked_fare_id, vdue) select ${id}, v from recheck_clock
+  `.execute(db)
+  return id
+}
+
+export interface WatchArgs {
+  readonly reference?: string
+  readonly amount?: string
+  readonly percent?: string
+}
+
+/** A reseller with one watch on a fare. Returns the reseller's id. */
+export async function watchFare(
+  db: Db,
+  name: string,
+  fareId: number,
+  watch: WatchArgs = {},
+): Promise<number> {
+  const { id } = await one(
+    sql<{ id: number }>`
+      insert into reseller as r (name) values (${name})
+          on conflict (name) do update set name = excluded.name
+      returning id
+    `,
+    db,
+  )
+  await sql`
+    insert into watch_list (reseller_id, name) values (${id}, 'list') on conflict do nothing
+  `.execute(db)
+  await sql`
+    insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id,
+                       price_threshold_amount, price_threshold_percent)
+    select ${id}, l.id, ${watch.reference ?? `w${fareId}`}, ${fareId},
+           ${watch.amount ?? null}::numeric, ${watch.percent ?? null}::numeric
+      from watch_list l where l.reseller_id = ${id}
+  `.execute(db)
+  return id
+}
+
+export function available(
+  amount = '100.00',
+  changes: Partial<{ identity: string; itinerary: string }> = {},
+): LegObservation {
+  return {
+    kind: 'available',
+    flight: {
+      price: { amount, currency: 'EUR' },
+      identity: 'VY|1|PMI-MAD|2027-01-10',
+      itinerary: '08:00|3900',
+      departsAt: '2027-01-10 08:00',
+      flight: {
+        from: 'PMI',
+        to: 'MAD',
+        airline: 'VY',
+        numbers: [3900],
+        departsAt: '2027-01-10 08:00',
+        arrivesAt: '2027-01-10 09:20',
+        stops: [],
+      },
+      ...changes,
+    },
+  }
+}
+
+export const gone: LegObservation = { kind: 'unavailable' }
+export const silent: LegObservation = { kind: 'unknown', reason: 'timeout' }
+
+export function observation(
+  outbound: LegObservation,
+  back: LegObservation | null = null,
+): Observation {
+  return {
+    outbound,
+    return: back,
+    faults: [],
+    evidence: {
+      body: JSON.stringify(outbound),
+      status: 200,
+      latencyMs: 12,
+      requestFingerprint: 'f'.repeat(64),
+      parserVersion: 1,
+    },
+  }
+}
+
+const FIRST = new Date('2026-12-01T00:00:00Z').getTime()
+
+/** The instant of a test's n-th minute. */
+export function minute(n: number): Date {
+  return new Date(FIRST + n * 60_000)
+}
+
+/** Records one answer for a fare by the path of an on-demand check. */
+export async function record(
+  db: Db,
+  fareId: number,
+  at: Date,
+  outbound: LegObservation,
+  back: LegObservation | null = null,
+): Promise<RecordedCheck[]> {
+  const checks = [{ fareId, askedAt: at, observation: observation(outbound, back) }]
+  return inTransaction(db, async (tx) => {
+    const locked = await lockFares(tx, [fareId])
+    const rules = await guardLosses(tx, { checks, locked, rules: RULES, claimId: null })
+    return recordChecks(tx, { checks, locked, rules, claimId: null })
+  })
+}
+
+export async function kinds(db: Db, fareId: number): Promise<string[]> {
+  const { rows } = await sql<{ kind: string }>`
+    select kind from farewatch.availability_changes where tracked_fare_id = ${fareId} order by seq
+  `.execute(db)
+  return rows.map((row) => row.kind)
+}
+
+export async function pairStates(db: Db, fareId: number): Promise<string[]> {
+  const { rows } = await sql<{ pair: string }>`
+    select pair from farewatch.availability_history where tracked_fare_id = ${fareId} order by valid_from
+  `.execute(db)
+  return rows.map((row) => row.pair)
+}
+
+/** The reseller's own feed: numbers and kinds. */
+export async function watchFeed(db: Db, resellerId: number): Promise<[number, string][]> {
+  const { rows } = await sql<{ seq: number; kind: string }>`
+    select w.seq, c.kind from watch_change w join availability_change c on c.id = w.change_id
+     where w.reseller_id = ${resellerId} order by w.seq
+  `.execute(db)
+  return rows.map((row) => [row.seq, row.kind])
+}

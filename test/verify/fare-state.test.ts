@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { decide } from '../../src/verify/decide.ts'
+import {
+  type FareState,
+  fromJson,
+  initialState,
+  pairOf,
+  shownPrice,
+  toJson,
+} from '../../src/verify/fare-state.ts'
+import { type Belief, type LegState, UNSEEN_LEG } from '../../src/verify/leg-state.ts'
+import { at, available, eur, observation, RULES, UNAVAILABLE } from './answers.ts'
+
+function fare(legs: readonly Partial<LegState>[]): FareState {
+  const [outbound, back] = legs
+  return {
+    ...initialState(false),
+    outbound: { ...UNSEEN_LEG, ...outbound },
+    return: back ? { ...UNSEEN_LEG, ...back } : null,
+  }
+}
+
+it.each<[Belief[], string]>([
+  [['available'], 'bookable'],
+  [['unavailable'], 'not_bookable'],
+  [['unknown'], 'unknown'],
+  [['available', 'available'], 'bookable'],
+  [['available', 'unknown'], 'unknown'],
+  [['unknown', 'unavailable'], 'not_bookable'],
+  [['unavailable', 'available'], 'not_bookable'],
+])('legs %j are %s', (beliefs, pair) => {
+  expect(pairOf(fare(beliefs.map((belief) => ({ belief }))))).toBe(pair)
+})
+
+describe('the price of a fare', () => {
+  const leg = (amount: string, currency = 'EUR'): Partial<LegState> => {
+    return { belief: 'available', price: { amount, currency } }
+  }
+
+  it('is the sum of its legs', () => {
+    expect(shownPrice(fare([leg('10.10'), leg('20.95')]))).toEqual(eur('31.05'))
+  })
+
+  it('is nothing where a leg has none, or another currency', () => {
+    expect(shownPrice(fare([leg('10.10'), { belief: 'available' }]))).toBeNull()
+    expect(shownPrice(fare([leg('10.10'), leg('20.95', 'USD')]))).toBeNull()
+    expect(shownPrice(fare([{ belief: 'unavailable' }]))).toBeNull()
+  })
+})
+
+describe('a stored state', () => {
+  const doubted = { askedAt: at(60), observation: observation(UNAVAILABLE, available()) }
+  const seen = { askedAt: at(0), observation: observation(available(), available()) }
+  const state = decide(decide(initialState(true), seen, RULES).state, doubted, RULES).state
+  const stored = JSON.stringify(toJson(state))
+
+  function damaged(change: (json: { outbound: Record<string, unknown> }) => void): unknown {
+    const json = JSON.parse(stored)
+    change(json)
+    return json
+  }
+
+  it('is read back, without what it does not know', () => {
+    const newer = { ...JSON.parse(stored), mood: 'good' }
+
+    expect(fromJson(newer)).toEqual(state)
+  })
+
+  it.each<[string, (json: { outbound: Record<string, unknown> }) => void, string]>([
+    ['another belief', ({ outbound }) => Object.assign(outbound, { belief: 'sold' }), 'belief'],
+    ['a belief left out', ({ outbound }) => delete outbound.belief, 'belief'],
+    ['a negative count', ({ outbound }) => Object.assign(outbound, { against: -1 }), 'against'],
+    ['half a count', ({ outbound }) => Object.assign(outbound, { against: 0.5 }), 'against'],
+    [
+      'a doubt without a time',
+      ({ outbound }) => Object.assign(outbound, { againstSince: null }),
+      'againstSince',
+    ],
+    [
+      'a time of another form',
+      ({ outbound }) => Object.assign(outbound, { agreedAt: '2026-03-01 08:00:00+00' }),
+      'agreedAt',
+    ],
+    [
+      'a price as a number',
+      ({ outbound }) => Object.assign(outbound, { price: { amount: 100, currency: 'EUR' } }),
+      'price',
+    ],
+    [
+      'a flight number as text',
+      ({ outbound }) => Object.assign(outbound.flight as object, { numbers: ['101'] }),
+      'flight.numbers[0]',
+    ],
+    [
+      'stops as text',
+      ({ outbound }) => Object.assign(outbound.flight as object, { stops: 'BCN' }),
+      'flight.stops',
+    ],
+    ['a stranger as text', ({ outbound }) => Object.assign(outbound, { strange: 'L2' }), 'strange'],
+  ])('is refused for %s, naming the place', (_what, damage, place) => {
+    expect(() => fromJson(damaged(damage))).toThrow(
+      expect.objectContaining({
+        code: 'verify.state_malformed',
+        where: `outbound.${place}`,
+      }),
+    )
+  })
+
+  it.each([null, undefined, [], 'state', {}])('is refused where it is %j', (value) => {
+    expect(() => fromJson(value)).toThrow('the stored state of a fare is malformed')
+  })
+})

@@ -1,0 +1,34 @@
+/** One row of a table, by the names of its columns. */
+export type TableRow = Readonly<Record<string, string>>
+
+/** Every row of every table of a page that has the column. */
+export function tableRows(page: string, column: string): TableRow[] {
+  return page
+    .split(/\n(?!\|)/)
+    .map((block) => block.split('\n').filter((line) => line.startsWith('|')))
+    .filter((lines) => cellsOf(lines[0] ?? '').includes(column))
+    .flatMap(([header = '', , ...rows]) => {
+      const names = cellsOf(header)
+      return rows.map((row) => {
+        const cells = cellsOf(row)
+        return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
+      })
+    })
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim())
+}
+
+/** The arrows of each Mermaid state diagram, as written: `a --> b: label`. The first state's arrow is left out. */
+export function diagramArrows(page: string): string[][] {
+  return [...page.matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body = '']) =>
+    body
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !line.startsWith('[*]')),
+  )
+}

@@ -1,0 +1,232 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+import {
+  available,
+  gone,
+  kinds,
+  minute,
+  pairStates,
+  record,
+  silent,
+  trackFare,
+  watchFare,
+  watchFeed,
+} from './fare-fixtures.ts'
+
+describe('a recorded check', () => {
+  it('makes a fare bookable at first sight, with its price and its history', async ({ db }) => {
+    const fare = await trackFare(db)
+
+    await record(db, fare, minute(0), available('80.00'))
+
+    const { rows } = await sql`
+      select pair, outbound, price::text, currency, last_good_check_at, stale
+        from farewatch.availability_current where tracked_fare_id = ${fare}
+    `.execute(db)
+    expect(rows).toEqual([
+      expect.objectContaining({
+        pair: 'bookable',
+        outbound: 'available',
+        price: '80.00',
+        currency: 'EUR',
+        last_good_check_at: minute(0),
+      }),
+    ])
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+    expect(await pairStates(db, fare)).toEqual(['bookable'])
+  })
+
+  it('believes a loss when two answers agree, and says between which checks it happened', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    await record(db, fare, minute(1), gone)
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+
+    await record(db, fare, minute(2), gone)
+
+    const { rows } = await sql`
+      select kind, last_good_check_at, detected_at, before #>> '{price,amount}' as was
+        from farewatch.availability_changes where seq = 2
+    `.execute(db)
+    expect(rows).toEqual([
+      {
+        kind: 'became_unavailable',
+        last_good_check_at: minute(0),
+        detected_at: minute(1),
+        was: '100.00',
+      },
+    ])
+    expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
+  })
+
+  it('believes no loss of an answer that came once, with silence around it', async ({ db }) => {
+    const fare = await trackFare(db)
+    for (const [i, answer] of [
+      available(),
+      silent,
+      gone,
+      silent,
+      available(),
+      gone,
+      available(),
+    ].entries()) {
+      await record(db, fare, minute(i), answer)
+    }
+
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+  })
+
+  it('adds no row when it finds nothing new', async ({ db }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    const count = async () => {
+      const { rows } = await sql<{ count: number }>`
+        select (select count(*) from fare_belief_version) + (select count(*) from availability_change)
+             + (select count(*) from evidence) + (select count(*) from fare_state) as count
+      `.execute(db)
+      return rows[0]?.count
+    }
+    const before = await count()
+
+    for (let i = 1; i <= 20; i += 1) await record(db, fare, minute(i), available())
+
+    expect(await count()).toBe(before)
+  })
+
+  it('is dropped when its request began before the last counted one', async ({ db }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(5), available())
+
+    expect(await record(db, fare, minute(4), gone)).toEqual([])
+    expect(await record(db, fare, minute(5), gone)).toEqual([])
+    await record(db, fare, minute(6), gone)
+
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+  })
+
+  it('keeps the answer behind a change, once, with where it came from', async ({ db }) => {
+    const [a, b] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
+    await record(db, a, minute(0), available())
+    await record(db, b, minute(0), available())
+
+    const { rows } = await sql<{ evidence: number; latency: number }>`
+      select (select count(*) from evidence) as evidence, (provenance ->> 'latencyMs')::int as latency
+        from availability_change join evidence e on e.hash = evidence_hash
+    `.execute(db)
+    expect(rows).toEqual([
+      { evidence: 1, latency: 12 },
+      { evidence: 1, latency: 12 },
+    ])
+  })
+
+  it('asks again soon after a first loss, once more after a failure, and else in its turn', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    const lane = async () => {
+      const { rows } = await sql<{ lane: string | null; soon: boolean }>`
+        select lane, lane_due_at < clock_timestamp() + interval '35 seconds' as soon from fare_schedule
+      `.execute(db)
+      return rows[0]
+    }
+
+    await record(db, fare, minute(0), available())
+    expect(await lane()).toEqual({ lane: null, soon: null })
+    await record(db, fare, minute(1), gone)
+    expect(await lane()).toEqual({ lane: 'confirmation', soon: true })
+    await record(db, fare, minute(2), gone)
+    expect(await lane()).toEqual({ lane: null, soon: null })
+    await record(db, fare, minute(3), silent)
+    expect(await lane()).toEqual({ lane: 'retry', soon: true })
+    await record(db, fare, minute(4), silent)
+    expect(await lane()).toEqual({ lane: null, soon: null })
+  })
+})
+
+describe('the feeds of resellers', () => {
+  it('tell each reseller of its own watches, under dense numbers of its own', async ({ db }) => {
+    const [shared, single] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
+    const ana = await watchFare(db, 'ana', shared)
+    await watchFare(db, 'ana', single)
+    const ben = await watchFare(db, 'ben', single)
+
+    await record(db, shared, minute(0), available())
+    await record(db, single, minute(0), available())
+    await record(db, single, minute(1), gone)
+    await record(db, single, minute(2), gone)
+
+    expect(await watchFeed(db, ana)).toEqual([
+      [1, 'became_available'],
+      [2, 'became_available'],
+      [3, 'became_unavailable'],
+    ])
+    expect(await watchFeed(db, ben)).toEqual([
+      [1, 'became_available'],
+      [2, 'became_unavailable'],
+    ])
+  })
+
+  it('leave out paused watches and disabled resellers', async ({ db }) => {
+    const fare = await trackFare(db)
+    const paused = await watchFare(db, 'paused', fare)
+    const disabled = await watchFare(db, 'disabled', fare)
+    await sql`update watch set paused_at = now() where reseller_id = ${paused}`.execute(db)
+    await sql`update reseller set disabled_at = now() where id = ${disabled}`.execute(db)
+
+    await record(db, fare, minute(0), available())
+
+    expect(await watchFeed(db, paused)).toEqual([])
+    expect(await watchFeed(db, disabled)).toEqual([])
+  })
+
+  it('tell a price when it has crept past a threshold since the last that was told', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    const any = await watchFare(db, 'any', fare)
+    const five = await watchFare(db, 'five', fare, { amount: '5' })
+    const tenth = await watchFare(db, 'tenth', fare, { percent: '10' })
+    for (const [i, amount] of ['100.00', '103.00', '105.00', '104.00', '111.00'].entries()) {
+      await record(db, fare, minute(i), available(amount))
+    }
+
+    const told = async (id: number) => (await watchFeed(db, id)).length - 1
+    expect(await told(any)).toBe(4)
+    expect(await told(five)).toBe(2)
+    expect(await told(tenth)).toBe(1)
+  })
+})
+
+describe('a mass loss', () => {
+  it('is not believed: losses are held, gains and prices go on, and it is asked again after', async ({
+    db,
+  }) => {
+    const fares: number[] = []
+    for (let i = 0; i < 40; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
+    for (const fare of fares) await record(db, fare, minute(0), available())
+    for (const fare of fares) await record(db, fare, minute(1), gone)
+    for (const fare of fares) await record(db, fare, minute(2), gone)
+
+    const lost = await sql<{ count: number }>`
+      select count(*) as count from availability_change where kind = 'became_unavailable'
+    `.execute(db)
+    const incidents = await sql<{ kind: string }>`
+      select kind from incident where closed_at is null
+    `.execute(db)
+    expect(lost.rows[0]?.count).toBeLessThan(20)
+    expect(incidents.rows).toEqual([{ kind: 'mass_loss' }])
+
+    for (const fare of fares) await record(db, fare, minute(3), available('90.00'))
+    // The incident is judged by what was known before a check: the next one ends it.
+    await record(db, fares[0] ?? 0, minute(4), available('90.00'))
+
+    const after = await sql<{ open: number; bookable: number }>`
+      select (select count(*) from incident where closed_at is null) as open,
+             (select count(*) from fare_state where pair = 'bookable') as bookable
+    `.execute(db)
+    expect(after.rows).toEqual([{ open: 0, bookable: 40 }])
+  })
+})

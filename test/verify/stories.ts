@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import type { LegObservation, UnknownReason } from '../../src/upstream/observation.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/verify/decide.ts'
+import { type FareState, initialState } from '../../src/verify/fare-state.ts'
+import { at, available, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import type { Said } from './naive-model.ts'
+
+/** One check of a random story. */
+export interface Scene {
+  readonly gapSeconds: number
+  readonly outbound: LegObservation
+  readonly return: LegObservation | null
+  readonly held: boolean
+}
+
+const anyReason = fc.constantFrom<UnknownReason>('timeout', 'http_4xx', 'malformed', 'id_missing')
+const anyUnknown = anyReason.map(unknown)
+const anyPrice = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(eur('100.00'), eur('120.00')) },
+  { weight: 1, arbitrary: fc.constantFrom({ amount: '100.00', currency: 'USD' }, null) },
+)
+const anyAvailable = fc
+  .record({
+    price: anyPrice,
+    identity: fc.oneof(
+      { weight: 6, arbitrary: fc.constant('T1 PMI-MAD') },
+      { weight: 2, arbitrary: fc.constantFrom('L2 PMI-MAD', 'M3 PMI-MAD') },
+    ),
+    itinerary: fc.oneof(
+      { weight: 5, arbitrary: fc.constant('10:00') },
+      { weight: 1, arbitrary: fc.constant('12:00') },
+    ),
+  })
+  .map(available)
+const anyAnswer = fc.oneof(
+  { weight: 5, arbitrary: anyAvailable },
+  { weight: 4, arbitrary: fc.constant(UNAVAILABLE) },
+  { weight: 2, arbitrary: anyUnknown },
+)
+
+function anyScene(hasReturn: boolean): fc.Arbitrary<Scene> {
+  return fc.record({
+    gapSeconds: fc.constantFrom(5, 12, 20, 60, 900),
+    outbound: anyAnswer,
+    return: hasReturn ? anyAnswer : fc.constant(null),
+    held: fc.oneof(
+      { weight: 5, arbitrary: fc.constant(false) },
+      { weight: 1, arbitrary: fc.constant(true) },
+    ),
+  })
+}
+
+/** Stories of a fare with or without a return flight, of the same kind throughout. */
+export const anyStory: fc.Arbitrary<Scene[]> = fc
+  .boolean()
+  .chain((hasReturn) => fc.array(anyScene(hasReturn), { minLength: 1, maxLength: 30 }))
+
+export const anyCounts = fc.record({
+  lossConfirmations: fc.integer({ min: 1, max: 3 }),
+  gainConfirmations: fc.integer({ min: 1, max: 3 }),
+})
+
+/** One decided check of a story. */
+export interface Played {
+  readonly scene: Scene
+  readonly askedAt: Date
+  readonly before: FareState
+  readonly decision: Decision
+}
+
+export function play(story: readonly Scene[], counts: Partial<DecisionRules> = {}): Played[] {
+  let state = initialState(story[0]?.return != null)
+  let seconds = 0
+  return story.map((scene) => {
+    seconds += scene.gapSeconds
+    const askedAt = at(seconds)
+    const before = state
+    const input = { askedAt, observation: observation(scene.outbound, scene.return) }
+    const decision = decide(before, input, { ...RULES, ...counts, holdLosses: scene.held })
+    state = decision.state
+    return { scene, askedAt, before, decision }
+  })
+}
+
+export function saidBy(answer: LegObservation): Said {
+  if (answer.kind === 'unknown') return 'nothing'
+  if (answer.kind === 'unavailable') return 'unavailable'
+  const { price, identity, itinerary } = answer.flight
+  return { price, identity, itinerary }
+}
