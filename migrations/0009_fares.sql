@@ -47,7 +47,9 @@ create table recheck_clock (
   v           double precision not null default 0,
   -- The sum of all tickets, as last counted: what one turn of everybody costs in virtual time.
   tickets     double precision not null default 0,
-  counted_at  timestamptz      not null default '-infinity'
+  counted_at  timestamptz      not null default '-infinity',
+  -- How long one turn of everybody takes at the budget, as last counted: the expected interval of a fare.
+  turn        interval         not null default '0'
 );
 insert into recheck_clock default values;
 

@@ -11,10 +11,11 @@ select f.id as tracked_fare_id, f.flight_id, f.return_flight_id,
          and (s.last_good_check_at is null
               or clock_timestamp() - s.last_good_check_at > greatest(
                    interval '1 hour',
-                   6 * make_interval(secs => coalesce(f.min_interval_seconds, 0)))) as stale,
+                   6 * greatest(make_interval(secs => coalesce(f.min_interval_seconds, 0)), c.turn))) as stale,
        s.last_check_at, s.last_reason, s.ever_available_at, s.expired_at, f.ended_at, f.created_at
   from tracked_fare f
-  join fare_state s on s.tracked_fare_id = f.id;
+  join fare_state s on s.tracked_fare_id = f.id
+ cross join recheck_clock c;
 comment on view farewatch.availability_current is 'One row a tracked fare that was checked: what is believed of it.';
 comment on column farewatch.availability_current.tracked_fare_id is 'The question: equal questions of all watch lists are one fare.';
 comment on column farewatch.availability_current.flight_id is 'The outbound flight, as the upstream names it.';
@@ -32,7 +33,7 @@ comment on column farewatch.availability_current.price is 'Sum of the legs'' tot
 comment on column farewatch.availability_current.currency is 'Currency of the price.';
 comment on column farewatch.availability_current.last_good_check_at is 'When the last check began that told the state of every leg.';
 comment on column farewatch.availability_current.age is 'Time since then.';
-comment on column farewatch.availability_current.stale is 'Whether the belief is too old to be shown as known: no good check for an hour, or six of its minimum intervals.';
+comment on column farewatch.availability_current.stale is 'Whether the belief is too old to be shown as known: no good check for an hour, or for six of its expected intervals.';
 comment on column farewatch.availability_current.last_check_at is 'When the last check was recorded, whatever it told.';
 comment on column farewatch.availability_current.last_reason is 'Why the last check told nothing of a leg; null where it did.';
 comment on column farewatch.availability_current.ever_available_at is 'When it was first seen available.';

@@ -10,6 +10,7 @@ import { migrateQueue } from '../queue/queue-migrations.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
 import { GUARD_LIMITS } from '../route-sync/guard.ts'
 import type { SyncDeps } from '../route-sync/settle-snapshot.ts'
+import { spendOne } from '../upstream/budget.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
@@ -45,7 +46,7 @@ export function openApp(options: AppOptions): App {
     log,
   })
   const metrics = createMetrics()
-  const upstream = openUpstream(config, log, metrics)
+  const upstream = openUpstream(options, database, metrics)
   return {
     ...options,
     database,
@@ -81,7 +82,16 @@ function rulesOf(config: ReadyConfig): VerifyDeps['rules'] {
   }
 }
 
-function openUpstream(config: ReadyConfig, log: Logger, metrics: Metrics): UpstreamClient {
+/** One question waits its latency on a connection of its own; ten seconds of the budget may be under way at once. */
+const CONNECTIONS_PER_REQUEST_A_SECOND = 10
+const SPARE_CONNECTIONS = 8
+
+function openUpstream(
+  { config, log, clock }: AppOptions,
+  { db }: Database,
+  metrics: Metrics,
+): UpstreamClient {
+  const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
   return createUpstreamClient({
     baseUrl: config.UPSTREAM_BASE_URL,
     ...(config.UPSTREAM_ACCESS_TOKEN === undefined
@@ -89,6 +99,12 @@ function openUpstream(config: ReadyConfig, log: Logger, metrics: Metrics): Upstr
       : { accessToken: config.UPSTREAM_ACCESS_TOKEN }),
     scrub: createScrub(secretsOf(config)),
     log,
+    limits: {
+      maxConnections:
+        Math.ceil(requestsPerSecond * CONNECTIONS_PER_REQUEST_A_SECOND) + SPARE_CONNECTIONS,
+    },
+    // A list is one request like any other: it takes its slot of the budget.
+    beforeList: (signal) => spendOne(db, { requestsPerSecond, lane: false, clock, signal }),
     observe: ({ endpoint, outcome, durationMs }) => {
       metrics.upstreamRequests.inc({ endpoint, outcome })
       metrics.upstreamDuration.observe({ endpoint }, durationMs / 1000)

@@ -21,6 +21,8 @@ interface ShownLeg {
 
 export interface ShownChange {
   readonly kind: string
+  readonly fareId?: number
+  readonly flightId?: string
   readonly before: unknown
   readonly after: unknown
 }
@@ -28,7 +30,6 @@ export interface ShownChange {
 const WORDS: Readonly<Record<string, string>> = {
   became_available: 'can be booked',
   became_unavailable: 'SOLD OUT',
-  legs_changed: 'one leg changed',
   price_changed: 'price',
   itinerary_changed: 'new itinerary',
   identity_changed: 'another flight under the same id',
@@ -36,19 +37,23 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** A change as a line that a person understands: which flight, what happened, at what price. */
-export function changeSentence({ kind, before, after }: ShownChange): string {
-  const was = before as ShownFare
-  const is = after as ShownFare
-  const words = WORDS[kind] ?? kind
-  return printable(
-    `${flightText(is, was)}  ${words}${priceText(kind, was, is)}${legText(kind, is)}`,
-  )
+export function changeSentence(change: ShownChange): string {
+  const { kind } = change
+  const was = change.before as ShownFare
+  const is = change.after as ShownFare
+  const words = kind === 'legs_changed' ? legsText(is) : (WORDS[kind] ?? kind)
+  const flight = flightText(is, was) ?? unseenText(change)
+  return printable(`${flight}  ${words}${priceText(kind, was, is)}`)
 }
 
-function flightText(is: ShownFare, was: ShownFare): string {
+function unseenText({ flightId, fareId }: ShownChange): string {
+  return flightId === undefined ? `fare ${fareId ?? '?'}` : `flight ${flightId}`
+}
+
+function flightText(is: ShownFare, was: ShownFare): string | undefined {
   const out = is.outbound.flight ?? was.outbound.flight
   const back = is.return?.flight ?? was.return?.flight
-  if (out === null) return 'a flight not seen yet'
+  if (out === null) return undefined
   const arrow = is.return === null ? '→' : '⇄'
   const until = back === null || back === undefined ? '' : ` – ${back.departsAt}`
   return `${out.from} ${arrow} ${out.to} ${out.airline} ${out.numbers.join('/')} ${out.departsAt}${until}`
@@ -63,8 +68,7 @@ function priceText(kind: string, was: ShownFare, is: ShownFare): string {
   return ''
 }
 
-function legText(kind: string, is: ShownFare): string {
-  if (kind !== 'legs_changed') return ''
-  const back = is.return === null ? '' : `, return ${is.return.belief}`
-  return `: outbound ${is.outbound.belief}${back}`
+function legsText({ outbound, return: back }: ShownFare): string {
+  if (back === null) return outbound.belief === 'unavailable' ? 'not available' : outbound.belief
+  return `outbound ${outbound.belief}, return ${back.belief}`
 }

@@ -27,10 +27,15 @@ const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]
 /** An instant with its zone, or a date (its midnight in UTC). */
 export function instantOption(text: string): Date {
   const instant = new Date(text)
-  if (!ISO_INSTANT.test(text) || Number.isNaN(instant.getTime())) {
+  if (!ISO_INSTANT.test(text) || Number.isNaN(instant.getTime()) || !isDay(text.slice(0, 10))) {
     throw new InvalidArgumentError(
       'It must be an instant such as 2026-01-31T12:00:00Z, or a date such as 2026-01-31.',
     )
   }
   return instant
+}
+
+/** Date takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  return new Date(text).toISOString().startsWith(text)
 }

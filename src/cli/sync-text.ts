@@ -9,6 +9,8 @@ export function syncSentence(outcome: SyncOutcome): string {
   switch (status) {
     case 'applied':
       return `${what} ${outcome.baseline ? 'baseline' : 'applied'}: ${effectText(outcome)}`
+    case 'approved':
+      return `${what} approved: ${effectText(outcome)}`
     case 'unchanged':
       return `${what} unchanged: ${count(outcome.live)} ${list === 'routes' ? 'live' : 'available'}`
     case 'held':

@@ -19,10 +19,12 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
-/** Control characters of a text from outside would move the cursor or recolour the screen. */
+/**
+ * Control characters of a text from outside would move the cursor or recolour the screen, marks of direction would
+ * show it in another order than it has.
+ */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to be removed
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, ' ')
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
 }
 
 /** Columns of text, aligned, under their headings. */
@@ -30,9 +32,9 @@ export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | null)[])[],
 ): string {
-  const cells = [headings, ...rows.map((row) => row.map((cell) => printable(cell ?? '')))]
+  const cells = [headings, ...rows].map((row) => row.map((cell) => printable(cell ?? '')))
   const widths = headings.map((_, column) =>
-    Math.max(...cells.map((row) => (row[column] ?? '').length)),
+    cells.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
   )
   const line = (row: readonly string[]) =>
     row
@@ -40,5 +42,5 @@ export function table(
       .join('  ')
       .trimEnd()
   const rule = widths.map((width) => '─'.repeat(width)).join('  ')
-  return [line(headings), rule, ...cells.slice(1).map(line)].join('\n')
+  return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line)].join('\n')
 }

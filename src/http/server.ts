@@ -1,5 +1,13 @@
-import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
-import { AppError } from '../base/errors.ts'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
+import { AppError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { PROBLEM_TYPE, type Problem } from './problems.ts'
 
@@ -9,19 +17,53 @@ const MAX_BODY_BYTES = 1_000_000
 
 /** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */
 export function createHttpServer({ log }: { log: Logger }): FastifyInstance {
-  const server = fastify({ logger: false, bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true })
-  server.setErrorHandler<FastifyError>((err, request, reply) => {
-    const status = err.statusCode ?? 500
-    if (status < 500) {
-      return sendProblem(reply, { status, code: 'request.invalid', title: err.message })
+  const answer = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const status = requestFault(thrown)
+    if (status !== undefined) {
+      return sendProblem(reply, { status, code: 'request.invalid', title: messageOf(thrown) })
     }
-    log.error({ err, method: request.method, endpoint: request.routeOptions.url }, 'request failed')
+    const endpoint = request.routeOptions.url
+    log.error({ err: thrown, method: request.method, endpoint }, 'request failed')
     return sendProblem(reply, { status: 500, code: 'internal', title: 'Internal error' })
+  }
+  const server = fastify({
+    logger: false,
+    bodyLimit: MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    frameworkErrors: (err, request, reply) => void answer(err, request, reply),
+    clientErrorHandler: answerNoRequest,
   })
+  server.setErrorHandler(answer)
   server.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, { status: 404, code: 'not_found', title: 'No such endpoint' }),
   )
   return server
+}
+
+/** The status of an error that is the request's fault; of ours and of strangers nothing is told. */
+function requestFault(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const { statusCode } = thrown as Partial<FastifyError>
+  return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? statusCode : undefined
+}
+
+const CONNECTION_FAULTS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+}
+
+/** What came is no request that an endpoint could answer: headers without end, or no HTTP. */
+function answerNoRequest(err: NodeJS.ErrnoException, socket: Socket): void {
+  if (socket.writable && err.code !== 'ECONNRESET') {
+    const status = CONNECTION_FAULTS[err.code ?? ''] ?? 400
+    const title = STATUS_CODES[status] ?? ''
+    const body = JSON.stringify({ type: 'about:blank', status, code: 'request.invalid', title })
+    socket.write(
+      `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+  }
+  socket.destroy(err)
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {

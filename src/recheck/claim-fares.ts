@@ -86,11 +86,15 @@ export async function advanceClock(tx: Tx, vdue: number): Promise<void> {
   await sql`update recheck_clock set v = ${vdue} where v < ${vdue}`.execute(tx)
 }
 
-/** Counts the tickets anew, once a minute: nobody needs the sum to be younger than that. */
-export async function refreshTickets(tx: Tx): Promise<void> {
+/**
+ * Counts the tickets anew, once a minute: nobody needs the sum, and how long a turn of everybody takes, to be
+ * younger than that.
+ */
+export async function refreshTickets(tx: Tx, requestsPerSecond: number): Promise<void> {
   await sql`
     update recheck_clock
-       set tickets = (select coalesce(sum(ticket), 0) from fare_schedule), counted_at = now()
+       set tickets = q.tickets, turn = make_interval(secs => q.tickets / ${requestsPerSecond}::float8), counted_at = now()
+      from (select coalesce(sum(ticket), 0) as tickets from fare_schedule) q
      where counted_at < now() - interval '1 minute'
   `.execute(tx)
 }

@@ -47,7 +47,7 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
 }
 
 async function claimTurns(tx: Tx, requestsPerSecond: number): Promise<Turn[]> {
-  await refreshTickets(tx)
+  await refreshTickets(tx, requestsPerSecond)
   const early = await findLaneCandidates(tx, requestsPerSecond)
   const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
   await saveClaims(tx, inLanes, { spendTurn: false })

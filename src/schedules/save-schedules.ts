@@ -18,8 +18,7 @@ export async function saveSchedules(
       insert into schedule as s (name, cron, next_due_at)
       values (${name}, ${cron}, ${first})
           on conflict (name) do update
-         set cron = excluded.cron,
-             next_due_at = case when s.cron = excluded.cron then s.next_due_at else ${byPattern}::timestamptz end
+         set cron = excluded.cron, next_due_at = ${byPattern}
        where s.cron <> excluded.cron
     `.execute(db)
   }

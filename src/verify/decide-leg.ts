@@ -1,6 +1,6 @@
 import { sameMoney } from '../base/money.ts'
 import type { LegObservation, ObservedFlight, UnknownReason } from '../upstream/observation.ts'
-import { type CountedAnswer, countAnswer, type Interval, type Look } from './leg-belief.ts'
+import { countAnswer, type Interval, type Look } from './leg-belief.ts'
 import { recognise } from './leg-identity.ts'
 import type { LegState } from './leg-state.ts'
 
@@ -72,17 +72,12 @@ function decidePresence(leg: LegState, flight: ObservedFlight, look: Look): LegS
     reidentified,
   }
   // A gain that waits for confirmation is not believed yet, nor is what its answer says of price and times.
-  return step.after.belief === 'available' ? adoptFlight(step, flight, counted, look) : step
+  return step.after.belief === 'available' ? adoptFlight(step, flight, look) : step
 }
 
 /** Takes price and itinerary from the answer of a leg that is believed available. */
-function adoptFlight(
-  step: LegStep,
-  flight: ObservedFlight,
-  { moved }: CountedAnswer,
-  { askedAt }: Look,
-): LegStep {
-  const { before, after, reidentified } = step
+function adoptFlight(step: LegStep, flight: ObservedFlight, { askedAt }: Look): LegStep {
+  const { before, after, moved, reidentified } = step
   // An unreadable price is no news: the last known one stays, but this answer does not vouch for it.
   const news = flight.price !== null && !sameMoney(flight.price, after.price)
   const price = news ? flight.price : after.price

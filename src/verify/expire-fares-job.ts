@@ -46,7 +46,7 @@ async function lockEnded(tx: Tx): Promise<EndedFare[]> {
       join tracked_fare f on f.id = s.tracked_fare_id
      where (s.state #>> '{outbound,flight,departsAt}')::timestamp + interval '12 hours' < clock_timestamp() at time zone 'UTC'
         or f.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
-        or (s.ever_available_at is null and f.created_at < clock_timestamp() - interval '30 days')
+        or (s.ever_available_at is null and coalesce(f.active_since, f.created_at) < clock_timestamp() - interval '30 days')
      order by s.tracked_fare_id
      limit ${BATCH}
        for update of s, q skip locked
@@ -61,7 +61,7 @@ function draftOf({ fareId, state, now }: EndedFare) {
     fareId,
     kind: 'expired' as const,
     before,
-    after: { ...before, pair: 'not_bookable' },
+    after: { ...before, pair: 'not_bookable', price: null },
     lastGoodCheckAt: held.lastGoodCheckAt,
     detectedAt: now.toISOString(),
     evidenceHash: null,

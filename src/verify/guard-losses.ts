@@ -113,5 +113,17 @@ async function settleIncident(
     await sql`
       update incident set closed_at = clock_timestamp() where kind = ${kind} and closed_at is null
     `.execute(tx)
+    await askHeldAgain(tx)
   }
+}
+
+/** Losses that were held wait for nobody's turn: they are looked at again as a first loss would be. */
+async function askHeldAgain(tx: Tx): Promise<void> {
+  await sql`
+    update fare_schedule q
+       set lane = 'confirmation', lane_due_at = clock_timestamp()
+      from fare_state s
+     where s.tracked_fare_id = q.tracked_fare_id and q.claim_id is null
+       and (s.state #>> '{outbound,against}' <> '0' or s.state #>> '{return,against}' <> '0')
+  `.execute(tx)
 }

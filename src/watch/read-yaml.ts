@@ -1,4 +1,12 @@
-import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from 'yaml'
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  type YAMLParseError,
+} from 'yaml'
 import { readTextBlocks } from './read-text-blocks.ts'
 import { MalformedWatchFileError, quote, UnreadableWatchFileError } from './watch-errors.ts'
 import { type Column, type Fault, isColumn, type WrittenRow } from './written-row.ts'
@@ -57,16 +65,29 @@ function readPiece(file: string, { text, firstLine }: Piece): WrittenRow[] {
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
-    logLevel: 'silent',
+    logLevel: 'error',
   })
   const [error] = document.errors
   if (error !== undefined) {
-    throw new MalformedWatchFileError(file, lineAt(error.pos[0]), error.message, { cause: error })
+    const line = lineAt(error.pos[0])
+    const said = `${error.message}${entryNote(document.contents, { error, line, lineAt })}`
+    throw new MalformedWatchFileError(file, line, said, { cause: error })
   }
   if (!isSeq<ParsedNode>(document.contents)) {
     throw new MalformedWatchFileError(file, firstLine, NO_LIST)
   }
   return document.contents.items.map((item) => rowOf(item, lineAt(item.range[0])))
+}
+
+/** A quote that is not closed is missed only where the text ends: the entry tells where to look. */
+function entryNote(
+  contents: ParsedNode | null,
+  at: { error: YAMLParseError; line: number; lineAt: (offset: number) => number },
+): string {
+  if (!isSeq<ParsedNode>(contents)) return ''
+  const entry = contents.items.findLast((item) => item.range[0] <= at.error.pos[0])
+  const entryLine = entry === undefined ? at.line : at.lineAt(entry.range[0])
+  return entryLine === at.line ? '' : `, in the entry of line ${entryLine}`
 }
 
 function rowOf(item: ParsedNode, line: number): WrittenRow {

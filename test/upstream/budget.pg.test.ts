@@ -86,7 +86,7 @@ it.for([
   expect((await reserve(db, ask)).slots).toEqual([])
 })
 
-it('never rounds to more than the rate', async ({ db }) => {
+it('holds a rate whose pace is no whole number of milliseconds', async ({ db }) => {
   const slots: number[] = []
   for (let round = 0; round < 30; round += 1) {
     const given = await reserve(db, { rate: 3, wanted: 100 })

@@ -20,12 +20,13 @@ const PAGE = readFileSync(
 )
 const CASES = tableRows(PAGE, 'answers')
 
-function ask(
-  state: FareState,
-  seconds: number,
-  legs: readonly LegObservation[],
-  rules: DecisionRules = RULES,
-): Decision {
+interface Question {
+  readonly seconds: number
+  readonly legs: readonly LegObservation[]
+  readonly rules?: DecisionRules
+}
+
+function ask(state: FareState, { seconds, legs, rules = RULES }: Question): Decision {
   const [outbound = unknown(), back = null] = legs
   return decide(state, { askedAt: at(seconds), observation: observation(outbound, back) }, rules)
 }
@@ -33,7 +34,7 @@ function ask(
 function believing(believed: string): FareState {
   const answers = answersFor(believed)
   return answers.reduce(
-    (state, legs, i) => ask(state, i, legs).state,
+    (state, legs, seconds) => ask(state, { seconds, legs }).state,
     initialState(believed.includes('/')),
   )
 }
@@ -50,7 +51,7 @@ function play(believed: string, answers: string) {
   let next = ''
   for (const { afterMs, rules, legs } of parseAnswers(answers)) {
     seconds += afterMs / 1000
-    const decision = ask(state, seconds, legs, rules)
+    const decision = ask(state, { seconds, legs, rules })
     kinds.push(...decision.changes.map((change) => change.kind))
     next = decision.next
     state = decision.state
@@ -87,7 +88,7 @@ describe('the diagrams', () => {
       against === 0 ? belief : `${belief}_${against}`
     const answers = [[available()], [UNAVAILABLE], [unknown()]]
 
-    const moves = explore(false, answers, nameOf, ({ outcome }) => [outcome.outbound])
+    const moves = explore(answers, { nameOf, labelsOf: ({ outcome }) => [outcome.outbound] })
 
     const arrows = moves.filter(([from, to]) => from !== to).map(arrow)
     expect(new Set(arrows)).toEqual(new Set(legArrows))
@@ -97,7 +98,10 @@ describe('the diagrams', () => {
     const one = [available(), UNAVAILABLE, unknown()]
     const answers = one.flatMap((outbound) => one.map((back) => [outbound, back]))
 
-    const moves = explore(true, answers, pairOf, ({ changes }) => changes.map(({ kind }) => kind))
+    const moves = explore(answers, {
+      nameOf: pairOf,
+      labelsOf: ({ changes }) => changes.map(({ kind }) => kind),
+    })
 
     expect(new Set(moves.map(arrow))).toEqual(new Set(pairArrows))
   })
@@ -109,24 +113,24 @@ function arrow([from, to, label]: Move): string {
   return `${from} --> ${to}: ${label}`
 }
 
+interface Naming {
+  readonly nameOf: (state: FareState) => string
+  readonly labelsOf: (decision: Decision) => string[]
+}
+
 /** Every move that the answers can make, from the first state on, each once. */
-function explore(
-  hasReturn: boolean,
-  answers: readonly (readonly LegObservation[])[],
-  nameOf: (state: FareState) => string,
-  labelsOf: (decision: Decision) => string[],
-): Move[] {
+function explore(answers: readonly (readonly LegObservation[])[], naming: Naming): Move[] {
   const moves = new Map<string, Move>()
   const seen = new Set<string>()
-  const open = [initialState(hasReturn)]
+  const open = [initialState(answers[0]?.length === 2)]
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     const key = keyOf(state)
     if (seen.has(key)) continue
     seen.add(key)
     for (const legs of answers) {
-      const decision = ask(state, 0, legs)
-      for (const label of labelsOf(decision)) {
-        const move: Move = [nameOf(state), nameOf(decision.state), label]
+      const decision = ask(state, { seconds: 0, legs })
+      for (const label of naming.labelsOf(decision)) {
+        const move: Move = [naming.nameOf(state), naming.nameOf(decision.state), label]
         moves.set(arrow(move), move)
       }
       open.push(decision.state)

@@ -92,7 +92,7 @@ describe('the interval of a change', () => {
   })
 
   it('of another flight ends with its first sight, also where the flight was sold out in between', () => {
-    const { change } = tell([
+    const { changes } = tell([
       [0, available()],
       [60, UNAVAILABLE],
       [80, UNAVAILABLE],
@@ -100,21 +100,14 @@ describe('the interval of a change', () => {
       [200, UNAVAILABLE],
       [260, OTHER],
     ])
-    const [, , identity] = tell([
-      [0, available()],
-      [60, UNAVAILABLE],
-      [80, UNAVAILABLE],
-      [140, OTHER],
-      [200, UNAVAILABLE],
-      [260, OTHER],
-    ]).changes
 
+    const [, , identity, gain] = changes
     expect(identity).toMatchObject({
       kind: 'identity_changed',
       lastGoodCheckAt: iso(80),
       detectedAt: iso(140),
     })
-    expect(change).toMatchObject({
+    expect(gain).toMatchObject({
       kind: 'became_available',
       lastGoodCheckAt: iso(200),
       detectedAt: iso(260),

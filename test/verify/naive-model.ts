@@ -168,7 +168,7 @@ function changesAt(
     const concerned = legs.filter((leg) => leg[i]?.[mark] !== undefined)
     if (concerned.length === 0) return []
     const firsts = concerned.map((leg) => leg[i]?.[mark] ?? i)
-    const begins = concerned.map((leg, at) => lastBorneOut(story, legs, leg, firsts[at] ?? i))
+    const begins = concerned.map((leg, at) => lastBorneOut(story, { legs, leg }, firsts[at] ?? i))
     const found = kind === 'became_available' ? Math.max(...firsts) : Math.min(...firsts)
     const begin = begins.includes(-1) ? -1 : Math.min(...begins)
     return [
@@ -194,8 +194,7 @@ function changesAt(
 /** The last check before a position that told of every leg, and of this one exactly what was believed; or -1. */
 function lastBorneOut(
   story: readonly Asked[],
-  legs: readonly (readonly LegFacts[])[],
-  leg: readonly LegFacts[],
+  { legs, leg }: { legs: readonly (readonly LegFacts[])[]; leg: readonly LegFacts[] },
   before: number,
 ): number {
   const isOutbound = leg === legs[0]

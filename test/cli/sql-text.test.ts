@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { answerText } from '../../src/cli/sql-text.ts'
+import type { SqlAnswer } from '../../src/db/ask.ts'
+
+const ANSWER: SqlAnswer = {
+  columns: [
+    { name: 'city', kind: 'text' },
+    { name: 'routes', kind: 'number' },
+    { name: 'live', kind: 'boolean' },
+  ],
+  rows: [
+    ['Palma, "PMI"', '12', 't'],
+    [null, null, null],
+  ],
+}
+
+describe('an answer in SQL', () => {
+  it('is a table for people', () => {
+    expect(answerText(ANSWER, {})).toBe(
+      [
+        'city          routes  live',
+        '────────────  ──────  ────',
+        'Palma, "PMI"  12      t',
+        '',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('is CSV with its headings where that is asked', () => {
+    expect(answerText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
+  })
+
+  it('is one line of JSON a row where that is asked', () => {
+    expect(answerText(ANSWER, { json: true })).toBe(
+      '{"city":"Palma, \\"PMI\\"","routes":12,"live":true}\n{"city":null,"routes":null,"live":null}\n',
+    )
+  })
+
+  it('is no JSON at all where there are no rows', () => {
+    expect(answerText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
+  })
+
+  it.each([
+    ['12', '12'],
+    ['-0.5', '-0.5'],
+    ['1e+300', '1e+300'],
+    ['9007199254740991', '9007199254740991'],
+    ['9007199254740993', '"9007199254740993"'],
+    ['-9007199254740993', '"-9007199254740993"'],
+    ['NaN', '"NaN"'],
+    ['Infinity', '"Infinity"'],
+    ['-Infinity', '"-Infinity"'],
+  ])('has the number %s in JSON as %s', (text, expected) => {
+    const answer: SqlAnswer = { columns: [{ name: 'n', kind: 'number' }], rows: [[text]] }
+
+    const line = answerText(answer, { json: true })
+
+    expect(line).toBe(`{"n":${expected}}\n`)
+    expect(() => JSON.parse(line) as unknown).not.toThrow()
+  })
+
+  it('has a name in JSON whatever is in it', () => {
+    const answer: SqlAnswer = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
+
+    expect(JSON.parse(answerText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
+  })
+})

@@ -1,0 +1,171 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { createHttpServer, type HttpServer, listen, PortTakenError } from '../../src/http/server.ts'
+
+const LOOPBACK = { host: '127.0.0.1', port: 0, setting: 'API_PORT' }
+
+function aServer(): { server: HttpServer; lines: string[] } {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level: 'info', scrub: (line) => line, destination })
+  const server = createHttpServer({ log })
+  onTestFinished(() => server.close())
+  server.post('/echo', async (request) => ({ body: request.body }))
+  return { server, lines }
+}
+
+/** A server whose endpoint throws this. */
+function aFailingServer(thrown: unknown) {
+  const { server, lines } = aServer()
+  server.get('/things/:id', () => Promise.reject(thrown))
+  const ask = () => server.inject({ url: '/things/1?q=hidden' })
+  return { ask, lines }
+}
+
+const INTERNAL = { type: 'about:blank', status: 500, code: 'internal', title: 'Internal error' }
+
+describe('a request that cannot be served', () => {
+  it.each([
+    ['no such endpoint', { url: '/nowhere' }, 404, 'not_found'],
+    ['another method', { url: '/echo' }, 404, 'not_found'],
+    ['malformed JSON', { payload: '{"a":' }, 400, 'request.invalid'],
+    ['JSON that is empty', { payload: '' }, 400, 'request.invalid'],
+    [
+      'a key that would change all objects',
+      { payload: '{"__proto__": {}}' },
+      400,
+      'request.invalid',
+    ],
+    ['a body over a megabyte', { payload: `"${'x'.repeat(1_000_000)}"` }, 413, 'request.invalid'],
+    ['a type that is not JSON', { headers: { 'content-type': 'a/b' } }, 415, 'request.invalid'],
+    ['a malformed address', { url: '/%zz' }, 400, 'request.invalid'],
+  ])('is answered with a problem: %s', async (_what, request, status, code) => {
+    const { server, lines } = aServer()
+    const method = 'url' in request ? 'GET' : 'POST'
+
+    const answer = await server.inject({
+      method,
+      url: '/echo',
+      headers: { 'content-type': 'application/json' },
+      payload: method === 'POST' ? '{}' : '',
+      ...request,
+    })
+
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(answer.json()).toEqual({
+      type: 'about:blank',
+      status,
+      code,
+      title: expect.stringMatching(/./) as string,
+    })
+    expect(answer.body).not.toMatch(/stack|node_modules|\.ts/)
+    expect(lines).toEqual([])
+  })
+
+  it.each([
+    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}`, 431],
+    ['no HTTP', 'hello there\r\n\r\n', 400],
+  ])('is answered with a problem also where it is %s', async (_what, request, status) => {
+    const { server } = aServer()
+    const { port } = new URL(await listen(server, LOOPBACK))
+
+    const socket = connect(Number(port), '127.0.0.1')
+    // The server has answered and closed before it was sent everything.
+    socket.on('error', () => undefined)
+    socket.write(request)
+    const answer = await text(socket)
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/content-type: application\/problem\+json/i)
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+      status,
+      code: 'request.invalid',
+    })
+  })
+})
+
+describe('a request that fails', () => {
+  it('tells nothing of the error, which is logged with the endpoint and without the query', async () => {
+    const { ask, lines } = aFailingServer(new TypeError('secret of the house'))
+
+    const answer = await ask()
+
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toEqual(INTERNAL)
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'error',
+      msg: 'request failed',
+      method: 'GET',
+      endpoint: '/things/:id',
+      err: {
+        message: 'secret of the house',
+        stack: expect.stringMatching(/server\.test\.ts/) as string,
+      },
+    })
+    expect(lines[0]).not.toContain('hidden')
+  })
+
+  it.each([
+    ['a text', 'text'],
+    ['an object', { secret: 1 }],
+    ['null', null],
+    ['undefined', undefined],
+    ['an error with an odd status', Object.assign(new Error('secret'), { statusCode: 200 })],
+    ['an error with no status at all', Object.assign(new Error('secret'), { statusCode: 'x' })],
+    [
+      'an error with a status of the upstream',
+      Object.assign(new Error('secret'), { statusCode: 503 }),
+    ],
+  ])('tells nothing whatever was thrown: %s', async (_what, thrown) => {
+    const answer = await aFailingServer(thrown).ask()
+
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toEqual(INTERNAL)
+  })
+})
+
+describe('listening', () => {
+  it('on port 0 takes a free one, and tells the address', async () => {
+    const { server } = aServer()
+
+    const url = await listen(server, LOOPBACK)
+
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
+    expect((await fetch(`${url}/nowhere`)).status).toBe(404)
+  })
+
+  it('tells an address of IPv6 as a URL', async ({ skip }) => {
+    const { server } = aServer()
+
+    const url = await listen(server, { ...LOOPBACK, host: '::1' }).catch(() => undefined)
+
+    skip(url === undefined, 'this machine has no IPv6')
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+  })
+
+  it('on a port that another holds names it, and the setting to change', async () => {
+    const { port } = new URL(await listen(aServer().server, LOOPBACK))
+
+    const taken = listen(aServer().server, {
+      ...LOOPBACK,
+      port: Number(port),
+      setting: 'ADMIN_PORT',
+    })
+
+    await expect(taken).rejects.toThrow(PortTakenError)
+    await expect(taken).rejects.toMatchObject({
+      code: 'http.port_taken',
+      message: `port ${port} is taken: stop what listens there, or set ADMIN_PORT to another`,
+    })
+  })
+
+  it('elsewhere than on this machine says why it does not work', async () => {
+    const impossible = listen(aServer().server, { ...LOOPBACK, host: '192.0.2.1' })
+
+    await expect(impossible).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' })
+  })
+})

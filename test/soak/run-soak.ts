@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { importWatchList } from '../../src/watch/import-watch-list.ts'
+import { rowsOf } from '../../src/watch/open-watch-file.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+import type { LoggedAnswer } from './soak-model.ts'
+
+export interface SoakArgs {
+  readonly db: Db
+  readonly databaseUrl: string
+  readonly seconds: number
+  readonly questions: number
+  readonly requestsPerSecond: number
+  /** World seconds a second. */
+  readonly speed: number
+  readonly faultShare: number
+  readonly random: () => number
+}
+
+/** What was asked and answered, by the sandbox's own log, and what was spoilt before it. */
+export interface SoakLog {
+  /** Answers by question: `outbound|return|mix`. */
+  readonly answers: ReadonlyMap<string, LoggedAnswer[]>
+  /** When each request came in, in milliseconds. */
+  readonly requestsMs: readonly number[]
+  readonly spoilt: Readonly<Record<string, number>>
+}
+
+const TOKEN = 'soak-access-token'
+const RETURN_EVERY = 5
+
+/** Runs two real workers against a sandbox behind a faulty proxy for a while, and lets them end in order. */
+export async function runSoak(args: SoakArgs): Promise<SoakLog> {
+  const sandbox = await startSandbox({
+    port: 0,
+    seed: 7,
+    speed: args.speed,
+    token: TOKEN,
+    clock: systemClock,
+    log: silentLog,
+  })
+  const proxy = await startFaultyProxy(sandbox.url, args.faultShare, args.random)
+  try {
+    const flights = searchDemoFlights(sandbox.world, sandbox.now(), args.questions * 2)
+    await importWatches(args, flights)
+    const workers = [0, 1].map(() =>
+      startFarewatch(['worker'], {
+        DATABASE_URL: args.databaseUrl,
+        UPSTREAM_BASE_URL: proxy.url,
+        UPSTREAM_ACCESS_TOKEN: TOKEN,
+        UPSTREAM_REQUESTS_PER_SECOND: String(args.requestsPerSecond),
+        MIN_RECHECK_SECONDS: '1',
+        ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+        AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+        ADMIN_PORT: '0',
+      }),
+    )
+    await delay(args.seconds * 1000)
+    await drain(args.db)
+    for (const worker of workers) worker.child.kill('SIGTERM')
+    const exits = await Promise.all(workers.map((worker) => worker.ended))
+    if (exits.some((exit) => exit !== 0))
+      throw new Error(
+        `a worker ended with ${exits.join(', ')}: ${workers.map((w) => w.stderr()).join('\n')}`,
+      )
+    return { ...(await readLog(sandbox.url)), spoilt: proxy.spoilt }
+  } finally {
+    await proxy.close()
+    await sandbox.close()
+  }
+}
+
+/** Two resellers who watch overlapping parts of the same questions; every fifth has a return flight. */
+async function importWatches(
+  { db, questions }: SoakArgs,
+  flights: readonly string[],
+): Promise<void> {
+  for (const [name, from, to] of [
+    ['ana', 0, 0.7],
+    ['ben', 0.3, 1],
+  ] as const) {
+    const reseller = await createReseller(db, name)
+    const rows = flights.slice(0, questions).map((flightId, i) => ({
+      list: 'soak',
+      reference: `w${i}`,
+      flight_id: flightId,
+      ...(i % RETURN_EVERY === 0 ? { return_flight_id: flights[questions + i] ?? '' } : {}),
+      residents_adults: '0',
+      non_residents_adults: '1',
+    }))
+    const mine = rows.slice(Math.floor(questions * from), Math.floor(questions * to))
+    await importWatchList(db, { resellerId: reseller.id, source: rowsOf(name, mine) })
+  }
+}
+
+/** Takes all turns away, so that no new claim is made, and waits until none is open. */
+async function drain(db: Db): Promise<void> {
+  await sql`update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null`.execute(
+    db,
+  )
+  await until('no open claims', async () => {
+    await sql`update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null`.execute(
+      db,
+    )
+    const { rows } = await sql<{ open: number }>`
+      select count(*) as open from fare_schedule where claim_id is not null
+    `.execute(db)
+    return rows[0]?.open === 0
+  })
+}
+
+interface LogEntry {
+  readonly seq: number
+  readonly realMs: number
+  readonly endpoint: string
+  readonly question: { readonly flightId: string; readonly returnFlightId?: string | null } | null
+  readonly outcome: { readonly status: number; readonly available?: Record<string, boolean> }
+}
+
+async function readLog(url: string): Promise<Pick<SoakLog, 'answers' | 'requestsMs'>> {
+  const answers = new Map<string, LoggedAnswer[]>()
+  const requestsMs: number[] = []
+  for (let after = 0; ; ) {
+    const page = (await (await fetch(`${url}/sandbox/log?after=${after}`)).json()) as {
+      entries: LogEntry[]
+      next: number
+    }
+    if (page.entries.length === 0) return { answers, requestsMs }
+    for (const { realMs, question, outcome } of page.entries) {
+      requestsMs.push(realMs)
+      if (question === null || outcome.available === undefined) continue
+      const key = `${question.flightId}|${question.returnFlightId ?? ''}`
+      answers.set(key, [...(answers.get(key) ?? []), { realMs, available: outcome.available }])
+    }
+    after = page.next
+  }
+}

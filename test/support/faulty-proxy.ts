@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A proxy before an upstream that spoils a share of the answers, without asking for those at all. */
+export interface FaultyProxy {
+  readonly url: string
+  /** How many answers were spoilt, by the name of the fault. */
+  readonly spoilt: Readonly<Record<string, number>>
+  close(): Promise<void>
+}
+
+type Fault = (response: http.ServerResponse) => void
+
+const json = (status: number, body: string, headers: Record<string, string> = {}): Fault => {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(body)
+  }
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  http_500: json(500, '{"error":"oops"}'),
+  http_503: json(503, ''),
+  html: (response) => {
+    response.writeHead(200, { 'content-type': 'text/html' })
+    response.end('<html>maintenance</html>')
+  },
+  empty_object: json(200, '{}'),
+  array: json(200, '[]'),
+  null: json(200, 'null'),
+  false_for_another: json(200, '{"999999999":{"available":false}}'),
+  text_false: json(200, '{"available":"false"}'),
+  truncated: json(200, '{"1":{"available":fal', { 'content-length': '400' }),
+  reset: (response) => void response.socket?.destroy(),
+}
+
+/** @param random uniform in [0, 1); a test's own, so that its faults can be had again. */
+export async function startFaultyProxy(
+  target: string,
+  share: number,
+  random: () => number,
+): Promise<FaultyProxy> {
+  const spoilt: Record<string, number> = {}
+  const names = Object.keys(FAULTS)
+  const server = http.createServer((request, response) => {
+    if (random() < share) {
+      const name = names[Math.floor(random() * names.length)] ?? 'reset'
+      spoilt[name] = (spoilt[name] ?? 0) + 1
+      FAULTS[name]?.(response)
+      return
+    }
+    const forward = http.request(
+      `${target}${request.url ?? '/'}`,
+      { headers: request.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      },
+    )
+    forward.on('error', () => response.destroy())
+    request.pipe(forward)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spoilt,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

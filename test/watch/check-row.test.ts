@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { checkRow } from '../../src/watch/check-row.ts'
+import { type Cells, cells } from './watch-fixtures.ts'
+
+function check(given: Cells) {
+  return checkRow({ line: 7, cells: cells(given), faults: [] })
+}
+
+/** "column: what is wrong" of every fault. */
+function faultsOf(given: Cells): string[] {
+  const checked = check(given)
+  return 'faults' in checked ? checked.faults.map(({ column, says }) => `${column}: ${says}`) : []
+}
+
+describe('a row of a watch list', () => {
+  it('is an entry when all of it can be read', () => {
+    expect(
+      check({
+        list: 'summer',
+        reference: 'A-1',
+        flight_id: '101103206540',
+        return_flight_id: '103101206610',
+        residents_adults: '2',
+        residents_children: '1',
+        residents_infants: '',
+        non_residents_adults: '0',
+        price_threshold_amount: '10.50',
+        price_threshold_percent: '5',
+        departs_on: '2028-02-29',
+        min_interval_seconds: '300',
+      }),
+    ).toEqual({
+      line: 7,
+      entry: {
+        list: 'summer',
+        reference: 'A-1',
+        question: {
+          flightId: '101103206540',
+          returnFlightId: '103101206610',
+          passengers: {
+            residents: { adults: 2, children: 1, infants: 0 },
+            nonResidents: { adults: 0, children: 0, infants: 0 },
+          },
+        },
+        priceThresholdAmount: '10.5',
+        priceThresholdPercent: '5',
+        departsOn: '2028-02-29',
+        minIntervalSeconds: 300,
+      },
+    })
+  })
+
+  it.each<[string, Cells, Cells]>([
+    ['white space around a flight id', { flight_id: ' 101\t' }, { flight_id: '101' }],
+    ['white space for no return flight', { return_flight_id: '  ' }, {}],
+    ['leading zeros of a count', { residents_adults: '05' }, { residents_adults: '5' }],
+    ['white space around a count', { residents_adults: ' 5 ' }, { residents_adults: '5' }],
+    ['a count of nobody', { residents_children: '0' }, { residents_children: '' }],
+    ['needless zeros', { price_threshold_amount: '012.50' }, { price_threshold_amount: '12.5' }],
+    ['a needless fraction', { price_threshold_percent: '7.0' }, { price_threshold_percent: '7' }],
+    ['a threshold of nothing', { price_threshold_amount: '0.00' }, { price_threshold_amount: '0' }],
+  ])('means the same with and without %s', (_, one, other) => {
+    expect(check(one)).toEqual(check(other))
+    expect(check(one)).toHaveProperty('entry')
+  })
+
+  it.each<[Cells, string]>([
+    [{ list: '' }, 'list: is missing'],
+    [{ list: ' summer' }, 'list: must not begin or end with white space'],
+    [{ reference: '' }, 'reference: is missing'],
+    [{ reference: 'A\0' }, 'reference: must not hold a NUL character'],
+    [{ reference: 'A\ud800B' }, 'reference: must not hold half of a surrogate pair'],
+    [{ reference: 'A\nB' }, 'reference: must not hold control characters'],
+    [{ reference: 'x'.repeat(201) }, 'reference: must not be longer than 200 characters'],
+    [{ flight_id: ' ' }, 'flight_id: is missing'],
+    [{ flight_id: '1\u00002' }, 'flight_id: must not hold a NUL character'],
+    [{ return_flight_id: '\udc00' }, 'return_flight_id: must not hold half of a surrogate pair'],
+    [{ residents_adults: '' }, 'residents_adults: is missing'],
+    [{ residents_adults: '13' }, 'residents_adults: must be a whole number from 0 to 12, not "13"'],
+    [
+      { residents_infants: '-1' },
+      'residents_infants: must be a whole number from 0 to 12, not "-1"',
+    ],
+    [
+      { residents_children: '1.0' },
+      'residents_children: must be a whole number from 0 to 12, not "1.0"',
+    ],
+    [
+      { residents_children: 'two' },
+      'residents_children: must be a whole number from 0 to 12, not "two"',
+    ],
+    [
+      { non_residents_adults: '0' },
+      'residents_adults, non_residents_adults: there must be at least one adult',
+    ],
+    [
+      { residents_infants: '1', non_residents_infants: '1' },
+      'residents_infants, non_residents_infants: infants must not outnumber adults',
+    ],
+    [
+      { price_threshold_amount: '-1' },
+      'price_threshold_amount: must be a decimal number of 0 or more such as 12.50, not "-1"',
+    ],
+    [
+      { price_threshold_percent: '5%' },
+      'price_threshold_percent: must be a decimal number of 0 or more such as 12.50, not "5%"',
+    ],
+    [
+      { price_threshold_amount: 'NaN' },
+      'price_threshold_amount: must be a decimal number of 0 or more such as 12.50, not "NaN"',
+    ],
+    [
+      { departs_on: '2026-02-30' },
+      'departs_on: must be a date such as 2026-01-31, not "2026-02-30"',
+    ],
+    [
+      { departs_on: '0000-01-01' },
+      'departs_on: must be a date such as 2026-01-31, not "0000-01-01"',
+    ],
+    [{ departs_on: '1/2/2026' }, 'departs_on: must be a date such as 2026-01-31, not "1/2/2026"'],
+    [
+      { min_interval_seconds: '0' },
+      'min_interval_seconds: must be a whole number from 1 to 2592000, not "0"',
+    ],
+  ])('is wrong with %j', (given, said) => {
+    expect(faultsOf(given)).toEqual([said])
+  })
+
+  it('names all of its faults, and of the counts together only what can be read', () => {
+    expect(faultsOf({ list: '', non_residents_adults: 'none', departs_on: 'soon' })).toEqual([
+      'list: is missing',
+      'non_residents_adults: must be a whole number from 0 to 12, not "none"',
+      'departs_on: must be a date such as 2026-01-31, not "soon"',
+    ])
+  })
+
+  it('shows what a terminal would act on by its number', () => {
+    expect(faultsOf({ departs_on: '\u001b[31m\u202e\u009b' })).toEqual([
+      'departs_on: must be a date such as 2026-01-31, not "\\u001b[31m\\u202e\\u009b"',
+    ])
+  })
+})

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { nameFault } from '../../src/watch/text-rules.ts'
+import type { WatchEntry } from '../../src/watch/watch-entry.ts'
+
+/** Texts that formats trip over, and any other text that a name may be. */
+const NASTY = [
+  'null',
+  '~',
+  'true',
+  '0012',
+  '1e3',
+  '- a',
+  'a: b',
+  '#a',
+  "'=1",
+  '=1+1',
+  '"',
+  "'",
+  '{a}',
+  '[a]',
+  '*a',
+  '&a',
+  '!a',
+  '%a',
+  '@a',
+  '`a',
+  '|',
+  '>',
+  '?',
+  '-',
+  '---',
+  '...',
+  'a,b',
+  'a;b',
+  '\u2028a',
+  'a\u2028b',
+  '\u202ea',
+  '👩‍👩‍👧',
+  '__proto__',
+  '<<',
+  '\ufffd',
+  'a\u200b',
+  '2026-01-01',
+  ' '.padEnd(2, 'é').trim(),
+]
+
+export const name = () =>
+  fc
+    .oneof(
+      fc.constantFrom(...NASTY),
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+    )
+    .filter((text) => nameFault(text) === undefined)
+
+const threshold = () =>
+  fc.option(
+    fc.tuple(fc.nat(99_999), fc.nat(9_999)).map(([whole, part]) => {
+      const fraction = String(part).padStart(4, '0').replace(/0+$/, '')
+      return fraction === '' ? String(whole) : `${whole}.${fraction}`
+    }),
+  )
+
+const date = () =>
+  fc
+    .date({ min: new Date('2020-01-01'), max: new Date('2040-12-31'), noInvalidDate: true })
+    .map((day) => day.toISOString().slice(0, 10))
+
+const counts = () =>
+  fc.record({
+    adults: fc.integer({ min: 1, max: 12 }),
+    children: fc.nat(12),
+    infants: fc.nat(1),
+  })
+
+/** A right entry; flights are few, so that questions coincide. */
+export const entry = (): fc.Arbitrary<WatchEntry> =>
+  fc.record({
+    list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
+    reference: name(),
+    question: fc.record({
+      flightId: fc.oneof(fc.constantFrom('101', '102'), name()),
+      returnFlightId: fc.option(fc.oneof(fc.constantFrom('201'), name())),
+      passengers: fc.record({ residents: counts(), nonResidents: counts() }),
+    }),
+    priceThresholdAmount: threshold(),
+    priceThresholdPercent: threshold(),
+    departsOn: fc.option(date()),
+    minIntervalSeconds: fc.option(fc.integer({ min: 1, max: 2_592_000 })),
+  })
+
+/** Right entries, no two of one name. */
+export const entries = (maxLength = 20): fc.Arbitrary<WatchEntry[]> =>
+  fc.uniqueArray(entry(), {
+    selector: ({ list, reference }) => JSON.stringify([list, reference]),
+    maxLength,
+  })

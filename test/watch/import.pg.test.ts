@@ -1,0 +1,201 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import type { SkippedRows } from '../../src/watch/import-watch-list.ts'
+import { openWatchFile } from '../../src/watch/open-watch-file.ts'
+import { disableReseller } from '../../src/watch/resellers.ts'
+import { listWatches } from '../../src/watch/watch-queries.ts'
+import { it } from '../support/test-database.ts'
+import {
+  cells,
+  entriesOf,
+  fareRows,
+  fileOf,
+  importRows,
+  manyCells,
+  newReseller,
+  resellerWith,
+  watchRows,
+} from './watch-fixtures.ts'
+
+const NOTHING = {
+  added: 0,
+  changed: 0,
+  unchanged: 0,
+  invalid: 0,
+  trackedFaresAdded: 0,
+  trackedFaresEnded: 0,
+}
+
+describe('an import', () => {
+  it('adds the watches of a file, and changes nothing when it comes again', async ({ db }) => {
+    const resellerId = await newReseller(db)
+
+    const first = await importRows(db, resellerId, manyCells(3))
+    const before = await watchRows(db, resellerId)
+    const again = await importRows(db, resellerId, manyCells(3))
+
+    expect(first).toEqual({ ...NOTHING, added: 3, trackedFaresAdded: 3 })
+    expect(again).toEqual({ ...NOTHING, unchanged: 3 })
+    expect(await watchRows(db, resellerId)).toEqual(before)
+  })
+
+  it('writes no row when nothing differs', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(3))
+    const versions = async () => {
+      const { rows } = await sql`
+        select array(select xmin::text || ctid::text from watch order by id) as watches,
+               array(select xmin::text || ctid::text from watch_list) as lists,
+               array(select xmin::text || ctid::text from tracked_fare order by id) as fares,
+               (select last_value from pg_sequences where sequencename = 'tracked_fare_id_seq') as ids
+      `.execute(db)
+      return rows
+    }
+    const before = await versions()
+
+    await importRows(db, resellerId, manyCells(3))
+
+    expect(await versions()).toEqual(before)
+  })
+
+  it('leaves the watches that a file does not name', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(2))
+
+    await importRows(db, resellerId, [cells({ list: 'winter' })])
+
+    const names = (await entriesOf(db, resellerId)).map((e) => `${e.list} ${e.reference}`)
+    expect(names).toEqual(['summer R0', 'summer R1', 'winter A-1'])
+  })
+
+  it('begins a watch anew when its question changes, and forgets the price it was told', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [cells({ flight_id: '101' })])
+    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    const [before] = await listWatches(db, resellerId, { limit: 1 })
+
+    const outcome = await importRows(db, resellerId, [cells({ flight_id: '102' })])
+
+    const [after] = await listWatches(db, resellerId, { limit: 1 })
+    expect(outcome).toEqual({ ...NOTHING, changed: 1, trackedFaresAdded: 1, trackedFaresEnded: 1 })
+    expect(after?.id).toBe(before?.id)
+    expect(after?.trackedFareId).not.toBe(before?.trackedFareId)
+    expect(after?.beganAt.getTime()).toBeGreaterThan(before?.beganAt.getTime() ?? Infinity)
+    expect(await watchRows(db, resellerId)).toMatchObject([
+      { row: { told_amount: null, told_currency: null } },
+    ])
+  })
+
+  it('lets a watch go on when only its settings change', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    const before = await watchRows(db, resellerId)
+    const settings = {
+      price_threshold_amount: '5.00',
+      price_threshold_percent: '2.5',
+      departs_on: '2030-01-01',
+      min_interval_seconds: '600',
+    }
+
+    const outcome = await importRows(db, resellerId, [cells(settings)])
+
+    expect(outcome).toEqual({ ...NOTHING, changed: 1 })
+    expect(await watchRows(db, resellerId)).toEqual(
+      before.map(({ row }) => ({
+        row: {
+          ...row,
+          price_threshold_amount: 5,
+          price_threshold_percent: 2.5,
+          departs_on: '2030-01-01',
+          min_interval_seconds: 600,
+        },
+      })),
+    )
+  })
+
+  it.for([
+    'price_threshold_amount',
+    'price_threshold_percent',
+    'departs_on',
+    'min_interval_seconds',
+  ] as const)('takes %s away where the file no longer gives it', async (column, { db }) => {
+    const given = column === 'departs_on' ? '2030-01-01' : '10'
+    const resellerId = await resellerWith(db, [cells({ [column]: given })])
+
+    const outcome = await importRows(db, resellerId, [cells()])
+
+    expect(outcome).toMatchObject({ changed: 1 })
+    expect(await importRows(db, resellerId, [cells()])).toMatchObject({ unchanged: 1 })
+  })
+
+  it('imports nothing when a row is wrong, and names every one of them', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const rows = [cells(), cells({ reference: '' }), cells({ reference: 'C', departs_on: 'x' })]
+
+    const importing = importRows(db, resellerId, rows)
+
+    await expect(importing).rejects.toMatchObject({
+      code: 'watch.invalid_rows',
+      count: 2,
+      rows: [{ line: 2 }, { line: 3 }],
+    })
+    await expect(importing).rejects.toThrow(/line 2, reference: is missing\n.*line 3, departs_on: /)
+    expect(await entriesOf(db, resellerId)).toEqual([])
+    expect(await fareRows(db)).toEqual([])
+  })
+
+  it('leaves wrong rows out when it is told to, and says which', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const skipped: SkippedRows[] = []
+    const rows = [cells(), cells({ reference: 'B', residents_adults: 'x' }), cells()]
+
+    const outcome = await importRows(db, resellerId, rows, {
+      skipInvalid: true,
+      onSkipped: (wrong) => skipped.push(wrong),
+    })
+
+    expect(outcome).toEqual({ ...NOTHING, added: 1, invalid: 2, trackedFaresAdded: 1 })
+    expect(skipped.map((wrong) => wrong.rows.map((row) => row.line))).toEqual([[2, 3]])
+  })
+
+  it('is refused for a disabled reseller', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    await disableReseller(db, resellerId)
+
+    await expect(importRows(db, resellerId, [cells()])).rejects.toMatchObject({
+      code: 'watch.reseller_disabled',
+    })
+  })
+
+  it('stops between batches when it is told to, and leaves nothing', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const controller = new AbortController()
+
+    const importing = importRows(db, resellerId, manyCells(10), {
+      signal: controller.signal,
+      onProgress: () => controller.abort(new Error('enough')),
+    })
+
+    await expect(importing).rejects.toThrow('enough')
+    expect(await entriesOf(db, resellerId)).toEqual([])
+  })
+
+  it('takes a hundred thousand rows in one go, and tells how far it is', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const header = 'list,reference,flight_id,residents_adults,non_residents_adults\n'
+    const rows = Array.from({ length: 100_000 }, (_, i) => `L${i % 7},R${i},F${i % 60_000},1,0\n`)
+    const source = await openWatchFile(await fileOf('large.csv', header + rows.join('')))
+    const progress: number[] = []
+
+    const outcome = await importRows(db, resellerId, [], {
+      source,
+      onProgress: (at) => progress.push(at.stage === 'reading' ? at.rows : -at.rows),
+    })
+
+    expect(outcome).toEqual({ ...NOTHING, added: 100_000, trackedFaresAdded: 60_000 })
+    expect(progress.length).toBeGreaterThan(50)
+    expect(progress.slice(0, 2)).toEqual([1_000, 2_000])
+    expect(progress.at(-1)).toBe(-100_000)
+    const again = await importRows(db, resellerId, [], { source })
+    expect(again).toEqual({ ...NOTHING, unchanged: 100_000 })
+  }, 120_000)
+})

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { checkRow } from '../../src/watch/check-row.ts'
+import { type WatchFormat, writeEntries } from '../../src/watch/export-watch-list.ts'
+import { escapeFormula, unescapeFormula } from '../../src/watch/formula-cells.ts'
+import { entries } from './entry-arbitrary.ts'
+import { readRows } from './watch-fixtures.ts'
+
+describe('a written watch list', () => {
+  it.each<WatchFormat>(['csv', 'yaml'])('is read as the same entries in %s', async (format) => {
+    await fc.assert(
+      fc.asyncProperty(entries(), async (written) => {
+        let text = ''
+        for await (const part of writeEntries([written], format)) text += part
+
+        const read = (await readRows(`a.${format}`, text)).map(checkRow)
+
+        expect(read.map((row) => ('entry' in row ? row.entry : row))).toEqual(written)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it.each<[WatchFormat, RegExp]>([
+    ['csv', /^list,reference,flight_id,.*\n$/],
+    ['yaml', /^\[\]\n$/],
+  ])('is a list of nothing in %s where there is nothing', async (format, text) => {
+    let written = ''
+    for await (const part of writeEntries([], format)) written += part
+
+    expect(written).toMatch(text)
+    expect(await readRows(`a.${format}`, written)).toEqual([])
+  })
+
+  it('holds no cell that a spreadsheet would run', () => {
+    expect(escapeFormula('=1+1')).toBe("'=1+1")
+    expect(escapeFormula('A=1')).toBe('A=1')
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(unescapeFormula(escapeFormula(text))).toBe(text)
+        expect(escapeFormula(text)).not.toMatch(/^[=+\-@]/)
+      }),
+    )
+  })
+})

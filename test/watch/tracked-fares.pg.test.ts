@@ -1,0 +1,245 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { createReseller, disableReseller } from '../../src/watch/resellers.ts'
+import { it } from '../support/test-database.ts'
+import {
+  type Cells,
+  cells,
+  fareRows,
+  importRows,
+  manyCells,
+  newReseller,
+  resellerWith,
+} from './watch-fixtures.ts'
+
+/** What a check would have left behind: a state, and the turn spent. */
+async function check(db: Db, state: object = {}): Promise<void> {
+  await sql`
+    insert into fare_state (tracked_fare_id, state) select id, ${JSON.stringify(state)}::jsonb from tracked_fare
+        on conflict (tracked_fare_id) do update set state = excluded.state
+  `.execute(db)
+  await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
+}
+
+async function expire(db: Db): Promise<void> {
+  await sql`update fare_state set expired_at = clock_timestamp()`.execute(db)
+  await sql`delete from fare_schedule`.execute(db)
+}
+
+const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
+
+describe('tracked fares', () => {
+  it('are one for equal questions, whatever list, reseller, order or spelling', async ({ db }) => {
+    const one = await newReseller(db, 'one')
+    const two = await newReseller(db, 'two')
+    await importRows(db, one, [
+      cells({ reference: 'A', non_residents_adults: '5' }),
+      cells({ reference: 'B', non_residents_adults: '05', flight_id: ' 101 ' }),
+      cells({ list: 'winter', reference: 'A', non_residents_adults: '5', residents_infants: '0' }),
+    ])
+
+    const outcome = await importRows(db, two, [
+      cells({
+        reference: 'Z',
+        non_residents_adults: ' 5',
+        residents_children: '',
+        return_flight_id: ' ',
+      }),
+    ])
+
+    expect(outcome).toMatchObject({ added: 1, trackedFaresAdded: 0 })
+    expect(await fareRows(db)).toMatchObject([{ flightId: '101', watchers: 4 }])
+  })
+
+  it.for<[string, Cells]>([
+    ['another flight', { flight_id: '102' }],
+    ['a return flight', { return_flight_id: '101' }],
+    ['a resident instead', { residents_adults: '1', non_residents_adults: '0' }],
+    ['a child more', { residents_children: '1' }],
+    ['an infant more', { non_residents_infants: '1' }],
+    ['a flight id in other letters', { flight_id: '１０１' }],
+  ])('are two for %s', async ([, other], { db }) => {
+    await resellerWith(db, [cells(), cells({ reference: 'B', ...other })])
+
+    expect(await fareRows(db)).toHaveLength(2)
+  })
+
+  it('are 500 for 10,000 watches of two resellers on 500 questions', async ({ db }) => {
+    const rows = Array.from({ length: 5_000 }, (_, i) =>
+      cells({ list: `L${i % 3}`, reference: `R${i}`, flight_id: `F${i % 500}` }),
+    )
+    await resellerWith(db, rows, 'one')
+
+    const outcome = await importRows(db, await newReseller(db, 'two'), rows.toReversed())
+
+    expect(outcome).toMatchObject({ added: 5_000, trackedFaresAdded: 0 })
+    const tracked = await fareRows(db)
+    expect(tracked).toHaveLength(500)
+    expect(tracked.every((fare) => fare.watchers === 20 && fare.lane === 'new_watch')).toBe(true)
+  })
+
+  it('get a first look, at the clock of the queue, with their first active watch', async ({
+    db,
+  }) => {
+    await sql`update recheck_clock set v = 12.5`.execute(db)
+
+    await resellerWith(db, [cells()])
+
+    expect(await fareRows(db)).toMatchObject([
+      { watchers: 1, ended: false, active: true, lane: 'new_watch', vdue: 12.5 },
+    ])
+  })
+
+  it('keep their turn when another watch begins', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await check(db)
+    await sql`update recheck_clock set v = 40`.execute(db)
+
+    await importRows(db, resellerId, [cells({ reference: 'B' })])
+
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: null, vdue: 0 }])
+  })
+
+  it('lose their turn with their last active watch, not with the one before', async ({ db }) => {
+    const one = await resellerWith(db, [cells()], 'one')
+    const two = await resellerWith(db, [cells(), cells({ reference: 'B' })], 'two')
+
+    await pauseWatches(db, { resellerId: one, list: 'summer' })
+    await deleteWatches(db, { resellerId: two, list: 'summer', references: ['A-1'] })
+    const before = await fareRows(db)
+    const outcome = await pauseWatches(db, { resellerId: two, list: 'summer' })
+
+    expect(before).toMatchObject([{ watchers: 1, ended: false, lane: 'new_watch' }])
+    expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
+    expect(await fareRows(db)).toMatchObject([
+      { watchers: 0, ended: true, active: false, lane: null, vdue: null },
+    ])
+  })
+
+  it('come back, the same ones, at the clock of the queue', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await check(db)
+    const [before] = await fareRows(db)
+    await pauseWatches(db, { resellerId, list: 'summer' })
+    await sql`update recheck_clock set v = 40`.execute(db)
+
+    const outcome = await resumeWatches(db, { resellerId, list: 'summer' })
+
+    expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 1, trackedFaresEnded: 0 })
+    expect(await fareRows(db)).toMatchObject([
+      { id: before?.id, watchers: 1, ended: false, lane: 'new_watch', vdue: 40 },
+    ])
+  })
+
+  it('end with their reseller’s disabling, and are nobody’s by a paused watch', async ({ db }) => {
+    const one = await resellerWith(
+      db,
+      [cells(), cells({ reference: 'B', flight_id: '102' })],
+      'one',
+    )
+    await resellerWith(db, [cells()], 'two')
+
+    const outcome = await disableReseller(db, one)
+    const again = await disableReseller(db, one)
+
+    expect(outcome).toEqual({ trackedFaresAdded: 0, trackedFaresEnded: 1 })
+    expect(again).toEqual({ trackedFaresAdded: 0, trackedFaresEnded: 0 })
+    expect(await fareRows(db)).toMatchObject([
+      { flightId: '101', watchers: 1, lane: 'new_watch' },
+      { flightId: '102', watchers: 0, ended: true, lane: null },
+    ])
+  })
+
+  it('take the smallest interval and the latest departure of their active watches', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [
+      cells({ reference: 'A', departs_on: '2030-01-01', min_interval_seconds: '900' }),
+      cells({ reference: 'B', departs_on: '2030-01-03', min_interval_seconds: '300' }),
+      cells({ reference: 'C', departs_on: '2030-01-02' }),
+    ])
+    const all = await fareRows(db)
+
+    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
+    const withoutB = await fareRows(db)
+    await importRows(db, resellerId, [cells({ reference: 'A', min_interval_seconds: '1200' })])
+
+    expect(all).toMatchObject([{ departsOn: '2030-01-03', minIntervalSeconds: 300 }])
+    expect(withoutB).toMatchObject([{ departsOn: '2030-01-02', minIntervalSeconds: 900 }])
+    expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
+  })
+
+  it('stay expired when another watch begins', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await check(db)
+    await expire(db)
+
+    await importRows(db, resellerId, [cells({ reference: 'B' })])
+
+    expect(await lanes(db)).toEqual([null])
+  })
+
+  it('come back from expiry when all of their watches had ended', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await check(db)
+    await expire(db)
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    await resumeWatches(db, { resellerId, list: 'summer' })
+
+    expect(await lanes(db)).toEqual(['new_watch'])
+    const { rows } = await sql`select expired_at as at from fare_state`.execute(db)
+    expect(rows).toEqual([{ at: null }])
+  })
+
+  it('do not come back once they have departed', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await check(db, { outbound: { flight: { departsAt: '2020-01-01 10:00' } } })
+    await expire(db)
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    await resumeWatches(db, { resellerId, list: 'summer' })
+
+    expect(await lanes(db)).toEqual([null])
+  })
+
+  it('come back when a departure date that had passed is put right', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells({ departs_on: '2020-01-01' })])
+    await check(db)
+    await expire(db)
+
+    await importRows(db, resellerId, [cells({ departs_on: '2020-01-02' })])
+    const stillPast = await lanes(db)
+    await importRows(db, resellerId, [cells({ departs_on: '2099-01-01' })])
+
+    expect(stillPast).toEqual([null])
+    expect(await lanes(db)).toEqual(['new_watch'])
+  })
+
+  it('are counted right when resellers import, pause and delete the same questions at once', async ({
+    db,
+  }) => {
+    const ids = await Promise.all(
+      ['a', 'b', 'c', 'd'].map(async (name) => (await createReseller(db, name)).id),
+    )
+    const rows = manyCells(200)
+    const mixed = ids.map((_, i) => (i % 2 === 0 ? rows : rows.toReversed()))
+
+    await Promise.all(ids.map((id, i) => importRows(db, id, mixed[i] ?? [])))
+    const all = await fareRows(db)
+    await Promise.all([
+      pauseWatches(db, { resellerId: ids[0] ?? 0, list: 'summer' }),
+      deleteWatches(db, { resellerId: ids[1] ?? 0, list: 'summer' }),
+      disableReseller(db, ids[2] ?? 0),
+      importRows(db, ids[3] ?? 0, manyCells(100, { flight_id: 'other' })),
+    ])
+
+    expect(all).toHaveLength(200)
+    expect(all.every((fare) => fare.watchers === 4)).toBe(true)
+    const left = await fareRows(db)
+    expect(left.filter((fare) => fare.watchers === 1 && fare.lane !== null)).toHaveLength(100)
+    expect(left.filter((fare) => fare.watchers === 0 && fare.lane === null)).toHaveLength(100)
+    expect(left.filter((fare) => fare.watchers === 100)).toMatchObject([{ flightId: 'other' }])
+  })
+})

@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { exportWatchList, type WatchFormat } from '../../src/watch/export-watch-list.ts'
+import {
+  type ImportArgs,
+  type ImportOutcome,
+  importWatchList,
+} from '../../src/watch/import-watch-list.ts'
+import { openWatchFile, rowsOf } from '../../src/watch/open-watch-file.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import type { WatchEntry } from '../../src/watch/watch-entry.ts'
+import { listWatches } from '../../src/watch/watch-queries.ts'
+import type { WrittenRow } from '../../src/watch/written-row.ts'
+
+export type Cells = WrittenRow['cells']
+
+/** A right row, for one adult. */
+export function cells(given: Cells = {}): Cells {
+  return {
+    list: 'summer',
+    reference: 'A-1',
+    flight_id: '101',
+    residents_adults: '0',
+    non_residents_adults: '1',
+    ...given,
+  }
+}
+
+/** So many right rows, each of another question. */
+export function manyCells(count: number, given: Cells = {}): Cells[] {
+  return Array.from({ length: count }, (_, i) =>
+    cells({ reference: `R${i}`, flight_id: `F${i}`, ...given }),
+  )
+}
+
+export async function newReseller(db: Db, name = 'northwind'): Promise<number> {
+  return (await createReseller(db, name)).id
+}
+
+export async function importRows(
+  db: Db,
+  resellerId: number,
+  rows: readonly Cells[],
+  args: Partial<ImportArgs> = {},
+): Promise<ImportOutcome> {
+  return importWatchList(db, { resellerId, source: rowsOf('rows', rows), ...args })
+}
+
+/** A reseller with these watches. */
+export async function resellerWith(db: Db, rows: readonly Cells[], name?: string): Promise<number> {
+  const resellerId = await newReseller(db, name)
+  await importRows(db, resellerId, rows)
+  return resellerId
+}
+
+export async function entriesOf(db: Db, resellerId: number): Promise<WatchEntry[]> {
+  const watches = await listWatches(db, resellerId, { limit: 100_000 })
+  return watches.map((watch) => watch.entry)
+}
+
+export async function exportText(
+  db: Db,
+  resellerId: number,
+  format: WatchFormat = 'csv',
+): Promise<string> {
+  let text = ''
+  for await (const part of exportWatchList(db, { resellerId, format })) text += part
+  return text
+}
+
+/** Everything of a reseller's watches that a statement could change. */
+export async function watchRows(
+  db: Db,
+  resellerId: number,
+): Promise<{ row: Record<string, unknown> }[]> {
+  const { rows } = await sql<{ row: Record<string, unknown> }>`
+    select to_jsonb(w) || jsonb_build_object('list', l.name) as row
+      from watch w join watch_list l on l.id = w.watch_list_id
+     where w.reseller_id = ${resellerId}
+     order by l.name, w.reference
+  `.execute(db)
+  return rows
+}
+
+export interface FareRow {
+  readonly id: number
+  readonly flightId: string
+  readonly watchers: number
+  readonly ended: boolean
+  readonly active: boolean
+  readonly departsOn: string | null
+  readonly minIntervalSeconds: number | null
+  /** The lane of its turn; null where it has none. */
+  readonly lane: string | null
+  readonly vdue: number | null
+}
+
+/** All tracked fares with their turns, by flight. */
+export async function fareRows(db: Db): Promise<FareRow[]> {
+  const { rows } = await sql<FareRow>`
+    select f.id, f.flight_id as "flightId", f.watchers, f.ended_at is not null as ended,
+           f.active_since is not null as active, f.departs_on::text as "departsOn",
+           f.min_interval_seconds as "minIntervalSeconds", q.lane, q.vdue
+      from tracked_fare f
+      left join fare_schedule q on q.tracked_fare_id = f.id
+     order by f.flight_id, f.id
+  `.execute(db)
+  return rows
+}
+
+/** A file of the test's own. */
+export async function fileOf(name: string, content: string | Uint8Array): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-watches-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = path.join(folder, name)
+  await writeFile(file, content)
+  return file
+}
+
+/** The rows of a file, as they are written. */
+export async function readRows(name: string, content: string | Uint8Array): Promise<WrittenRow[]> {
+  const source = await openWatchFile(await fileOf(name, content))
+  const rows: WrittenRow[] = []
+  for await (const batch of source.read()) rows.push(...batch)
+  return rows
+}
