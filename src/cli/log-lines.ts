@@ -36,18 +36,31 @@ export function createLogLines(write: (text: string) => void): { write(line: str
   }
 }
 
+interface LogLine extends LogFields {
+  readonly time: string
+  readonly level: string
+  readonly msg: string
+}
+
 function renderLogLine(line: string): string | undefined {
-  const { time, level, msg, ...fields } = JSON.parse(line) as {
-    time: string
-    level: string
-    msg: string
-  } & Record<string, unknown>
+  const parsed = parseLogLine(line)
+  if (parsed === undefined) return `${printable(line.trimEnd())}\n`
+  const { time, level, msg, ...fields } = parsed
   if (level === 'info' && TOLD_BY_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
   const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
   const clock = new Date(time).toTimeString().slice(0, 8)
   const colour = COLOURS[level] ?? ''
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
+}
+
+/** Undefined where a masked secret, one of digits alone, stood in the place of a number. */
+function parseLogLine(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine
+  } catch {
+    return undefined
+  }
 }
 
 function fieldsText(fields: LogFields): string {

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { AppError } from '../base/errors.ts'
+import { createScrub } from '../base/secrets.ts'
+import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
 import { addChangesCommand } from './changes-command.ts'
 import { addConfigCommand } from './config-command.ts'
 import { EXIT } from './exit-codes.ts'
@@ -45,11 +47,22 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (err) {
     if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (err instanceof AppError) {
-      process.stderr.write(`farewatch: ${err.message}\n`)
+      process.stderr.write(scrubbed(`farewatch: ${err.message}\n`))
       return USAGE_CODES.has(err.code) ? EXIT.usage : EXIT.failed
     }
-    process.stderr.write(`farewatch: internal error: ${err instanceof Error ? err.stack : err}\n`)
+    const stack = err instanceof Error ? err.stack : err
+    process.stderr.write(scrubbed(`farewatch: internal error: ${stack}\n`))
     return EXIT.failed
+  }
+}
+
+/** What others say of their failures may quote a secret. */
+function scrubbed(text: string): string {
+  try {
+    return createScrub(secretsOf(loadConfig()))(text)
+  } catch (err) {
+    if (err instanceof ConfigError) return text
+    throw err
   }
 }
 

@@ -77,12 +77,13 @@ async function* interruptible<T>(
   }
 }
 
+/** From the locks on: whoever records checks locks turns, then the resellers' feeds, then watches, in this order. */
 async function applyStaged(tx: Tx, resellerId: number, invalid: number): Promise<ImportOutcome> {
-  await addLists(tx, resellerId)
   await addQuestions(tx)
   const plan = await planImport(tx, resellerId)
   const fareIds = await findAffectedFares(tx)
   await lockTrackedFares(tx, fareIds)
+  await addLists(tx, resellerId)
   await addWatches(tx, resellerId)
   await changeWatches(tx, resellerId)
   return { ...plan, invalid, ...(await syncTrackedFares(tx, fareIds)) }
@@ -127,10 +128,11 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
     insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id, price_threshold_amount,
                        price_threshold_percent, departs_on, min_interval_seconds)
-    select ${resellerId}, watch_list_id, reference, tracked_fare_id, price_threshold_amount,
-           price_threshold_percent, departs_on, min_interval_seconds
-      from watch_plan
-     where watch_id is null
+    select ${resellerId}, l.id, p.reference, p.tracked_fare_id, p.price_threshold_amount,
+           p.price_threshold_percent, p.departs_on, p.min_interval_seconds
+      from watch_plan p
+      join watch_list l on l.reseller_id = ${resellerId} and l.name = p.list
+     where p.watch_id is null
   `.execute(tx)
 }
 

@@ -24,8 +24,7 @@ export const SAME_QUESTION = sql`
 export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan> {
   await sql`
     create temp table watch_plan on commit drop as
-    select s.*, l.id as watch_list_id, f.id as tracked_fare_id, w.id as watch_id,
-           w.tracked_fare_id as fare_before,
+    select s.*, f.id as tracked_fare_id, w.id as watch_id, w.tracked_fare_id as fare_before,
            w.tracked_fare_id is distinct from f.id as other_question,
            (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds)
              is distinct from

@@ -1,7 +1,11 @@
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { syncTrackedFares, type TrackedFaresEffect } from './sync-tracked-fares.ts'
+import {
+  lockTrackedFares,
+  syncTrackedFares,
+  type TrackedFaresEffect,
+} from './sync-tracked-fares.ts'
 import { nameFault } from './text-rules.ts'
 import {
   DuplicateResellerError,
@@ -40,6 +44,7 @@ export async function disableReseller(db: Db, resellerId: number): Promise<Track
   return inTransaction(db, async (tx) => {
     await lockWatchesOf(tx, resellerId)
     const fareIds = await findTrackedFaresOf(tx, resellerId)
+    await lockTrackedFares(tx, fareIds)
     await sql`
       update reseller set disabled_at = clock_timestamp()
        where id = ${resellerId} and disabled_at is null

@@ -18,7 +18,8 @@ interface Moved {
 
 /**
  * Locks fares against every other change of who watches them, and their turns against the checks, in the order of
- * their ids. Call it before watches are changed: who records a check takes the turn first and the watches last.
+ * their ids. Call it before watches or their reseller are changed: who records a check takes turns first, then
+ * resellers, watches last, and two transactions that meet must take their locks in one order.
  */
 export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`

@@ -48,7 +48,10 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
   })
   const proxy = await startFaultyProxy(sandbox.url, args.faultShare, args.random)
   try {
-    const flights = searchDemoFlights(sandbox.world, sandbox.now(), args.questions * 2)
+    const flights = chooseFlights(
+      searchDemoFlights(sandbox.world, sandbox.now(), args.questions * 4),
+      args.questions,
+    )
     await importWatches(args, flights)
     const workers = [0, 1].map(() =>
       startFarewatch(['worker'], {
@@ -75,6 +78,16 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
     await proxy.close()
     await sandbox.close()
   }
+}
+
+/**
+ * Of flights of which the first half changes soon, so many that every fifth does: more losses at once would rightly
+ * be held as a mass loss.
+ */
+function chooseFlights(found: readonly string[], questions: number): string[] {
+  const lively = found.slice(0, questions)
+  const quiet = found.slice(-2 * questions)
+  return quiet.map((id, i) => (i < questions && i % RETURN_EVERY === 2 ? (lively[i] ?? id) : id))
 }
 
 /** Two resellers who watch overlapping parts of the same questions; every fifth has a return flight. */

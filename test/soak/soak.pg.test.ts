@@ -4,6 +4,9 @@ import { it } from '../support/test-database.ts'
 import { runSoak, type SoakLog } from './run-soak.ts'
 import { modelKinds } from './soak-model.ts'
 
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 60)
+/** Fifteen hours of the world: more would sell out so much within five minutes that the mass-loss guard rightly holds it. */
+const WORLD_SECONDS = 54_000
 const REQUESTS_PER_SECOND = 60
 const QUESTIONS = 200
 const AVAILABILITY_KINDS = ['became_available', 'became_unavailable', 'legs_changed']
@@ -69,10 +72,10 @@ describe('a minute of watching, with a tenth of the answers spoilt', () => {
     const log = await runSoak({
       db,
       databaseUrl,
-      seconds: Number(process.env.SOAK_SECONDS ?? 60),
+      seconds: SECONDS,
       questions: QUESTIONS,
       requestsPerSecond: REQUESTS_PER_SECOND,
-      speed: 1_800,
+      speed: WORLD_SECONDS / SECONDS,
       faultShare: 0.1,
       random: seeded(11),
     })
@@ -84,7 +87,7 @@ describe('a minute of watching, with a tenth of the answers spoilt', () => {
     )
 
     expect(fares).toHaveLength(QUESTIONS)
-    expect(changes.filter((kind) => kind === 'became_unavailable').length).toBeGreaterThan(20)
+    expect(changes.filter((kind) => kind === 'became_unavailable').length).toBeGreaterThan(10)
     expect(spoilt).toBeGreaterThan(100)
     expect(differences(fares, log)).toEqual([])
     expect(fares.filter((f) => f.replayed !== null && f.replayed !== f.believed)).toEqual([])

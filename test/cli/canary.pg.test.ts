@@ -1,0 +1,20 @@
+import { expect } from 'vitest'
+import { folderWith } from '../config/config-fixture.ts'
+import { runFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+
+it('a message of the command line holds no secret, though a failure quotes one', async ({
+  databaseUrl,
+}) => {
+  const env = { DATABASE_URL: databaseUrl, UPSTREAM_ACCESS_TOKEN: 'CANARY-0123456789' }
+
+  const { exit, stdout, stderr } = await runFarewatch(
+    ['sql', "select 'CANARY-0123456789'::int"],
+    env,
+    folderWith(),
+  )
+
+  expect(exit).toBe(1)
+  expect(stdout).toBe('')
+  expect(stderr).toBe('farewatch: invalid input syntax for type integer: "[redacted]"\n')
+})

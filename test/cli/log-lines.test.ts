@@ -1,0 +1,75 @@
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { createScrub } from '../../src/base/secrets.ts'
+import { createLogLines } from '../../src/cli/log-lines.ts'
+import { NO_COUNTS } from '../../src/route-sync/sync-run.ts'
+
+function aTerminalLog(secrets: readonly string[] = []) {
+  const written: string[] = []
+  const destination = createLogLines((text) => void written.push(text))
+  const log = createLogger({ level: 'debug', scrub: createScrub(secrets), destination })
+  const plain = () => written.map((text) => stripVTControlCharacters(text))
+  return { log, written, plain }
+}
+
+describe('a log line on a terminal', () => {
+  it('is the time, the message and its fields', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.child({ role: 'worker' }).info({ runs: 2, list: 'routes', deep: { a: 1 } }, 'job done')
+
+    expect(plain()).toEqual([
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d {2}job done {2}role=worker {2}runs=2 {2}list=routes {2}deep=\{"a":1\}\n$/,
+      ),
+    ])
+  })
+
+  it('is a sentence where it tells what came of a sync', () => {
+    const { log, plain } = aTerminalLog()
+    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'unchanged', live: 1_234 }
+
+    log.info({ ...outcome, baseline: false, reason: null, durationsMs: {} }, 'route sync finished')
+
+    expect(plain()[0]).toMatch(/ routes unchanged: 1,234 live\n$/)
+  })
+
+  it('is coloured where somebody must look, and tells of an error its message alone', () => {
+    const { log, written, plain } = aTerminalLog()
+
+    log.error({ err: new Error('broken') }, 'request failed')
+    log.warn('careful')
+    log.info('fine')
+
+    expect(plain()[0]).toMatch(/ request failed {2}err=broken\n$/)
+    expect(written[0]).toContain('\u001b[31mrequest failed')
+    expect(written[1]).toContain('\u001b[33mcareful')
+    expect(written[2]).not.toContain('\u001b[3')
+  })
+
+  it('has no control characters of what it quotes', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.info({ city: 'a\u001b[2J\nb' }, 'place \u202e changed')
+
+    expect(plain()[0]).toMatch(/place {3}changed {2}city=a \[2J b\n$/)
+  })
+
+  it('is not written where the steps of the start have told it', () => {
+    const { log, written } = aTerminalLog()
+
+    log.info('ready')
+    log.warn('ready')
+
+    expect(written).toHaveLength(1)
+  })
+
+  it('is written as it came where a secret of digits was masked within a number', () => {
+    const { log, plain } = aTerminalLog(['123456'])
+
+    log.info({ bytes: 1_234_567 }, 'fetched')
+
+    expect(plain()).toEqual([expect.stringMatching(/^\{.*"bytes":\[redacted\]7.*\}\n$/)])
+  })
+})

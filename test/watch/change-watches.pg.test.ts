@@ -1,0 +1,124 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { disableReseller } from '../../src/watch/resellers.ts'
+import { listWatches, type Watch } from '../../src/watch/watch-queries.ts'
+import { it } from '../support/test-database.ts'
+import { cells, fareRows, importRows, manyCells, resellerWith } from './watch-fixtures.ts'
+
+async function watchesOf(db: Db, resellerId: number): Promise<Watch[]> {
+  return listWatches(db, resellerId, { limit: 100 })
+}
+
+const references = (watches: readonly Watch[]) => watches.map((watch) => watch.entry.reference)
+const paused = (watches: readonly Watch[]) =>
+  references(watches.filter((watch) => watch.pausedAt !== null))
+
+describe('watches', () => {
+  it('are paused by list or by reference, once', async ({ db }) => {
+    const resellerId = await resellerWith(db, [...manyCells(3), cells({ list: 'winter' })])
+
+    const some = await pauseWatches(db, { resellerId, list: 'summer', references: ['R0', 'R2'] })
+    const afterSome = await watchesOf(db, resellerId)
+    const all = await pauseWatches(db, { resellerId, list: 'summer' })
+
+    expect(some).toEqual({ watches: 2, trackedFaresAdded: 0, trackedFaresEnded: 2 })
+    expect(paused(afterSome)).toEqual(['R0', 'R2'])
+    expect(all).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
+    expect(paused(await watchesOf(db, resellerId))).toEqual(['R0', 'R1', 'R2'])
+  })
+
+  it('begin again when they are resumed, and only those that were paused', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(2))
+    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    await pauseWatches(db, { resellerId, list: 'summer', references: ['R1'] })
+    const before = await watchesOf(db, resellerId)
+
+    const outcome = await resumeWatches(db, { resellerId, list: 'summer' })
+
+    const after = await watchesOf(db, resellerId)
+    expect(outcome).toMatchObject({ watches: 1, trackedFaresAdded: 1 })
+    expect(after[0]).toEqual(before[0])
+    expect(after[1]?.beganAt.getTime()).toBeGreaterThan(before[1]?.beganAt.getTime() ?? Infinity)
+    const { rows } = await sql`select distinct told_amount as told from watch`.execute(db)
+    expect(rows).toEqual([{ told: '100' }])
+  })
+
+  it('stay paused through an import that changes them, and ask nothing', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    const outcome = await importRows(db, resellerId, [cells({ flight_id: '102' })])
+
+    expect(outcome).toMatchObject({ changed: 1, trackedFaresAdded: 0, trackedFaresEnded: 0 })
+    expect(paused(await watchesOf(db, resellerId))).toEqual(['A-1'])
+    expect(await fareRows(db)).toMatchObject([
+      { flightId: '101', ended: true, lane: null },
+      { flightId: '102', ended: true, lane: null },
+    ])
+  })
+
+  it('are deleted by reference or with their list; their fares stay, ended', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(3))
+
+    const one = await deleteWatches(db, { resellerId, list: 'summer', references: ['R1'] })
+    const left = references(await watchesOf(db, resellerId))
+    const all = await deleteWatches(db, { resellerId, list: 'summer' })
+
+    expect(one).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
+    expect(left).toEqual(['R0', 'R2'])
+    expect(all).toMatchObject({ watches: 2, trackedFaresEnded: 2 })
+    expect(await watchesOf(db, resellerId)).toEqual([])
+    expect((await fareRows(db)).map((fare) => fare.ended)).toEqual([true, true, true])
+    await expect(deleteWatches(db, { resellerId, list: 'summer' })).rejects.toMatchObject({
+      code: 'watch.unknown_list',
+    })
+  })
+
+  it.for([
+    ['pause', pauseWatches],
+    ['resume', resumeWatches],
+    ['delete', deleteWatches],
+  ] as const)('%s nothing when a reference is unknown', async ([, change], { db }) => {
+    const resellerId = await resellerWith(db, manyCells(2))
+    const before = await watchesOf(db, resellerId)
+
+    const changing = change(db, { resellerId, list: 'summer', references: ['R0', 'R9', 'R8'] })
+
+    await expect(changing).rejects.toMatchObject({
+      code: 'watch.unknown_references',
+      references: ['R9', 'R8'],
+    })
+    expect(await watchesOf(db, resellerId)).toEqual(before)
+  })
+
+  it('of a disabled reseller can be paused and deleted, but not resumed', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(2))
+    await disableReseller(db, resellerId)
+
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    await expect(resumeWatches(db, { resellerId, list: 'summer' })).rejects.toMatchObject({
+      code: 'watch.reseller_disabled',
+    })
+    expect(await deleteWatches(db, { resellerId, list: 'summer' })).toMatchObject({ watches: 2 })
+  })
+
+  it('are listed in pages, by list and reference', async ({ db }) => {
+    const rows = ['b', 'a', 'B'].flatMap((list) => manyCells(5, { list }))
+    const resellerId = await resellerWith(db, rows)
+    const everything = await watchesOf(db, resellerId)
+
+    const paged: Watch[] = []
+    for (let page: Watch[] = []; paged.length === 0 || page.length > 0; paged.push(...page)) {
+      page = await listWatches(db, resellerId, { after: paged.at(-1)?.entry, limit: 4 })
+    }
+
+    expect(paged).toEqual(everything)
+    expect(everything.map(({ entry }) => entry.list + entry.reference)).toEqual(
+      ['B', 'a', 'b'].flatMap((list) => [0, 1, 2, 3, 4].map((i) => `${list}R${i}`)),
+    )
+    const oneList = await listWatches(db, resellerId, { list: 'a', limit: 100 })
+    expect(oneList).toEqual(everything.slice(5, 10))
+  })
+})

@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { type DiffOutcome, type DiffRow, diffWatchList } from '../../src/watch/diff-watch-list.ts'
+import { type WatchFormat, writeEntries } from '../../src/watch/export-watch-list.ts'
+import { openWatchFile, rowsOf } from '../../src/watch/open-watch-file.ts'
+import type { WatchEntry } from '../../src/watch/watch-entry.ts'
+import { it } from '../support/test-database.ts'
+import { entries } from './entry-arbitrary.ts'
+import {
+  type Cells,
+  cells,
+  entriesOf,
+  exportText,
+  fareRows,
+  fileOf,
+  importRows,
+  manyCells,
+  newReseller,
+  resellerWith,
+  watchRows,
+} from './watch-fixtures.ts'
+
+async function importText(db: Db, resellerId: number, format: WatchFormat, text: string) {
+  const source = await openWatchFile(await fileOf(`a.${format}`, text))
+  return importRows(db, resellerId, [], { source })
+}
+
+async function textOf(format: WatchFormat, written: readonly WatchEntry[]): Promise<string> {
+  let text = ''
+  for await (const part of writeEntries([written], format)) text += part
+  return text
+}
+
+async function diff(
+  db: Db,
+  resellerId: number,
+  rows: readonly Cells[],
+): Promise<{ outcome: DiffOutcome; rows: DiffRow[] }> {
+  const told: DiffRow[] = []
+  const outcome = await diffWatchList(db, {
+    resellerId,
+    source: rowsOf('rows', rows),
+    onRows: (page) => {
+      told.push(...page)
+    },
+  })
+  return { outcome, rows: told }
+}
+
+const byName = (a: WatchEntry, b: WatchEntry) => {
+  const compare = (one: string, other: string) =>
+    Buffer.compare(Buffer.from(one), Buffer.from(other))
+  return compare(a.list, b.list) || compare(a.reference, b.reference)
+}
+
+describe('an export', () => {
+  it('equals what was imported, row by row, and its import changes nothing', async ({ db }) => {
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(
+        entries(),
+        fc.constantFrom<WatchFormat>('csv', 'yaml'),
+        async (written, format) => {
+          number += 1
+          const resellerId = await newReseller(db, `reseller ${number}`)
+          await importText(db, resellerId, format, await textOf(format, written))
+          const before = await watchRows(db, resellerId)
+
+          const other = format === 'csv' ? 'yaml' : 'csv'
+          const again = await importText(
+            db,
+            resellerId,
+            other,
+            await exportText(db, resellerId, other),
+          )
+
+          expect(await entriesOf(db, resellerId)).toEqual(written.toSorted(byName))
+          expect(again).toMatchObject({ added: 0, changed: 0, unchanged: written.length })
+          expect(await watchRows(db, resellerId)).toEqual(before)
+        },
+      ),
+      { numRuns: 40 },
+    )
+    const { rows } = await sql<{ questions: number; active: number; turns: number }>`
+      select count(distinct (f.flight_id, f.return_flight_id, f.residents_adults, f.residents_children,
+                             f.residents_infants, f.non_residents_adults, f.non_residents_children,
+                             f.non_residents_infants)) as questions,
+             (select count(*) from tracked_fare where watchers > 0) as active,
+             (select count(*) from fare_schedule) as turns
+        from watch w join tracked_fare f on f.id = w.tracked_fare_id
+    `.execute(db)
+    expect(rows[0]?.active).toBe(rows[0]?.questions)
+    expect(rows[0]?.turns).toBe(rows[0]?.questions)
+  })
+
+  it('goes beyond a page, list by list, and can be of one list', async ({ db }) => {
+    const rows = [...manyCells(7_000), ...manyCells(10, { list: 'winter' })]
+    const resellerId = await resellerWith(db, rows)
+
+    const text = await exportText(db, resellerId)
+
+    expect(text.split('\n')).toHaveLength(7_010 + 2)
+    expect(await importText(db, resellerId, 'csv', text)).toMatchObject({ unchanged: 7_010 })
+  })
+})
+
+describe('tracked fares', () => {
+  it('are as many as distinct questions are watched, through any imports', async ({ db }) => {
+    const resellers = [await newReseller(db, 'one'), await newReseller(db, 'two')]
+    const held = new Map<string, string>()
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1), entries(30), async (which, written) => {
+        const resellerId = resellers[which] ?? 0
+        await importText(db, resellerId, 'csv', await textOf('csv', written))
+        for (const { list, reference, question } of written) {
+          held.set(JSON.stringify([which, list, reference]), JSON.stringify(question))
+        }
+
+        const active = (await fareRows(db)).filter((fare) => fare.watchers > 0)
+
+        expect(active).toHaveLength(new Set(held.values()).size)
+        expect(active.reduce((sum, fare) => sum + fare.watchers, 0)).toBe(held.size)
+        expect((await fareRows(db)).filter((fare) => fare.lane !== null)).toEqual(active)
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe('a diff', () => {
+  it('tells what an import would do, and does nothing', async ({ db }) => {
+    const resellerId = await resellerWith(db, [
+      ...manyCells(3),
+      cells({ list: 'winter', reference: 'W' }),
+    ])
+    const before = await watchRows(db, resellerId)
+    const file = [
+      cells({ reference: 'R0', flight_id: 'F0' }),
+      cells({
+        reference: 'R1',
+        flight_id: 'F9',
+        residents_children: '2',
+        departs_on: '2030-01-01',
+      }),
+      cells({ reference: 'new', flight_id: 'F7' }),
+    ]
+
+    const { outcome, rows } = await diff(db, resellerId, file)
+
+    expect(outcome).toEqual({ added: 1, changed: 1, unchanged: 1, absent: 1 })
+    expect(rows).toEqual([
+      {
+        kind: 'changed',
+        list: 'summer',
+        reference: 'R1',
+        cells: [
+          { column: 'flight_id', before: 'F1', after: 'F9' },
+          { column: 'residents_children', before: 0, after: 2 },
+          { column: 'departs_on', before: null, after: '2030-01-01' },
+        ],
+      },
+      { kind: 'absent', list: 'summer', reference: 'R2', cells: [] },
+      { kind: 'added', list: 'summer', reference: 'new', cells: [] },
+    ])
+    expect(await watchRows(db, resellerId)).toEqual(before)
+    expect(await fareRows(db)).toHaveLength(4)
+  })
+
+  it('foretells the import', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    await fc.assert(
+      fc.asyncProperty(entries(), async (written) => {
+        const source = await openWatchFile(await fileOf('a.csv', await textOf('csv', written)))
+        const foretold = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
+
+        const done = await importRows(db, resellerId, [], { source })
+
+        const { added, changed, unchanged } = done
+        expect(foretold).toMatchObject({ added, changed, unchanged })
+        expect(added + changed + unchanged).toBe(written.length)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('names wrong rows instead', async ({ db }) => {
+    const resellerId = await newReseller(db)
+
+    await expect(diff(db, resellerId, [cells({ flight_id: '' })])).rejects.toMatchObject({
+      code: 'watch.invalid_rows',
+    })
+  })
+})

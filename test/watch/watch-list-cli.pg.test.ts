@@ -1,0 +1,171 @@
+import { writeFile } from 'node:fs/promises'
+import { describe, expect } from 'vitest'
+import { runFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { fareRows, fileOf, newReseller } from './watch-fixtures.ts'
+
+const CSV = `list,reference,flight_id,return_flight_id,residents_adults,non_residents_adults,price_threshold_amount
+summer,A-1,101,201,0,2,
+summer,A-2,102,,1,0,10.50
+winter,=B,101,201,00,2,
+`
+const HEADER =
+  'list,reference,flight_id,return_flight_id,residents_adults,residents_children,residents_infants,' +
+  'non_residents_adults,non_residents_children,non_residents_infants,price_threshold_amount,' +
+  'price_threshold_percent,departs_on,min_interval_seconds'
+
+describe('the command line of watch lists', () => {
+  it('takes a reseller from its first import to its end', async ({ databaseUrl, db }) => {
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+    const run = (...args: string[]) => runFarewatch(args, env)
+    const lists = (verb: string, ...args: string[]) =>
+      run('watch-list', verb, ...args, '--reseller', 'northwind')
+    const file = await fileOf('watches.csv', CSV)
+
+    expect(await run('resellers', 'create', 'northwind')).toMatchObject({
+      exit: 0,
+      stdout: 'reseller northwind created\n',
+    })
+    expect(await run('resellers', 'create', 'northwind')).toMatchObject({
+      exit: 1,
+      stderr: 'farewatch: there is a reseller named "northwind" already\n',
+    })
+    const imported = await lists('import', file, '--json')
+    expect(imported).toMatchObject({ exit: 0, stderr: '' })
+    expect(JSON.parse(imported.stdout)).toEqual({
+      added: 3,
+      changed: 0,
+      unchanged: 0,
+      invalid: 0,
+      trackedFaresAdded: 2,
+      trackedFaresEnded: 0,
+    })
+    expect((await lists('import', file)).stdout).toBe(
+      '0 added, 0 changed, 3 unchanged; no tracked fares added, 0 ended\n',
+    )
+
+    const exported = await lists('export')
+    expect(exported.stdout).toBe(
+      [
+        HEADER,
+        'summer,A-1,101,201,0,0,0,2,0,0,,,,',
+        'summer,A-2,102,,1,0,0,0,0,0,10.5,,,',
+        "winter,'=B,101,201,0,0,0,2,0,0,,,,",
+        '',
+      ].join('\n'),
+    )
+    const yaml = await lists('export', '--list', 'winter', '--format', 'yaml')
+    expect(yaml.stdout).toContain('- list: winter\n  reference: =B\n  flight_id: "101"\n')
+    await writeFile(file, exported.stdout)
+    expect((await lists('import', file)).stdout).toContain('3 unchanged')
+
+    await writeFile(file, exported.stdout.replace('A-2,102', 'A-2,103').replace('A-1', 'A-0'))
+    const diff = await lists('diff', file)
+    expect(diff.stdout).toBe(
+      [
+        '+ summer  A-0',
+        '- summer  A-1',
+        '~ summer  A-2  flight_id: 102 -> 103',
+        '1 to add, 1 to change, 1 unchanged; 1 not in the file, which an import leaves as they are',
+        '',
+      ].join('\n'),
+    )
+    const json = await lists('diff', file, '--json')
+    expect(
+      json.stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line).kind),
+    ).toEqual(['added', 'absent', 'changed'])
+
+    const pause = await lists(
+      'pause',
+      '--list',
+      'summer',
+      '--reference',
+      'A-1',
+      '--reference',
+      'A-2',
+    )
+    expect(pause.stdout).toBe('2 watches paused; no tracked fares added, 1 ended\n')
+    const resume = await lists('resume', '--list', 'summer', '--reference', 'A-1', 'A-2')
+    expect(resume.stdout).toBe('2 watches resumed; 1 tracked fare added, 0 ended\n')
+    const deleted = await lists('delete', '--list', 'winter')
+    expect(deleted.stdout).toBe('1 watch deleted; no tracked fares added, 0 ended\n')
+
+    const listed = await run('resellers', 'list', '--json')
+    expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'northwind', lists: 1, watches: 2 })
+    expect((await run('resellers', 'list')).stdout).toContain('northwind')
+    expect((await run('resellers', 'disable', 'northwind')).stdout).toBe(
+      'reseller northwind disabled: 2 tracked fares ended\n',
+    )
+    expect((await fareRows(db)).every((fare) => fare.ended && fare.lane === null)).toBe(true)
+    expect(await lists('import', file)).toMatchObject({
+      exit: 1,
+      stderr: 'farewatch: the reseller "northwind" is disabled\n',
+    })
+  }, 120_000)
+
+  it('explains wrong rows, and imports the others only when asked to', async ({ databaseUrl }) => {
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+    const file = await fileOf('watches.csv', `${CSV}summer,A-9,1,,13,0,\nsummer,A-1,1,,1,0,\n`)
+    await runFarewatch(['resellers', 'create', 'northwind'], env)
+    const command = ['watch-list', 'import', file, '--reseller', 'northwind']
+
+    const refused = await runFarewatch(command, env)
+    const skipped = await runFarewatch([...command, '--skip-invalid'], env)
+
+    const said = [
+      '  line 5, residents_adults: must be a whole number from 0 to 12, not "13"',
+      '  line 6, reference: "A-1" is in the list "summer" already, on line 2',
+      '',
+    ].join('\n')
+    expect(refused).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: `farewatch: ${file}: 2 rows are wrong, nothing was imported\n${said}`,
+    })
+    expect(skipped).toEqual({
+      exit: 0,
+      stdout:
+        '3 added, 0 changed, 0 unchanged, 2 wrong and left out; 2 tracked fares added, 0 ended\n',
+      stderr: said,
+    })
+  })
+
+  it.for<[string, string | undefined, string]>([
+    ['nowhere.csv', undefined, 'there is no such file'],
+    ['watches.txt', 'x', 'must end in one of .csv, .yaml, .yml'],
+    ['a.csv', 'list,reference,colour\n', 'line 1: unknown column "colour"'],
+    ['a.csv', `${CSV}summer,"A`, 'line 5: a quote is opened that is never closed'],
+    ['a.yaml', '- list: summer\n  list: winter\n', 'line 2: Map keys must be unique'],
+    ['a.yaml', 'list: summer\n', 'there must be a list of entries'],
+  ])('refuses %s (%#)', async ([name, content, said], { databaseUrl, db }) => {
+    await newReseller(db, 'northwind')
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+    const file = content === undefined ? `/nowhere/${name}` : await fileOf(name, content)
+
+    const outcome = await runFarewatch(
+      ['watch-list', 'import', file, '--reseller', 'northwind'],
+      env,
+    )
+
+    expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+    expect(outcome.stderr).toMatch(/^farewatch: [^\n]*\n$/)
+    expect(outcome.stderr).toContain(said)
+  })
+
+  it.for([['import', 'FILE'], ['diff', 'FILE'], ['export'], ['pause', '--list', 'summer']])(
+    'knows no reseller that was not created: %j',
+    async (args, { databaseUrl }) => {
+      const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+      const file = await fileOf('a.csv', CSV)
+      const given = args.map((arg) => (arg === 'FILE' ? file : arg))
+
+      const outcome = await runFarewatch(['watch-list', ...given, '--reseller', 'nobody'], env)
+
+      expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+      expect(outcome.stderr).toContain('there is no reseller named "nobody"')
+    },
+  )
+})
