@@ -1,8 +1,8 @@
+import { MAX_PASSENGERS } from '../upstream/passenger-rules.ts'
 import { quote } from './watch-errors.ts'
 
 export type Parsed<T> = { readonly value: T } | { readonly says: string }
 
-export const MAX_PASSENGERS = 12
 /** A check a month is none. */
 const MAX_INTERVAL_SECONDS = 30 * 86_400
 
