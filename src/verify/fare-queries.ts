@@ -30,8 +30,8 @@ interface DetailRow extends Omit<FareDetail, 'next'> {
   readonly lane: string | null
   readonly laneDueAt: Date | null
   readonly notBefore: Date | null
-  /** Virtual time until its turn, in seconds at this budget. */
-  readonly turnInSeconds: number | null
+  /** When everybody has had a turn since its last one, at this budget. */
+  readonly turnAt: Date | null
   readonly claimed: boolean
   readonly now: Date
 }
@@ -54,7 +54,7 @@ export async function findFare(
            s.price::text, s.currency, s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
            s.last_reason as "lastReason", s.expired_at as "expiredAt", f.ended_at as "endedAt", f.watchers,
            q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id is not null as claimed,
-           greatest(q.vdue - c.v, 0) * c.tickets / ${requestsPerSecond}::float8 as "turnInSeconds",
+           s.last_check_at + make_interval(secs => c.tickets / q.ticket / ${requestsPerSecond}::float8) as "turnAt",
            clock_timestamp() as now
       from tracked_fare f
      cross join recheck_clock c
@@ -67,21 +67,20 @@ export async function findFare(
 }
 
 function detailOf(row: DetailRow): FareDetail {
-  const { lane, laneDueAt, notBefore, turnInSeconds, claimed, now, ...detail } = row
-  return { ...detail, next: nextLook({ lane, laneDueAt, notBefore, turnInSeconds, claimed, now }) }
+  const { lane, laneDueAt, notBefore, turnAt, claimed, now, ...detail } = row
+  return { ...detail, next: nextLook({ lane, laneDueAt, notBefore, turnAt, claimed, now }) }
 }
 
 function nextLook(
-  row: Pick<DetailRow, 'lane' | 'laneDueAt' | 'notBefore' | 'turnInSeconds' | 'claimed' | 'now'>,
+  row: Pick<DetailRow, 'lane' | 'laneDueAt' | 'notBefore' | 'turnAt' | 'claimed' | 'now'>,
 ): NextLook | null {
   if (row.notBefore === null) return null
   if (row.claimed) return { at: row.now, why: 'it is being checked' }
   if (row.lane !== null && row.laneDueAt !== null) {
     return { at: row.laneDueAt, why: WHY[row.lane] ?? row.lane }
   }
-  const turn = new Date(row.now.getTime() + (row.turnInSeconds ?? 0) * 1000)
-  return turn > row.notBefore
-    ? { at: turn, why: 'its turn within the budget' }
+  return row.turnAt !== null && row.turnAt > row.notBefore
+    ? { at: row.turnAt, why: 'its turn within the budget' }
     : { at: row.notBefore, why: 'its minimum interval' }
 }
 
