@@ -18,7 +18,7 @@ export async function appendWatchChanges(tx: Tx, drafts: RawBuilder<unknown>): P
     select id from reseller
      where id in (select reseller_id from watch_change_draft)
      order by id
-       for update
+       for no key update
   `.execute(tx)
   const count = await affected(
     sql`

@@ -124,10 +124,12 @@ async function importFile(file: string, { reseller, skipInvalid, json }: FileOpt
         skipInvalid,
         signal,
         onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
-        onSkipped: (wrong) => process.stderr.write(`${wrongRowLines(wrong).join('\n')}\n`),
+        onSkipped: (wrong) => {
+          terminal.progress('')
+          process.stderr.write(`${wrongRowLines(wrong).join('\n')}\n`)
+        },
       }),
-    )
-    terminal.progress('')
+    ).finally(() => terminal.progress(''))
     if (outcome === undefined) return EXIT.interrupted
     terminal.out(json === true ? importJson(outcome) : importText(outcome))
     return EXIT.ok

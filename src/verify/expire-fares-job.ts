@@ -1,6 +1,7 @@
 import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { HAS_DEPARTED } from '../watch/departed.ts'
 import { fanOutChanges } from './fan-out-changes.ts'
 import { fromJson, viewOf } from './fare-state.ts'
 
@@ -44,9 +45,9 @@ async function lockEnded(tx: Tx): Promise<EndedFare[]> {
       from fare_state s
       join fare_schedule q using (tracked_fare_id)
       join tracked_fare f on f.id = s.tracked_fare_id
-     where (s.state #>> '{outbound,flight,departsAt}')::timestamp + interval '12 hours' < clock_timestamp() at time zone 'UTC'
-        or f.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
-        or (s.ever_available_at is null and coalesce(f.active_since, f.created_at) < clock_timestamp() - interval '30 days')
+     where ${HAS_DEPARTED}
+        or (s.ever_available_at is null
+            and coalesce(f.active_since, f.created_at) < clock_timestamp() - interval '30 days')
      order by s.tracked_fare_id
      limit ${BATCH}
        for update of s, q skip locked

@@ -47,7 +47,7 @@ export interface ImportOutcome extends ImportPlan, TrackedFaresEffect {
  * Throws InvalidRowsError where a row is wrong and wrong rows are not to be skipped, MalformedWatchFileError and
  * UnreadableWatchFileError where the file is no list, ResellerDisabledError.
  *
- * Measured: 100,000 rows of 100,000 questions in 5 s from CSV.
+ * Measured on two cores: 100,000 rows of 100,000 questions in 5 to 7 s from CSV, the same again in 1.5 s.
  */
 export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportOutcome> {
   const { resellerId, source, skipInvalid, onProgress, onSkipped } = args

@@ -157,6 +157,19 @@ describe('an import', () => {
     expect(skipped.map((wrong) => wrong.rows.map((row) => row.line))).toEqual([[2, 3]])
   })
 
+  it('takes its turn after another one of the same reseller', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    const rows = manyCells(2_000, { flight_id: '101' })
+
+    const outcomes = await Promise.all([1, 2, 3].map(() => importRows(db, resellerId, rows)))
+
+    expect(outcomes.toSorted((a, b) => b.added - a.added)).toMatchObject([
+      { added: 2_000, unchanged: 0 },
+      { added: 0, unchanged: 2_000 },
+      { added: 0, unchanged: 2_000 },
+    ])
+  })
+
   it('is refused for a disabled reseller', async ({ db }) => {
     const resellerId = await newReseller(db)
     await disableReseller(db, resellerId)

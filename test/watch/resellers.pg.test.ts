@@ -25,14 +25,13 @@ describe('resellers', () => {
     expect(await findReseller(db, 'Northwind')).toBeUndefined()
   })
 
-  it.for(['', ' northwind', 'north\nwind', 'north\0wind', 'x'.repeat(201)])(
-    'are not named %j',
-    async (name, { db }) => {
+  it('are not named what nobody could see or type', async ({ db }) => {
+    for (const name of ['', ' northwind', 'north\nwind', 'north\0wind', 'x'.repeat(201)]) {
       await expect(createReseller(db, name)).rejects.toMatchObject({
         code: 'watch.invalid_reseller_name',
       })
-    },
-  )
+    }
+  })
 
   it('are listed with the size of their watch lists, none active once disabled', async ({ db }) => {
     const one = await resellerWith(db, [...manyCells(3), cells({ list: 'winter' })], 'one')

@@ -2,7 +2,9 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { createReseller, disableReseller } from '../../src/watch/resellers.ts'
+import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import {
   type Cells,
   cells,
@@ -25,6 +27,13 @@ async function check(db: Db, state: object = {}): Promise<void> {
 async function expire(db: Db): Promise<void> {
   await sql`update fare_state set expired_at = clock_timestamp()`.execute(db)
   await sql`delete from fare_schedule`.execute(db)
+}
+
+async function somebodyWaits(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db)
+  return rows.length > 0
 }
 
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
@@ -215,6 +224,23 @@ describe('tracked fares', () => {
 
     expect(stillPast).toEqual([null])
     expect(await lanes(db)).toEqual(['new_watch'])
+  })
+
+  it('are counted anew once another’s change to their watches has ended', async ({ db }) => {
+    const one = await resellerWith(db, [cells()], 'one')
+    const two = await resellerWith(db, [cells()], 'two')
+    for (const resellerId of [one, two]) await pauseWatches(db, { resellerId, list: 'summer' })
+    const fareIds = (await fareRows(db)).map((fare) => fare.id)
+    const tx = await db.startTransaction().execute()
+    await sql`update watch set paused_at = null where reseller_id = ${one}`.execute(tx)
+    await syncTrackedFares(tx, fareIds)
+
+    const resuming = resumeWatches(db, { resellerId: two, list: 'summer' })
+    await until('the second change waits for the first', () => somebodyWaits(db))
+    await tx.commit().execute()
+
+    expect(await resuming).toMatchObject({ watches: 1, trackedFaresAdded: 0 })
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, ended: false, lane: 'new_watch' }])
   })
 
   it('are counted right when resellers import, pause and delete the same questions at once', async ({

@@ -1,0 +1,71 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { expireFares } from '../../src/verify/expire-fares-job.ts'
+import { it } from '../support/test-database.ts'
+import {
+  available,
+  kinds,
+  minute,
+  record,
+  trackFare,
+  watchFare,
+  watchFeed,
+} from './fare-fixtures.ts'
+
+async function turns(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from fare_schedule
+  `.execute(db)
+  return rows[0]?.count ?? -1
+}
+
+/** Moves the departure that was observed to so many hours from now, read as UTC. */
+async function departIn(db: Db, fareId: number, hours: number): Promise<void> {
+  await sql`
+    update fare_state
+       set state = jsonb_set(state, '{outbound,flight,departsAt}',
+             to_jsonb(to_char(now() at time zone 'UTC' + make_interval(hours => ${hours}), 'YYYY-MM-DD HH24:MI')))
+     where tracked_fare_id = ${fareId}
+  `.execute(db)
+}
+
+describe('a fare expires', () => {
+  it('when its departure has passed everywhere on earth, once, and is told', async ({ db }) => {
+    const fare = await trackFare(db)
+    const reseller = await watchFare(db, 'ana', fare)
+    await record(db, fare, minute(0), available())
+    await departIn(db, fare, -11)
+    expect(await expireFares(db)).toBe(0)
+
+    await departIn(db, fare, -13)
+    expect(await expireFares(db)).toBe(1)
+    expect(await expireFares(db)).toBe(0)
+
+    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await watchFeed(db, reseller)).toEqual([
+      [1, 'became_available'],
+      [2, 'expired'],
+    ])
+    expect(await turns(db)).toBe(0)
+  })
+
+  it('when the date that its watches gave has passed everywhere', async ({ db }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    await sql`update tracked_fare set departs_on = (now() - interval '3 days')::date`.execute(db)
+
+    expect(await expireFares(db)).toBe(1)
+  })
+
+  it('after thirty days without ever being available', async ({ db }) => {
+    const [never, once] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
+    await record(db, never, minute(0), { kind: 'unknown', reason: 'id_missing' })
+    await record(db, once, minute(0), available())
+    await sql`
+      update tracked_fare set created_at = now() - interval '31 days', active_since = now() - interval '31 days'
+    `.execute(db)
+
+    expect(await expireFares(db)).toBe(1)
+    expect(await turns(db)).toBe(1)
+  })
+})
