@@ -25,6 +25,18 @@ end
 $$;
 grant usage on schema farewatch to farewatch_analyst;
 
+-- "farewatch sql" asks as the analyst; who is no superuser must be a member for that.
+do $$
+begin
+  if not (select rolsuper from pg_roles where rolname = current_user) then
+    execute format('grant farewatch_analyst to %I', current_user);
+  end if;
+exception
+  when insufficient_privilege then
+    raise notice 'the user is no member of farewatch_analyst: "farewatch sql" will be refused';
+end
+$$;
+
 -- One row a feed. Its row lock is the feed's: numbers are dense and become visible in order.
 create table feed_head (
   feed     text   primary key,

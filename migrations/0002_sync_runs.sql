@@ -4,7 +4,6 @@
 create table sync_run (
   id                 bigint      generated always as identity primary key,
   list               text        not null check (list in ('routes', 'with-availability')),
-  slot               text,
   status             text        check (status in ('applied', 'unchanged', 'held', 'rejected', 'failed', 'approved', 'dropped')),
   baseline           boolean     not null default false,
   reason_code        text,
@@ -36,5 +35,3 @@ create index sync_run_accepted on sync_run (list, fetched_at desc) where status 
 create index sync_run_started on sync_run (started_at desc);
 -- Serves the run under way, and those that a dead process left behind.
 create index sync_run_open on sync_run (list) where status is null;
--- Serves "has this slot had its run", asked by every scheduled job.
-create index sync_run_slot on sync_run (slot) where slot is not null;

@@ -14,8 +14,9 @@ const WORKER_SILENCE_MS = 90_000
 
 export interface AdminDeps {
   readonly app: App
-  /** Present where this process works. */
-  readonly work?: Work | undefined
+  /** Whether this process is to work; and its work, once that has started. */
+  readonly works: boolean
+  readonly work: () => Work | undefined
   /** Whether the process is on its way out. */
   readonly draining: () => boolean
 }
@@ -29,7 +30,7 @@ type Check = { readonly name: string; readonly fault: string | null }
  * that move, not draining; an upstream that is down does not fail it, for a restart would not mend that.
  */
 export function createAdminServer(deps: AdminDeps): HttpServer {
-  const { app, work } = deps
+  const { app } = deps
   const server = createHttpServer({ log: app.log })
   server.get('/livez', () => ({ status: 'live' }))
   server.get('/readyz', async (_request, reply) => {
@@ -38,7 +39,7 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks })
   })
   server.get('/metrics', async (_request, reply) => {
-    for (const { queue, handle } of work?.workers ?? []) {
+    for (const { queue, handle } of deps.work()?.workers ?? []) {
       const at = handle.progress().lastActivityAt.getTime() / 1000
       app.metrics.queueLastActivity.set({ queue }, at)
     }
@@ -56,20 +57,21 @@ async function readGauges({ database, metrics }: App): Promise<void> {
   await readFareGauges(database.db, metrics)
 }
 
-async function checkReadiness({ app, work, draining }: AdminDeps): Promise<Check[]> {
+async function checkReadiness({ app, works, work, draining }: AdminDeps): Promise<Check[]> {
   const { db } = app.database
   const faultOf = (promise: Promise<unknown>) =>
     withDeadline(promise).then(
       () => null,
       (err: unknown) => messageOf(err),
     )
-  const workers = (work?.workers ?? []).map(({ queue, handle }) => {
+  const workers = (work()?.workers ?? []).map(({ queue, handle }) => {
     const silentMs = app.clock.now().getTime() - handle.progress().lastActivityAt.getTime()
     const fault = silentMs > WORKER_SILENCE_MS ? `no sign of life for ${silentMs} ms` : null
     return { name: `worker ${queue}`, fault }
   })
   return [
     { name: 'not draining', fault: draining() ? 'shutting down' : null },
+    { name: 'started', fault: works && work() === undefined ? 'the workers are starting' : null },
     { name: 'database', fault: await faultOf(sql`select 1`.execute(db)) },
     { name: 'schema', fault: await faultOf(assertMigrated(db)) },
     ...workers,

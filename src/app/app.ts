@@ -57,6 +57,7 @@ export function openApp(options: AppOptions): App {
       upstream,
       confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
       guard: GUARD_LIMITS,
+      scrub: createScrub(secretsOf(config)),
     },
     verifyDeps: {
       db: database.db,

@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly migrate: boolean
   /** Ends the run, in order and within the grace time. */
   readonly signal: AbortSignal
+  /** Rejects when what the process stands on is gone for good. */
+  readonly gone?: Promise<never>
   /** What a demonstration puts into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
@@ -24,17 +26,26 @@ const HOST = '127.0.0.1'
 /** Container engines kill after ten seconds unless told otherwise. */
 const GRACE_MS = 8_000
 
-/** Runs the roles of this process until the signal, then ends them: readiness first, the database last. */
+/**
+ * Runs the roles of this process until the signal, or until `gone` says that they cannot go on. Ends them in order:
+ * readiness says so first and health goes last, the API takes no more, the workers end or give back what they
+ * hold, the database is let go.
+ */
 export async function runRoles(app: App, options: RunOptions): Promise<void> {
+  const { signal, gone, onStep, onReady } = options
   const started: (() => Promise<void>)[] = [() => app.close()]
   try {
     await prepareDatabase(app, options)
     await options.seed?.(app)
+    signal.throwIfAborted()
     const addresses = await startRoles(app, options, started)
-    options.onReady(addresses)
+    onReady(addresses)
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')
-    if (!options.signal.aborted) await once(options.signal, 'abort')
-    options.onStep('stopping')
+    await Promise.race([
+      signal.aborted ? undefined : once(signal, 'abort'),
+      ...(gone === undefined ? [] : [gone]),
+    ])
+    onStep('stopping')
     app.log.info('stopping')
   } finally {
     for (const stop of started.reverse()) await stop()
@@ -58,19 +69,23 @@ async function startRoles(
   { roles, signal, onStep }: RunOptions,
   started: (() => Promise<void>)[],
 ): Promise<Addresses> {
-  const work = roles.includes('worker') ? await startWorker(app, onStep, started) : undefined
+  const running: { work?: Work } = {}
+  const admin = createAdminServer({
+    app,
+    works: roles.includes('worker'),
+    work: () => running.work,
+    draining: () => signal.aborted,
+  })
+  const adminPort = { port: app.config.ADMIN_PORT, setting: 'ADMIN_PORT' }
+  const adminUrl = await startServer(admin, started, adminPort)
+  if (roles.includes('worker')) running.work = await startWorker(app, onStep, started)
   const addresses: Addresses = []
   if (roles.includes('api')) {
-    const api = createApiServer(app)
-    const url = await startServer(api, started, { port: app.config.API_PORT, setting: 'API_PORT' })
+    const apiPort = { port: app.config.API_PORT, setting: 'API_PORT' }
+    const url = await startServer(createApiServer(app), started, apiPort)
     addresses.push(['api', `${url}/api/v1/status`])
   }
-  const admin = createAdminServer({ app, work, draining: () => signal.aborted })
-  const url = await startServer(admin, started, {
-    port: app.config.ADMIN_PORT,
-    setting: 'ADMIN_PORT',
-  })
-  addresses.push(['health', `${url}/readyz`], ['metrics', `${url}/metrics`])
+  addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return addresses
 }
 
@@ -83,7 +98,7 @@ async function startWorker(
   started.push(() => queue.close({ graceMs: GRACE_MS }))
   await queue.start()
   const work = await startWork(app, queue)
-  started.push(() => work.stop(GRACE_MS))
+  started.push(() => work.stop())
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work
 }

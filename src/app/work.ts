@@ -1,3 +1,4 @@
+import { createGate } from '../base/gate.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
@@ -13,13 +14,14 @@ import { saveSchedules } from '../schedules/save-schedules.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
+import { countJobs } from './count-jobs.ts'
 import { schedulesOf } from './schedules-of.ts'
 
 /** The part of a process that does the work. */
 export interface Work {
   readonly workers: readonly NamedWorker[]
-  /** Ends what runs, or gives it back to the queue, within the grace time. */
-  stop(graceMs: number): Promise<void>
+  /** Ends the reconciler; the workers end with the queue. */
+  stop(): Promise<void>
 }
 
 interface NamedWorker {
@@ -29,8 +31,13 @@ interface NamedWorker {
 
 /** An upstream that is down is asked again after a pause that grows to ten minutes. */
 const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
-/** Batches at a time: each waits for its slots most of the while. */
-const VERIFY_CONCURRENCY = 8
+/**
+ * Batches at a time. A batch does nothing most of the while: its slots lie up to five seconds ahead, it lasts
+ * about one, and its last answer may take ten. At two batches a second, with as much again in reserve.
+ */
+const VERIFY_CONCURRENCY = 64
+/** One is written while the next is decided. */
+const RECORDINGS = 2
 
 /** Starts the workers of all queues, and the reconciler that keeps the queue whole. */
 export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
@@ -44,16 +51,15 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   const workers = [
     await startSyncs(app, queue),
     await startChecks(app, queue),
-    await startTicks(queue, ticks),
+    await startTicks(app, queue, ticks),
   ]
   const ending = new AbortController()
   const reconciling = runReconciler(due, ending.signal)
   return {
     workers,
-    stop: async (graceMs) => {
+    stop: async () => {
       ending.abort()
       await reconciling
-      await queue.close({ graceMs })
     },
   }
 }
@@ -75,13 +81,17 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
   ]
 }
 
-async function startTicks(queue: QueueSystem, ticks: readonly RunningTick[]): Promise<NamedWorker> {
+async function startTicks(
+  { metrics }: App,
+  queue: QueueSystem,
+  ticks: readonly RunningTick[],
+): Promise<NamedWorker> {
   const handle = await queue.work<{ tick: string }>(
     TICK_QUEUE,
-    async ({ tick }) => {
+    countJobs(metrics, TICK_QUEUE, async ({ tick }) => {
       // A tick of another version, still in the queue after a deploy, is nobody's.
       await ticks.find(({ name }) => name === tick)?.run()
-    },
+    }),
     { concurrency: ticks.length },
   )
   return { queue: TICK_QUEUE, handle }
@@ -91,16 +101,19 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
   const deps = { ...app.syncDeps, metrics: app.metrics, log: app.log }
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
-    (payload, { signal }) => syncListJob(deps, payload, signal),
+    countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => syncListJob(deps, payload, signal)),
     { concurrency: 2, retryBackoff: SYNC_RETRY },
   )
   return { queue: SYNC_QUEUE, handle }
 }
 
 async function startChecks(app: App, queue: QueueSystem): Promise<NamedWorker> {
+  const deps = { ...app.verifyDeps, recording: createGate(RECORDINGS) }
   const handle = await queue.work<VerifyFaresPayload>(
     VERIFY_QUEUE,
-    (payload, { signal }) => verifyFaresJob(app.verifyDeps, payload, signal),
+    countJobs(app.metrics, VERIFY_QUEUE, (payload, { signal }) =>
+      verifyFaresJob(deps, payload, signal),
+    ),
     { concurrency: VERIFY_CONCURRENCY },
   )
   return { queue: VERIFY_QUEUE, handle }

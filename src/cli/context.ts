@@ -1,9 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type App, assertReady, migrateApp, openApp } from '../app/app.ts'
 import { systemClock } from '../base/clock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import { createScrub, type Scrub } from '../base/secrets.ts'
 import { type Config, loadConfig, secretsOf } from '../config/config.ts'
 import { embedMissing } from '../embedded/embed-missing.ts'
+import { interruptSignal, untilInterrupted } from './interrupt.ts'
 import { createLogLines } from './log-lines.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 
@@ -42,9 +44,12 @@ export function createServiceContext(): CliContext {
   return { ...context, log }
 }
 
+/** What one-shot commands give a store to let go of their connections, once they are interrupted. */
+const CLOSE_DEADLINE_MS = 2_000
+
 /**
- * Opens what a one-shot command needs, runs it and closes everything again. A private database is brought up to
- * date on the way; one of the user's must be migrated already.
+ * Opens what a one-shot command needs, runs it and closes everything again, also when it is interrupted. A private
+ * database is brought up to date on the way; one of the user's must be migrated already.
  */
 export async function withApp<T>(
   context: CliContext,
@@ -52,29 +57,19 @@ export async function withApp<T>(
   work: (app: App) => Promise<T>,
 ): Promise<T> {
   const { config, log } = context
+  const signal = interruptSignal()
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: needs.sandbox })
   try {
     const app = openApp({ config: embedded.config, log, clock: systemClock, role: needs.role })
     try {
       if (embedded.postgres === undefined) await assertReady(app)
       else await migrateApp(app)
-      return await work(app)
+      return await untilInterrupted(work(app), signal)
     } finally {
-      await app.close()
+      // A statement that still runs holds its connection: it ends with ours.
+      await Promise.race([app.close(), ...(signal.aborted ? [delay(CLOSE_DEADLINE_MS)] : [])])
     }
   } finally {
     await embedded.release()
   }
-}
-
-/** A signal for the work of one command: the first Ctrl-C or SIGTERM aborts it, the second ends the process. */
-export function interruptSignal(): AbortSignal {
-  const controller = new AbortController()
-  const interrupt = () => {
-    if (controller.signal.aborted) process.exit(130)
-    controller.abort(new Error('interrupted'))
-  }
-  process.on('SIGINT', interrupt)
-  process.on('SIGTERM', interrupt)
-  return controller.signal
 }

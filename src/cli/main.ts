@@ -7,6 +7,7 @@ import { addChangesCommand } from './changes-command.ts'
 import { addConfigCommand } from './config-command.ts'
 import { EXIT } from './exit-codes.ts'
 import { addFaresCommands } from './fares-commands.ts'
+import { InterruptedError, interruptOnClosedPipe } from './interrupt.ts'
 import { addMigrateCommand } from './migrate-command.ts'
 import { addResellersCommands } from './resellers-commands.ts'
 import { addRoutesCommands } from './routes-commands.ts'
@@ -45,6 +46,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     await createProgram().parseAsync(argv)
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
   } catch (err) {
+    if (err instanceof InterruptedError) return err.exit
     if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (err instanceof AppError) {
       process.stderr.write(scrubbed(`farewatch: ${err.message}\n`))
@@ -66,10 +68,5 @@ function scrubbed(text: string): string {
   }
 }
 
-// A reader that has seen enough (`| head`) closes the pipe; that is no error of ours.
-process.stdout.on('error', (err: NodeJS.ErrnoException) => {
-  if (err.code === 'EPIPE') process.exit(EXIT.ok)
-  throw err
-})
-
+interruptOnClosedPipe()
 process.exitCode = await main(process.argv)

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { systemClock } from '../base/clock.ts'
 import { startSandbox } from '../sandbox/sandbox-server.ts'
-import { createServiceContext, interruptSignal } from './context.ts'
+import { createServiceContext } from './context.ts'
+import { interruptSignal } from './interrupt.ts'
 import { integerOption, numberOption } from './option-parsers.ts'
 
 interface SandboxFlags {

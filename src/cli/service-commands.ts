@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { type App, openApp } from '../app/app.ts'
 import { type RoleName, runRoles } from '../app/run-roles.ts'
+import { watchEmbedded } from '../app/watch-embedded.ts'
 import { systemClock } from '../base/clock.ts'
 import { DEMO_RESELLER, importDemoWatches } from '../embedded/demo-watches.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
-import { type CliContext, createServiceContext, interruptSignal } from './context.ts'
+import { type CliContext, createServiceContext } from './context.ts'
+import { interruptSignal } from './interrupt.ts'
 import { UsageError } from './usage-error.ts'
 
 const ROLES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
@@ -36,6 +38,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     sandbox: roles.includes('worker'),
   })
   try {
+    signal.throwIfAborted()
     tellEmbedded(context, embedded)
     const app = openApp({
       config: embedded.config,
@@ -45,6 +48,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     })
     await runRoles(app, {
       roles,
+      ...(embedded.postgres === undefined ? {} : { gone: watchEmbedded(app, signal) }),
       migrate: name === 'up',
       signal,
       seed: (opened) => seedDemo(context, opened, embedded),

@@ -4,8 +4,9 @@ import { syncOrJoin } from '../route-sync/join-sync.ts'
 import type { SyncOutcome } from '../route-sync/sync-run.ts'
 import { listSyncRuns, type SyncRunRow } from '../route-sync/sync-run-queries.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
-import { createContext, interruptSignal, withApp } from './context.ts'
+import { createContext, withApp } from './context.ts'
 import { EXIT } from './exit-codes.ts'
+import { interruptSignal } from './interrupt.ts'
 import { integerOption } from './option-parsers.ts'
 import { syncJson, syncSentence } from './sync-text.ts'
 import type { Terminal } from './terminal.ts'
@@ -17,6 +18,7 @@ interface SyncOptions {
 }
 
 interface RunsOptions {
+  readonly list?: RouteListName | 'all'
   readonly limit: number
   readonly json?: boolean
 }
@@ -84,10 +86,13 @@ function summary(outcome: SyncOutcome, joined: boolean): string {
   ].join('\n')
 }
 
-async function printRuns({ limit, json }: RunsOptions): Promise<void> {
+async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, { role: 'sync runs', sandbox: false }, async ({ database }) => {
-    const runs = await listSyncRuns(database.db, { limit })
+    const runs = await listSyncRuns(database.db, {
+      limit,
+      ...(list === undefined || list === 'all' ? {} : { list }),
+    })
     if (json === true) for (const run of runs) context.terminal.out(runJson(run))
     else context.terminal.out(runs.length === 0 ? 'no runs yet' : runsTable(runs))
   })

@@ -14,8 +14,9 @@ import { type ImportOutcome, importWatchList } from '../watch/import-watch-list.
 import { openWatchFile } from '../watch/open-watch-file.ts'
 import { requireReseller } from '../watch/resellers.ts'
 import { wrongRowLines } from '../watch/watch-errors.ts'
-import { createContext, interruptSignal, withApp } from './context.ts'
+import { createContext, withApp } from './context.ts'
 import { EXIT } from './exit-codes.ts'
+import { interruptSignal } from './interrupt.ts'
 import { count } from './text-format.ts'
 import { changeText, diffLine, diffText, importJson, importText } from './watch-list-text.ts'
 

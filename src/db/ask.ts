@@ -37,12 +37,13 @@ export class SqlError extends AppError {
   override readonly retryable = false
 }
 
-/** Runs one statement, read only, with the public SQL in sight. */
+/** Runs one statement as the analyst: read only, on the public SQL, and on nothing else of the machine. */
 export async function askSql({ pool }: Pick<Database, 'pool'>, text: string): Promise<SqlAnswer> {
   const client = await pool.connect()
   try {
     await client.query('begin read only')
-    await client.query('set local search_path = farewatch, farewatch_private, public')
+    await client.query('set local search_path = farewatch')
+    await client.query('set local role farewatch_analyst')
     // Prepared, so that it is one statement and no more; every type as the text that Postgres writes.
     const answer = await client.query<(string | null)[]>({
       text,

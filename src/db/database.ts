@@ -34,7 +34,13 @@ const INT8_OID = 20
  * A backend that waits for a lock, or computes, does not see by itself that its process was killed, and would
  * keep that process's locks until it is done.
  */
-const NOTICE_DEAD_CLIENTS = '-c client_connection_check_interval=2s'
+const NOTICE_DEAD_CLIENTS = [
+  '-c client_connection_check_interval=2s',
+  // Of a host that vanished only probes can tell.
+  '-c tcp_keepalives_idle=30',
+  '-c tcp_keepalives_interval=10',
+  '-c tcp_keepalives_count=3',
+].join(' ')
 
 /**
  * Opens the pool. Nothing connects until the first query.

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /** World minutes a real second: an hour of the world goes by in a minute. */
@@ -26,14 +26,29 @@ export async function readDemoWorld(
   return { seed: stored.seed, speed: stored.speed, worldStart }
 }
 
+/** A file that a crash left empty or half is as good as none: the world then begins anew. */
 async function readStored(file: string, now: Date): Promise<StoredWorld> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as StoredWorld
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err
-  }
+  const text = await readFile(file, 'utf8').catch((err: NodeJS.ErrnoException) => {
+    if (err.code === 'ENOENT') return ''
+    throw err
+  })
+  const stored = storedWorld(text)
+  if (stored !== undefined) return stored
   const fresh: StoredWorld = { seed: SEED, speed: SPEED, startedAt: now.toISOString() }
   await mkdir(path.dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(fresh)}\n`)
+  const half = `${file}.${process.pid}`
+  await writeFile(half, `${JSON.stringify(fresh)}\n`)
+  await rename(half, file)
   return fresh
+}
+
+function storedWorld(text: string): StoredWorld | undefined {
+  try {
+    const { seed, speed, startedAt } = JSON.parse(text)
+    const whole = Number.isInteger(seed) && speed > 0 && !Number.isNaN(Date.parse(startedAt))
+    return whole ? { seed, speed, startedAt } : undefined
+  } catch (err) {
+    if (err instanceof SyntaxError) return undefined
+    throw err
+  }
 }

@@ -15,12 +15,26 @@ export type HttpServer = FastifyInstance
 
 const MAX_BODY_BYTES = 1_000_000
 
+/** How soon a client may ask again whose answer needed a store that is away. */
+const RETRY_AFTER_SECONDS = 5
+
+export interface HttpServerOptions {
+  readonly log: Logger
+  /** Whether an error says that a store is away: a 503 then, and no bug of ours. */
+  readonly isUnavailable?: (thrown: unknown) => boolean
+}
+
 /** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */
-export function createHttpServer({ log }: { log: Logger }): FastifyInstance {
+export function createHttpServer({ log, isUnavailable }: HttpServerOptions): FastifyInstance {
   const answer = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const status = requestFault(thrown)
     if (status !== undefined) {
       return sendProblem(reply, { status, code: 'request.invalid', title: messageOf(thrown) })
+    }
+    if (isUnavailable?.(thrown) === true) {
+      reply.header('retry-after', RETRY_AFTER_SECONDS)
+      const title = 'The database is away; try again'
+      return sendProblem(reply, { status: 503, code: 'store.unavailable', title })
     }
     const endpoint = request.routeOptions.url
     log.error({ err: thrown, method: request.method, endpoint }, 'request failed')
@@ -84,6 +98,17 @@ export class PortTakenError extends AppError {
   }
 }
 
+/** The system lets us not have the port: those below 1024 are for the privileged. */
+export class PortForbiddenError extends AppError {
+  override readonly name = 'PortForbiddenError'
+  override readonly code = 'http.port_forbidden'
+  override readonly retryable = false
+
+  constructor(port: number, setting: string, options?: ErrorOptions) {
+    super(`port ${port} is not for this user: set ${setting} to one above 1023`, options)
+  }
+}
+
 export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
@@ -92,7 +117,7 @@ export interface ListenOptions {
   readonly setting: string
 }
 
-/** Starts listening and returns the base URL. Throws PortTakenError. */
+/** Starts listening and returns the base URL. Throws PortTakenError and PortForbiddenError. */
 export async function listen(
   server: FastifyInstance,
   { host, port, setting }: ListenOptions,
@@ -100,9 +125,9 @@ export async function listen(
   try {
     await server.listen({ host, port })
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new PortTakenError(port, setting, { cause: err })
-    }
+    const { code } = err as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') throw new PortTakenError(port, setting, { cause: err })
+    if (code === 'EACCES') throw new PortForbiddenError(port, setting, { cause: err })
     throw err
   }
   const [address] = server.addresses()

@@ -13,6 +13,7 @@ import {
   saveClaims,
   type Turn,
 } from './claim-fares.ts'
+import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
 
 export const VERIFY_QUEUE = 'verify'
 
@@ -50,34 +51,51 @@ async function claimTurns(tx: Tx, requestsPerSecond: number): Promise<Turn[]> {
   await refreshTickets(tx, requestsPerSecond)
   const early = await findLaneCandidates(tx, requestsPerSecond)
   const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
-  await saveClaims(tx, inLanes, { spendTurn: false })
-
   const due = await findTurns(tx, {
     limit: horizonCalls(requestsPerSecond),
     without: inLanes.map((turn) => turn.fareId),
   })
   const byTurn = await giveSlots(tx, due, { requestsPerSecond, lane: false })
-  await saveClaims(tx, byTurn, { spendTurn: true })
+
+  // The lanes reserved first: their slots lie before those of the turns.
+  const turns = shareClaims([...inLanes, ...byTurn])
+  await saveClaims(tx, turns.slice(0, inLanes.length), { spendTurn: false })
+  await saveClaims(tx, turns.slice(inLanes.length), { spendTurn: true })
   const last = byTurn.at(-1)
   if (last !== undefined) await advanceClock(tx, last.vdue)
-  return [...inLanes, ...byTurn]
+  return turns
 }
 
-/** Pairs candidates with slots, as far as the budget goes; those within one second share a claim. */
+type GivenSlot = Omit<Turn, 'claimId'>
+
+/** Pairs candidates with slots, as far as the budget goes. */
 async function giveSlots(
   tx: Tx,
   candidates: readonly Candidate[],
   { requestsPerSecond, lane }: { requestsPerSecond: number; lane: boolean },
-): Promise<Turn[]> {
+): Promise<GivenSlot[]> {
   if (candidates.length === 0) return []
   const { slots } = await reserveSlots(tx, { requestsPerSecond, wanted: candidates.length, lane })
-  const claims = new Map<number, string>()
-  return slots.flatMap((slotAt, i) => {
-    const candidate = candidates[i]
-    if (candidate === undefined) return []
-    const second = Math.floor(slotAt.getTime() / 1000)
-    const claimId = claims.get(second) ?? randomUUID()
-    claims.set(second, claimId)
-    return [{ ...candidate, claimId, slotAt }]
+  return candidates
+    .slice(0, slots.length)
+    .flatMap((candidate, i) => slots.slice(i, i + 1).map((slotAt) => ({ ...candidate, slotAt })))
+}
+
+/**
+ * Parts the turns, which lie in the order of their slots, into claims of even size that each last about a second:
+ * by the clock's seconds every tick would leave a second claim with the few slots that stick out.
+ */
+function shareClaims(turns: readonly GivenSlot[]): Turn[] {
+  const lastsMs = (turns.at(-1)?.slotAt.getTime() ?? 0) - (turns[0]?.slotAt.getTime() ?? 0)
+  const claims = Math.max(
+    1,
+    Math.round(lastsMs / 1000 / CLAIM_SECONDS),
+    Math.ceil(turns.length / CLAIM_FARES),
+  )
+  const size = Math.ceil(turns.length / claims)
+  const ids = Array.from({ length: claims }, () => randomUUID())
+  return turns.flatMap((turn, i) => {
+    const claimId = ids[Math.floor(i / size)]
+    return claimId === undefined ? [] : [{ ...turn, claimId }]
   })
 }

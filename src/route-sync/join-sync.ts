@@ -19,7 +19,7 @@ export async function syncOrJoin(
     if (finished !== undefined) return { outcome: finished, joined: true }
 
     const own = await syncList(deps, { list }, signal)
-    if (own !== undefined) return { outcome: own, joined: false }
+    if (typeof own !== 'string') return { outcome: own, joined: false }
     running ??= await findOpenRun(deps.db, list)
     await deps.clock.sleep(POLL_MS, signal)
   }

@@ -1,3 +1,4 @@
+import type { Scrub } from '../base/secrets.ts'
 import type { Tx } from '../db/database.ts'
 import type { Route } from '../upstream/route-list.ts'
 import { applyAvailability } from './apply-availability.ts'
@@ -26,6 +27,7 @@ export interface PlanArgs {
   readonly baseline: boolean
   readonly confirmations: number
   readonly stopwatch: Stopwatch
+  readonly scrub: Scrub
 }
 
 export async function planRoutes(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> {
@@ -71,7 +73,7 @@ export async function planAvailability(tx: Tx, args: PlanArgs): Promise<Snapshot
   }
 }
 
-async function stage(tx: Tx, { source, stopwatch }: PlanArgs): Promise<StagedSnapshot> {
+async function stage(tx: Tx, { source, stopwatch, scrub }: PlanArgs): Promise<StagedSnapshot> {
   if ('repeated' in source) return source.repeated
-  return stopwatch.time('stage', () => stageSnapshot(tx, source.slices))
+  return stopwatch.time('stage', () => stageSnapshot(tx, scrub, source.slices))
 }

@@ -24,41 +24,43 @@ export interface RouteFilter {
 const PAGE_ROWS = 5_000
 
 /**
- * Streams routes in the order of their ids, a page at a time, as one moment shows them: all pages come from one
- * read-only snapshot of the database.
+ * Streams routes in the order of their ids, a page at a time, all pages as one instant shows them: the one asked
+ * for, else that of the last accepted list. Past instants never change, so no connection is held between pages,
+ * however slowly they are taken.
  */
 export async function* streamRoutes(db: Db, filter: RouteFilter = {}): AsyncGenerator<RouteRow[]> {
-  const tx = await db
-    .startTransaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute()
-  try {
-    let after: RouteRow | undefined
-    do {
-      const page: RouteRow[] = await readPage(tx, filter, after)
-      if (page.length > 0) yield page
-      after = page.length === PAGE_ROWS ? page.at(-1) : undefined
-    } while (after !== undefined)
-  } finally {
-    await tx.rollback().execute()
-  }
+  const instant = filter.asOf ?? (await findLastSettled(db))
+  if (instant === null) return
+  let after: RouteRow | undefined
+  do {
+    const page: RouteRow[] = await readPage(db, { instant, ...filter }, after)
+    if (page.length > 0) yield page
+    after = page.length === PAGE_ROWS ? page.at(-1) : undefined
+  } while (after !== undefined)
 }
 
-async function readPage(db: Db, filter: RouteFilter, after?: RouteRow): Promise<RouteRow[]> {
-  const source =
-    filter.asOf === undefined
-      ? sql`farewatch.routes_current`
-      : sql`farewatch.routes_as_of(${filter.asOf})`
+/** The valid time of the last accepted list of either kind; null before the first. */
+async function findLastSettled(db: Db): Promise<Date | null> {
+  const { rows } = await sql<{ instant: Date | null }>`
+    select max(fetched_at) as instant from sync_run where status in ('applied', 'unchanged')
+  `.execute(db)
+  return rows[0]?.instant ?? null
+}
+
+async function readPage(
+  db: Db,
+  { instant, onlyAvailable }: RouteFilter & { readonly instant: Date },
+  after?: RouteRow,
+): Promise<RouteRow[]> {
   const { rows } = await sql<RouteRow>`
     select departure_id as "departureId", departure_iata as "departureIata",
            departure_city as "departureCity", departure_country as "departureCountry",
            destination_id as "destinationId", destination_iata as "destinationIata",
            destination_city as "destinationCity", destination_country as "destinationCountry",
            since, available
-      from ${source}
+      from farewatch.routes_as_of(${instant})
      where (${after === undefined} or (departure_id, destination_id) > (${after?.departureId ?? ''}, ${after?.destinationId ?? ''}))
-       and (${filter.onlyAvailable !== true} or available)
+       and (${onlyAvailable !== true} or available)
      order by departure_id, destination_id
      limit ${PAGE_ROWS}
   `.execute(db)

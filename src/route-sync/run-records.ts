@@ -7,7 +7,6 @@ import {
   type SyncCounts,
   type SyncOutcome,
   type SyncReason,
-  type SyncRequest,
   type SyncStatus,
 } from './sync-run.ts'
 
@@ -22,7 +21,7 @@ export interface AcceptedRun {
 }
 
 /** Opens a run. The caller holds the list's lock, so a run of it without an end is a dead process's. */
-export async function openRun(db: Db, { list, slot }: SyncRequest): Promise<number> {
+export async function openRun(db: Db, list: RouteListName): Promise<number> {
   await sql`
     update sync_run
        set status = 'failed', finished_at = clock_timestamp(), reason_code = 'abandoned',
@@ -32,7 +31,7 @@ export async function openRun(db: Db, { list, slot }: SyncRequest): Promise<numb
   const { id } = await one(
     sql<{
       id: number
-    }>`insert into sync_run (list, slot) values (${list}, ${slot ?? null}) returning id`,
+    }>`insert into sync_run (list) values (${list}) returning id`,
     db,
   )
   return id

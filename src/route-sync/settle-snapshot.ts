@@ -1,3 +1,4 @@
+import type { Scrub } from '../base/secrets.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import { readRouteList } from '../upstream/read-route-list.ts'
@@ -23,6 +24,8 @@ export interface SyncDeps {
   /** Accepted snapshots in a row that must lack a route before it is removed. */
   readonly confirmations: number
   readonly guard: GuardLimits
+  /** Masks our secrets in what the upstream sends. */
+  readonly scrub: Scrub
   readonly onProgress?: (progress: SyncProgress) => void
 }
 
@@ -94,6 +97,7 @@ async function planOf(
     baseline: previous === null,
     confirmations: deps.confirmations,
     stopwatch: run.stopwatch,
+    scrub: deps.scrub,
   }
   // The same with-availability list says something else once the routes are others.
   const sameRoutes =

@@ -1,3 +1,5 @@
+import { AppError } from '../base/errors.ts'
+import type { Scrub } from '../base/secrets.ts'
 import { sql, type Tx } from '../db/database.ts'
 import type { Place, Route } from '../upstream/route-list.ts'
 
@@ -23,6 +25,7 @@ export interface StagedSnapshot {
  */
 export async function stageSnapshot(
   tx: Tx,
+  scrub: Scrub,
   slices: AsyncIterable<{ readonly routes: readonly Route[] }>,
 ): Promise<StagedSnapshot> {
   await createStagingTables(tx)
@@ -39,7 +42,10 @@ export async function stageSnapshot(
     })
     await insertStagedRoutes(tx, fresh)
   }
-  await insertStagedPlaces(tx, places.spellings())
+  await insertStagedPlaces(
+    tx,
+    places.spellings().map((place) => scrubbed(place, scrub)),
+  )
   await sql`analyze staged_route, staged_place`.execute(tx)
   return {
     fetched,
@@ -76,6 +82,31 @@ async function insertStagedPlaces(tx: Tx, places: readonly Place[]): Promise<voi
       select * from unnest(${some.map((p) => p.id)}::text[], ${some.map((p) => p.iata)}::text[],
                            ${some.map((p) => p.city)}::text[], ${some.map((p) => p.country)}::text[])
     `.execute(tx)
+  }
+}
+
+/**
+ * An upstream that quotes our credential in a name must not have it kept and served. Of an id nothing can be taken
+ * away without making it another's: such a list is none.
+ */
+function scrubbed(place: Place, scrub: Scrub): Place {
+  if (scrub(place.id) !== place.id) throw new SecretInListError()
+  return {
+    id: place.id,
+    iata: scrub(place.iata),
+    city: scrub(place.city),
+    country: scrub(place.country),
+  }
+}
+
+/** The upstream sent our credential back as the id of a place. */
+export class SecretInListError extends AppError {
+  override readonly name = 'SecretInListError'
+  override readonly code = 'upstream.contract_violation'
+  override readonly retryable = false
+
+  constructor() {
+    super('the list holds our credential as the id of a place')
   }
 }
 

@@ -11,7 +11,8 @@ export const SYNC_QUEUE = 'route-sync'
 
 export interface SyncListPayload {
   readonly list: RouteListName
-  readonly slot: string
+  /** When the slot of the schedule was due, ISO 8601. */
+  readonly dueAt: string
 }
 
 export interface SyncJobDeps extends SyncDeps {
@@ -30,27 +31,42 @@ export class SyncFailedError extends AppError {
   }
 }
 
+/** Another process is at the list; whether its run will be ours too shows when it is over. */
+export class ListBusyError extends AppError {
+  override readonly name = 'ListBusyError'
+  override readonly code = 'sync.busy'
+  override readonly retryable = true
+
+  constructor(list: RouteListName) {
+    super(`another process is at the list ${list}`)
+  }
+}
+
 /**
- * Pulls one route list.
+ * Pulls one route list for one slot of the schedule.
  *
- * Safe to run twice: a list has one run at a time across all processes, the second finds it taken and leaves it
- * to the first; and a slot of the schedule has one run, so that a job carried out again after its commit counts
- * no absence twice. Only what may succeed a little later is tried again, a timeout or a 503: a list that was held,
- * or is none, will be no better then, and the schedule comes round.
+ * Safe to run twice: a list has one run at a time across all processes, and a slot is done once a run has got a
+ * list since it was due, so that a job carried out again after its commit counts no absence twice, and slots that
+ * queued up behind an outage are done by one list. What may succeed a little later is tried again: a list that
+ * another process is at, which may yet fail, a timeout, a 503. A list that was held, or is none, will be no better
+ * then, and the schedule comes round.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
-  { list, slot }: SyncListPayload,
+  { list, dueAt }: SyncListPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const outcome = await syncList(deps, { list: assertList(list), slot }, signal)
-  if (outcome === undefined) {
-    deps.log.info({ list, slot }, 'route sync under way or done')
+  const known = assertList(list)
+  const result = await syncList(deps, { list: known, dueAt: new Date(dueAt) }, signal)
+  if (result === 'busy') throw new ListBusyError(known)
+  if (result === 'done') {
+    deps.log.info({ list, dueAt }, 'route sync done already')
     return
   }
-  reportSyncFinished(deps, outcome)
-  if (outcome.status === 'failed' || outcome.reason?.retryable === true)
-    throw new SyncFailedError(outcome)
+  reportSyncFinished(deps, result)
+  if (result.status === 'failed' || result.reason?.retryable === true) {
+    throw new SyncFailedError(result)
+  }
 }
 
 function assertList(list: string): RouteListName {

@@ -6,11 +6,13 @@ import { closeRun, findLastAccepted, noteFetched, openRun } from './run-records.
 import { type SyncDeps, type SyncRun, settleSnapshot } from './settle-snapshot.ts'
 import { createStopwatch } from './stopwatch.ts'
 import type { SyncOutcome, SyncReason, SyncRequest } from './sync-run.ts'
-import { hasRunOfSlot } from './sync-run-queries.ts'
+import { hasRunSince } from './sync-run-queries.ts'
+
+/** What came of a request: a run, or none, because another process is at the list or its work was done already. */
+export type SyncResult = SyncOutcome | 'busy' | 'done'
 
 /**
- * Pulls one list and applies it, holds it or rejects it, as a whole. Returns undefined where another process is
- * at the same list, and where the slot has had its run.
+ * Pulls one list and applies it, holds it or rejects it, as a whole.
  *
  * fetch, then in one transaction: stage, diff, guard, apply, append, record the run. The network call happens
  * before the transaction opens. Safe to run twice: the second run meets the bytes of the first. A process that
@@ -18,24 +20,28 @@ import { hasRunOfSlot } from './sync-run-queries.ts'
  */
 export async function syncList(
   deps: SyncDeps,
-  request: SyncRequest,
+  { list, dueAt }: SyncRequest,
   signal: AbortSignal,
-): Promise<SyncOutcome | undefined> {
-  const { list, slot } = request
-  return withSessionLock(deps.db, `route-sync:${list}`, async (session) => {
-    // A job that is carried out again after its run was committed would count as one more list.
-    if (slot !== undefined && (await hasRunOfSlot(session, slot))) return undefined
-    const run = { runId: await openRun(session, request), list, stopwatch: createStopwatch() }
-    try {
-      return await pull({ ...deps, db: session }, run, signal)
-    } catch (err) {
-      const end = { ...run, ...endOf(err), durationsMs: run.stopwatch.durations() }
-      // Where the record cannot be written either, the next run closes this one; the first error is the one to tell.
-      const outcome = await closeRun(session, end).catch(() => undefined)
-      if (outcome !== undefined && (err instanceof AppError || signal.aborted)) return outcome
-      throw err
-    }
+): Promise<SyncResult> {
+  const result = await withSessionLock(deps.db, `route-sync:${list}`, async (session) => {
+    // One more list than the schedule asked for would confirm absences that were seen once.
+    if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return 'done'
+    const run = { runId: await openRun(session, list), list, stopwatch: createStopwatch() }
+    return runOnce({ ...deps, db: session }, run, signal)
   })
+  return result ?? 'busy'
+}
+
+async function runOnce(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<SyncOutcome> {
+  try {
+    return await pull(deps, run, signal)
+  } catch (err) {
+    const end = { ...run, ...endOf(err, signal), durationsMs: run.stopwatch.durations() }
+    // Where the record cannot be written either, the next run closes this one; the first error is the one to tell.
+    const outcome = await closeRun(deps.db, end).catch(() => undefined)
+    if (outcome !== undefined && (err instanceof AppError || signal.aborted)) return outcome
+    throw err
+  }
 }
 
 async function pull(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<SyncOutcome> {
@@ -56,19 +62,25 @@ async function pull(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<
 export class NoRoutesYetError extends AppError {
   override readonly name = 'NoRoutesYetError'
   override readonly code = 'sync.no_routes_yet'
-  override readonly retryable = false
+  override readonly retryable = true
 
   constructor() {
     super('there are no routes yet: sync the routes list first')
   }
 }
 
-/** No answer, or trouble of our own, is a failed run; an answer that is not a list is a rejected one. */
+/** Of the upstream's errors, those without an answer: a run without one, or with trouble of our own, has failed. */
 const NO_ANSWER = new Set(['upstream.timeout', 'upstream.network'])
 
-function endOf(err: unknown): { status: 'failed' | 'rejected'; reason: SyncReason } {
+function endOf(
+  err: unknown,
+  signal: AbortSignal,
+): { status: 'failed' | 'rejected'; reason: SyncReason } {
   const text = cleanText(messageOf(err))
+  if (signal.aborted)
+    return { status: 'failed', reason: { code: 'interrupted', text, retryable: true } }
   if (!(err instanceof AppError)) return { status: 'failed', reason: { code: 'internal', text } }
-  const status = NO_ANSWER.has(err.code) ? 'failed' : 'rejected'
-  return { status, reason: { code: err.code, text, retryable: err.retryable } }
+  const answered = err.code.startsWith('upstream.') && !NO_ANSWER.has(err.code)
+  const reason = { code: err.code, text, retryable: err.retryable }
+  return { status: answered ? 'rejected' : 'failed', reason }
 }

@@ -59,10 +59,12 @@ export async function routesChangedSince(db: Db, instant: Date): Promise<boolean
   return rows.length > 0
 }
 
-/** Whether a slot of the schedule has had its run; one that got no list does not count. */
-export async function hasRunOfSlot(db: Db, slot: string): Promise<boolean> {
+/** Whether a run that got a list began at an instant or since. */
+export async function hasRunSince(db: Db, list: RouteListName, instant: Date): Promise<boolean> {
   const { rows } = await sql<{ id: number }>`
-    select id from sync_run where slot = ${slot} and status not in ('failed', 'rejected') limit 1
+    select id from sync_run
+     where list = ${list} and started_at >= ${instant} and status not in ('failed', 'rejected')
+     limit 1
   `.execute(db)
   return rows.length > 0
 }

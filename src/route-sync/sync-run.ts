@@ -12,8 +12,8 @@ export type SyncStatus =
 /** What is asked of a run. */
 export interface SyncRequest {
   readonly list: RouteListName
-  /** The slot of the schedule that asks. It gets one run, however often its job is carried out. */
-  readonly slot?: string | undefined
+  /** When the schedule's slot was due. A run since then has done its work, whoever asked for that one. */
+  readonly dueAt?: Date | undefined
 }
 
 /** Milliseconds that each stage of a run took; a stage that was not reached is missing. */

@@ -17,7 +17,7 @@ export interface DueDeps {
  *
  * The row is locked while its job is enqueued: however many processes tick at once, a slot makes one job. The
  * job's id is its slot's, so that a crash between enqueue and commit makes no second one while the first waits;
- * the payload names the slot too, for the job to see that it was carried out.
+ * the payload says when it was due, for the job to see that it was carried out.
  * A slot that was missed is made up for once, however long ago it was.
  */
 export async function enqueueDueSchedules({

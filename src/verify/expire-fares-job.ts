@@ -22,13 +22,10 @@ export async function expireFares(db: Db): Promise<number> {
   return inTransaction(db, async (tx) => {
     const ended = await lockEnded(tx)
     if (ended.length === 0) return 0
-    await sql`
-      update fare_state set expired_at = clock_timestamp()
-       where tracked_fare_id = any(${ended.map((fare) => fare.fareId)}::bigint[])
-    `.execute(tx)
-    await sql`
-      delete from fare_schedule where tracked_fare_id = any(${ended.map((fare) => fare.fareId)}::bigint[])
-    `.execute(tx)
+    await endBeliefs(
+      tx,
+      ended.map((fare) => fare.fareId),
+    )
     const drafts = ended.filter((fare) => Object.keys(fare.state).length > 0).map(draftOf)
     const appended = await appendAvailabilityChanges(tx, drafts)
     const seqs = appended.map((change) => change.seq)
@@ -37,6 +34,20 @@ export async function expireFares(db: Db): Promise<number> {
     }
     return ended.length
   })
+}
+
+/** Nothing is believed of a fare that has left: its history ends here, and so do its checks. */
+async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    update fare_state
+       set expired_at = clock_timestamp(), pair = 'not_bookable', price = null, currency = null
+     where tracked_fare_id = any(${fareIds}::bigint[])
+  `.execute(tx)
+  await sql`
+    update fare_belief_version set valid_to = greatest(clock_timestamp(), valid_from + interval '1 millisecond')
+     where tracked_fare_id = any(${fareIds}::bigint[]) and valid_to is null
+  `.execute(tx)
+  await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
 }
 
 async function lockEnded(tx: Tx): Promise<EndedFare[]> {

@@ -131,14 +131,21 @@ function hashOf(body: string): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-/** Every locked fare gets its next turn, also where its check was dropped. */
+/**
+ * Every locked fare that was asked in its turn gets the next one, also where its check was dropped: the interval
+ * then counts from the check that took its place. What was asked on demand and dropped leaves the turn alone: the
+ * newer check has set it, and somebody may hold a claim on it since.
+ */
 function turnsOf(
-  { locked, checks }: RecordArgs,
+  { locked, checks, claimId }: RecordArgs,
   recorded: readonly RecordedCheck[],
 ): SettledTurn[] {
-  const asked = new Set(checks.map((check) => check.fareId))
+  const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
   const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
-  return locked
-    .filter(({ fareId }) => asked.has(fareId))
-    .map(({ fareId }) => ({ fareId, next: next.get(fareId) ?? 'normal' }))
+  return checks.flatMap(({ fareId, askedAt }) => {
+    const before = counted.get(fareId)
+    if (before === undefined || (claimId === null && !next.has(fareId))) return []
+    const last = before === null || before < askedAt ? askedAt : before
+    return [{ fareId, askedAt: last, next: next.get(fareId) ?? 'normal' }]
+  })
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { Gate } from '../base/gate.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -6,13 +7,13 @@ import type { Metrics } from '../metrics.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
 import { returnTurns } from '../recheck/settle-turns.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { askFares } from './ask-fares.ts'
+import { askFares, type Wave } from './ask-fares.ts'
 import { reportChecks } from './check-events.ts'
 import { findClaimedFares } from './claimed-fares.ts'
 import type { DecisionRules } from './decide.ts'
 import { guardLosses } from './guard-losses.ts'
 import { lockClaimed } from './lock-fares.ts'
-import { recordChecks } from './record-checks.ts'
+import { type RecordedCheck, recordChecks } from './record-checks.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -23,6 +24,14 @@ export interface VerifyDeps {
   readonly log: Logger
 }
 
+export interface VerifyJobDeps extends VerifyDeps {
+  /**
+   * Bounds how many batches of this process record at a time; absent: nothing does. Recordings of one minute wait
+   * for each other in the database anyway; those that waited there would hold all connections meanwhile.
+   */
+  readonly recording?: Gate
+}
+
 export interface VerifyFaresPayload {
   readonly claimId: string
 }
@@ -31,11 +40,12 @@ export interface VerifyFaresPayload {
  * Asks the upstream about the fares of one claim and records what it said.
  *
  * The calls happen before the transaction opens: a slow upstream must never hold a row lock. The decision happens
- * inside it, on locked rows: two overlapping checks must not both count the same loss. Safe to run twice: a result
- * whose claim has passed on, or whose request is older than the last counted one, is dropped.
+ * inside it, on locked rows: two overlapping checks must not both count the same loss. Answers that come late have
+ * a transaction of their own. Safe to run twice: a result whose claim has passed on, or whose request is older than
+ * the last counted one, is dropped.
  */
 export async function verifyFaresJob(
-  deps: VerifyDeps,
+  deps: VerifyJobDeps,
   { claimId }: VerifyFaresPayload,
   signal: AbortSignal,
 ): Promise<void> {
@@ -43,14 +53,23 @@ export async function verifyFaresJob(
   const { fares, now } = await findClaimedFares(db, claimId)
   if (now === undefined) return
   const skewMs = now.getTime() - clock.now().getTime()
-  const { checks, late } = await askFares(deps, fares, { skewMs, signal })
+  for await (const wave of askFares(deps, fares, { skewMs, signal })) {
+    const record = () => recordWave(deps, claimId, wave)
+    const recorded = await (deps.recording?.(record) ?? record())
+    reportChecks(deps, { recorded, asked: wave.checks.length, late: wave.late.length })
+  }
+}
 
-  const recorded = await inTransaction(db, async (tx) => {
+function recordWave(
+  { db, rules: ordinary }: VerifyDeps,
+  claimId: string,
+  { checks, late }: Wave,
+): Promise<RecordedCheck[]> {
+  return inTransaction(db, async (tx) => {
     const locked = await lockClaimed(tx, claimId)
-    const rules = await guardLosses(tx, { checks, locked, rules: deps.rules, claimId })
-    const done = await recordChecks(tx, { checks, locked, rules, claimId })
+    const rules = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
+    const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
     if (late.length > 0) await returnTurns(tx, claimId, late)
-    return done
+    return recorded
   })
-  reportChecks(deps, { recorded, asked: checks.length, late: late.length })
 }

@@ -27,11 +27,13 @@ describe('a question in SQL', () => {
     ])
   })
 
-  it('finds the public SQL, and the private tables, without their schemas', async ({
+  it('finds the public SQL without its schema, and no private table with its own', async ({
     database,
   }) => {
     expect((await askSql(database, 'select count(*) from routes_current')).rows).toEqual([['0']])
-    expect((await askSql(database, 'select name from schedule')).rows).toEqual([])
+    await expect(askSql(database, 'select name from farewatch_private.schedule')).rejects.toThrow(
+      /permission denied/,
+    )
   })
 
   it('may have two columns of one name, no rows, and no columns', async ({ database }) => {
@@ -54,16 +56,26 @@ describe('a question in SQL', () => {
     ['an unknown table', 'select * from nowhere', /relation "nowhere" does not exist/],
     ['a hint', 'select sinc from routes_current', /\(Perhaps you meant/],
     ['a failure', 'select 1 / 0', /division by zero/],
-    ['an insert', "insert into feed_head values ('x')", /read-only transaction/],
-    ['an update', 'update schedule set cron = cron', /read-only transaction/],
+    ['a program', "copy (select 1) to program 'true'", /permission denied|read-only/],
+    ['a file of the machine', "select pg_read_file('postgresql.conf')", /permission denied/],
+    ['an insert', "insert into farewatch_private.feed_head values ('x')", /permission denied/],
+    [
+      'an update',
+      'update route_history set valid_to = null',
+      /permission denied|read-only|cannot update/,
+    ],
     [
       'a write in a query',
-      'with d as (delete from schedule returning 1) select * from d',
-      /read-only/,
+      'with d as (delete from routes_current returning 1) select * from d',
+      /permission denied|read-only|cannot delete/,
     ],
     ['a table', 'create table t ()', /read-only transaction/],
-    ['a sequence', "select nextval('sync_run_id_seq')", /read-only transaction/],
-    ['a copy into a table', 'copy schedule from stdin', /read-only transaction/],
+    ['a sequence', "select nextval('farewatch_private.sync_run_id_seq')", /permission denied/],
+    [
+      'a copy into a view',
+      'copy route_history from stdin',
+      /permission denied|read-only|cannot copy/,
+    ],
   ] as const)('is refused where it holds %s', async ([_what, text, message], { database }) => {
     const refused = askSql(database, text)
 
@@ -75,9 +87,7 @@ describe('a question in SQL', () => {
     await askSql(database, 'set transaction read write').catch(() => undefined)
     await askSql(database, 'commit')
 
-    await expect(askSql(database, "insert into feed_head values ('x')")).rejects.toThrow(
-      /read-only/,
-    )
+    await expect(askSql(database, 'create table t ()')).rejects.toThrow(/read-only|permission/)
 
     const { rows } = await sql`select from feed_head where feed = 'x'`.execute(db)
     expect(rows).toEqual([])

@@ -5,10 +5,13 @@ import { availability, changes, fetchedAt, manyRoutes, routes, sync } from './sy
 const LIST = { list: 'with-availability' } as const
 
 describe('a with-availability list', () => {
-  it('is rejected while there are no routes to speak of', async ({ db }) => {
+  it('fails, to be tried again, while there are no routes to speak of', async ({ db }) => {
     const outcome = await sync(db, routes('PMI-MAD'), LIST)
 
-    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'sync.no_routes_yet' } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      reason: { code: 'sync.no_routes_yet', retryable: true },
+    })
   })
 
   it('gives every live route its availability at first, and no changes', async ({ db }) => {

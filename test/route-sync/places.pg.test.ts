@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { createScrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
@@ -65,5 +66,17 @@ describe('a place', () => {
     await sync(db, [to(place('MAD', { city }))])
 
     expect(await cityOf(db, 'MAD')).toEqual([city])
+  })
+
+  it('never keeps our credential, though the upstream quotes it in a name', async ({ db }) => {
+    const scrub = createScrub(['CANARY-token-123456'])
+    await sync(db, [to(place('MAD', { city: 'see CANARY-token-123456' }))], { scrub })
+    const asId = await sync(db, [to(place('CANARY-token-123456'))], { scrub })
+
+    expect(await cityOf(db, 'MAD')).toEqual(['see [redacted]'])
+    expect(asId).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'upstream.contract_violation' },
+    })
   })
 })

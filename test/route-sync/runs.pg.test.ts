@@ -8,7 +8,7 @@ import { syncList } from '../../src/route-sync/sync-list.ts'
 import { listSyncRuns } from '../../src/route-sync/sync-run-queries.ts'
 import { UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
 import { it } from '../support/test-database.ts'
-import { changes, livePairs, routes, sync, syncBody, upstreamOf } from './sync-fixtures.ts'
+import { changes, livePairs, noScrub, routes, sync, syncBody, upstreamOf } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 
@@ -53,7 +53,7 @@ describe('a run', () => {
           new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 120_000 }),
         ),
     }
-    const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS }
+    const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS, scrub: noScrub }
 
     const outcome = await syncList(deps, { list: 'routes' }, never)
 
@@ -72,13 +72,19 @@ describe('a run', () => {
   })
 
   it('leaves a list to the process that is at it', async ({ db }) => {
-    const deps = { db, upstream: upstreamOf('[]'), confirmations: 2, guard: GUARD_LIMITS }
+    const deps = {
+      db,
+      upstream: upstreamOf('[]'),
+      confirmations: 2,
+      guard: GUARD_LIMITS,
+      scrub: noScrub,
+    }
 
     const outcome = await withSessionLock(db, 'route-sync:routes', () =>
       syncList(deps, { list: 'routes' }, never),
     )
 
-    expect(outcome).toBeUndefined()
+    expect(outcome).toBe('busy')
     expect(await listSyncRuns(db, { limit: 10 })).toEqual([])
   })
 
@@ -95,7 +101,14 @@ describe('a run', () => {
         return body.fetchRouteList(...args)
       },
     }
-    const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS, clock: systemClock }
+    const deps = {
+      db,
+      upstream,
+      confirmations: 2,
+      guard: GUARD_LIMITS,
+      scrub: noScrub,
+      clock: systemClock,
+    }
 
     const first = syncOrJoin(deps, 'routes', never)
     await arrived.promise

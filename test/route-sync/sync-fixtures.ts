@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Scrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { GUARD_LIMITS, type GuardLimits } from '../../src/route-sync/guard.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
@@ -43,7 +44,8 @@ export interface SyncArgs {
   readonly list?: RouteListName
   readonly confirmations?: number
   readonly guard?: GuardLimits
-  readonly slot?: string
+  readonly scrub?: Scrub
+  readonly dueAt?: Date
 }
 
 /** A guard that finds nothing suspicious but an empty list. */
@@ -54,6 +56,8 @@ export const NO_GUARD: GuardLimits = {
   doublingFrom: Number.POSITIVE_INFINITY,
   placesChangedShare: 1,
 }
+
+export const noScrub: Scrub = (text) => text
 
 /** Runs one real sync of a list that holds exactly these routes. */
 export async function sync(
@@ -70,13 +74,14 @@ export async function syncBody(db: Db, body: string, args: SyncArgs = {}): Promi
     upstream: upstreamOf(body),
     confirmations: args.confirmations ?? 2,
     guard: args.guard ?? GUARD_LIMITS,
+    scrub: args.scrub ?? noScrub,
   }
   const outcome = await syncList(
     deps,
-    { list: args.list ?? 'routes', slot: args.slot },
+    { list: args.list ?? 'routes', dueAt: args.dueAt },
     new AbortController().signal,
   )
-  if (outcome === undefined) throw new Error('the list is taken')
+  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
   return outcome
 }
 

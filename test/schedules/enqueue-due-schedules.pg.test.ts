@@ -19,7 +19,7 @@ describe('a schedule that is due', () => {
     const slot = `sync@${dueAt.getTime()}`
     expect(names).toEqual(['sync'])
     expect(queue.jobs).toMatchObject([
-      { queue: 'syncs', id: slot, payload: { list: 'routes', slot } },
+      { queue: 'syncs', id: slot, payload: { list: 'routes', dueAt: dueAt.toISOString() } },
     ])
     expect(await rowOf(db, 'sync')).toEqual({
       cron: SYNC.cron,

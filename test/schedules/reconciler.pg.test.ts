@@ -62,9 +62,7 @@ describe('one reconcile of a queue on Postgres', () => {
 
     for (let i = 0; i < 3; i += 1) await reconcile(depsOf(db, queue))
 
-    expect(await workOff(queue, 'syncs')).toEqual([
-      { list: 'sync', slot: `sync@${dueAt.getTime()}` },
-    ])
+    expect(await workOff(queue, 'syncs')).toEqual([{ list: 'sync', dueAt: dueAt.toISOString() }])
     expect(new Set(await workOff(queue, TICK_QUEUE))).toEqual(
       new Set([{ tick: 'schedules' }, { tick: 'dispatch' }]),
     )
@@ -86,9 +84,7 @@ describe('one reconcile of a queue on Postgres', () => {
     await reconcile(deps)
     await reconcile(deps)
 
-    expect(await workOff(queue, 'syncs')).toEqual([
-      { list: 'sync', slot: `sync@${dueAt.getTime()}` },
-    ])
+    expect(await workOff(queue, 'syncs')).toEqual([{ list: 'sync', dueAt: dueAt.toISOString() }])
     expect(await workOff(queue, TICK_QUEUE)).toHaveLength(2)
   })
 

@@ -28,7 +28,7 @@ export interface SoakArgs {
 export interface SoakLog {
   /** Answers by question: `outbound|return|mix`. */
   readonly answers: ReadonlyMap<string, LoggedAnswer[]>
-  /** When each request came in, in milliseconds. */
+  /** When each request came in at the proxy, in milliseconds. */
   readonly requestsMs: readonly number[]
   readonly spoilt: Readonly<Record<string, number>>
 }
@@ -73,7 +73,11 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
       throw new Error(
         `a worker ended with ${exits.join(', ')}: ${workers.map((w) => w.stderr()).join('\n')}`,
       )
-    return { ...(await readLog(sandbox.url)), spoilt: proxy.spoilt }
+    return {
+      answers: await readAnswers(sandbox.url),
+      requestsMs: proxy.requestsMs,
+      spoilt: proxy.spoilt,
+    }
   } finally {
     await proxy.close()
     await sandbox.close()
@@ -137,17 +141,15 @@ interface LogEntry {
   readonly outcome: { readonly status: number; readonly available?: Record<string, boolean> }
 }
 
-async function readLog(url: string): Promise<Pick<SoakLog, 'answers' | 'requestsMs'>> {
+async function readAnswers(url: string): Promise<SoakLog['answers']> {
   const answers = new Map<string, LoggedAnswer[]>()
-  const requestsMs: number[] = []
   for (let after = 0; ; ) {
     const page = (await (await fetch(`${url}/sandbox/log?after=${after}`)).json()) as {
       entries: LogEntry[]
       next: number
     }
-    if (page.entries.length === 0) return { answers, requestsMs }
+    if (page.entries.length === 0) return answers
     for (const { realMs, question, outcome } of page.entries) {
-      requestsMs.push(realMs)
       if (question === null || outcome.available === undefined) continue
       const key = `${question.flightId}|${question.returnFlightId ?? ''}`
       answers.set(key, [...(answers.get(key) ?? []), { realMs, available: outcome.available }])

@@ -7,6 +7,8 @@ export interface FaultyProxy {
   readonly url: string
   /** How many answers were spoilt, by the name of the fault. */
   readonly spoilt: Readonly<Record<string, number>>
+  /** When each request came in, in milliseconds: spoilt or not, it was asked. */
+  readonly requestsMs: readonly number[]
   close(): Promise<void>
 }
 
@@ -42,8 +44,10 @@ export async function startFaultyProxy(
   random: () => number,
 ): Promise<FaultyProxy> {
   const spoilt: Record<string, number> = {}
+  const requestsMs: number[] = []
   const names = Object.keys(FAULTS)
   const server = http.createServer((request, response) => {
+    requestsMs.push(Date.now())
     if (random() < share) {
       const name = names[Math.floor(random() * names.length)] ?? 'reset'
       spoilt[name] = (spoilt[name] ?? 0) + 1
@@ -66,6 +70,7 @@ export async function startFaultyProxy(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spoilt,
+    requestsMs,
     close: async () => {
       server.closeAllConnections()
       server.close()

@@ -47,6 +47,13 @@ describe('a fare expires', () => {
       [2, 'expired'],
     ])
     expect(await turns(db)).toBe(0)
+    const { rows } = await sql`
+      select c.pair, c.price, h.valid_to is null as open, v.censored
+        from farewatch.availability_current c
+        join farewatch.availability_history h using (tracked_fare_id)
+        join farewatch.availability_survival v using (tracked_fare_id)
+    `.execute(db)
+    expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: false }])
   })
 
   it('when the date that its watches gave has passed everywhere', async ({ db }) => {

@@ -1,0 +1,183 @@
+/** What bench/verify.ts stands on: an embedded PostgreSQL with durable settings, watched fares, an upstream. */
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { type App, migrateApp, openApp, openQueue } from '../src/app/app.ts'
+import { startWork } from '../src/app/work.ts'
+import { systemClock } from '../src/base/clock.ts'
+import { createLogger } from '../src/base/logger.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { type Db, sql } from '../src/db/database.ts'
+import { one } from '../src/db/transaction.ts'
+import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
+import { findPlace } from '../src/embedded/postgres-place.ts'
+import { importWatchList } from '../src/watch/import-watch-list.ts'
+import { rowsOf } from '../src/watch/open-watch-file.ts'
+import { createReseller } from '../src/watch/resellers.ts'
+
+export const log = createLogger({
+  level: 'silent',
+  scrub: (text) => text,
+  destination: { write: () => undefined },
+})
+
+export interface Ground {
+  readonly databaseUrl: string
+  readonly upstreamUrl: string
+  /** Lets the upstream leave a share of all requests without an answer. */
+  hang(share: number): void
+  /** CPU that Postgres has taken so far, all of its processes together. */
+  postgresCpuSeconds(): number
+  close(): Promise<void>
+}
+
+export async function openGround(): Promise<Ground> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
+  const postgres = await acquireEmbeddedPostgres({ home, log })
+  const { directory, data } = await findPlace(home)
+  const postmaster = Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const upstream = fork(path.join(import.meta.dirname, 'verify-upstream.ts'))
+  const [port] = (await once(upstream, 'message')) as [number]
+  return {
+    databaseUrl: postgres.url,
+    upstreamUrl: `http://127.0.0.1:${port}`,
+    hang: (share) => void upstream.send(share),
+    postgresCpuSeconds: () => cpuSecondsOf(postmaster),
+    close: async () => {
+      upstream.disconnect()
+      await postgres.release()
+      await rm(directory, { recursive: true, force: true })
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** /proc counts in hundredths of a second on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+
+/** Of the postmaster, of its living children, and of those that have ended. */
+function cpuSecondsOf(postmaster: number): number {
+  let ticks = 0
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const stat = readStat(name)
+    if (Number(name) === postmaster) ticks += sum(stat.slice(11, 15))
+    else if (Number(stat[1]) === postmaster) ticks += sum(stat.slice(11, 13))
+  }
+  return ticks / TICKS_PER_SECOND
+}
+
+/** The fields of /proc/PID/stat from the third on; none where the process has just ended. */
+function readStat(pid: string): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return []
+  }
+}
+
+function sum(fields: readonly string[]): number {
+  return fields.reduce((total, field) => total + Number(field), 0)
+}
+
+export interface AppArgs {
+  readonly requestsPerSecond: number
+  readonly redisUrl?: string | undefined
+}
+
+/** The whole application, as the worker role has it; a rate past what the configuration takes is put in behind it. */
+export function openBenchApp(ground: Ground, { requestsPerSecond, redisUrl }: AppArgs): App {
+  const config = loadConfig(
+    {
+      DATABASE_URL: ground.databaseUrl,
+      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      MIN_RECHECK_SECONDS: '1',
+      ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+      AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+      REDIS_URL: redisUrl,
+    },
+    os.tmpdir(),
+  )
+  return openApp({
+    config: {
+      ...config,
+      DATABASE_URL: ground.databaseUrl,
+      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond,
+    },
+    log,
+    clock: systemClock,
+    role: 'bench',
+  })
+}
+
+/** Runs the worker role while `during` does. */
+export async function whileWorking<T>(app: App, during: () => Promise<T>): Promise<T> {
+  const queue = openQueue(app)
+  await queue.start()
+  const work = await startWork(app, queue)
+  try {
+    return await during()
+  } finally {
+    await work.stop()
+  }
+}
+
+/** Migrates, and lets one reseller watch `count` fares. */
+export async function seedFares(app: App, count: number): Promise<void> {
+  await migrateApp(app)
+  const { db } = app.database
+  const reseller = await createReseller(db, 'bench')
+  const rows = Array.from({ length: count }, (_, i) => ({
+    list: 'bench',
+    reference: `w${i}`,
+    flight_id: String(1_000_000 + i),
+    residents_adults: '0',
+    non_residents_adults: '1',
+  }))
+  await importWatchList(db, { resellerId: reseller.id, source: rowsOf('bench', rows) })
+  await sql`analyze`.execute(db)
+}
+
+export async function countChecks(db: Db): Promise<number> {
+  const { checks } = await one(
+    sql<{ checks: number }>`select coalesce(sum(checks), 0)::bigint as checks from fare_state`,
+    db,
+  )
+  return checks
+}
+
+export interface Redis {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** A redis-server of this run's own; undefined where the machine has none. */
+export async function startRedis(): Promise<Redis | undefined> {
+  const probe = net.createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as net.AddressInfo
+  probe.close()
+  const options = ['--bind', '127.0.0.1', '--save', '', '--maxmemory-policy', 'noeviction']
+  const server = spawn('redis-server', ['--port', String(port), ...options], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const absent = once(server, 'error').then(() => undefined)
+  const url = `redis://127.0.0.1:${port}`
+  const stop = async () => {
+    server.kill()
+    await once(server, 'exit')
+  }
+  const ready = (async () => {
+    for await (const chunk of server.stdout) {
+      if (String(chunk).includes('Ready to accept connections')) return { url, stop }
+    }
+    return undefined
+  })()
+  return Promise.race([ready, absent])
+}

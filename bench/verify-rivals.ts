@@ -1,0 +1,157 @@
+/** What bench/verify.ts is measured beside: a loop that only asks, and the obvious way to record. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { type App, openQueue } from '../src/app/app.ts'
+import { sql, type Tx } from '../src/db/database.ts'
+import { inTransaction, one } from '../src/db/transaction.ts'
+import type { QueueSystem } from '../src/queue/queue-system.ts'
+import type { Question } from '../src/upstream/observation.ts'
+import { verifyPath } from '../src/upstream/verify-fares.ts'
+import { decide } from '../src/verify/decide.ts'
+import { fromJson, pairOf, toJson } from '../src/verify/fare-state.ts'
+
+const BARE_CALLS = 64
+const NAIVE_QUEUE = 'naive'
+const NAIVE_JOBS = 50
+
+function questionOf(flightId: string): Question {
+  const none = { adults: 0, children: 0, infants: 0 }
+  const passengers = { residents: none, nonResidents: { ...none, adults: 1 } }
+  return { flightId, returnFlightId: null, passengers }
+}
+
+/** Asks the same questions as fast as undici can, reads the bodies, and does nothing with them. Returns how many. */
+export async function bareLoop(url: string, fares: number, seconds: number): Promise<number> {
+  const pool = new Pool(url, { connections: BARE_CALLS, pipelining: 1, allowH2: false })
+  const end = performance.now() + seconds * 1_000
+  let asked = 0
+  const loop = async () => {
+    while (performance.now() < end) {
+      const path = verifyPath(questionOf(String(1_000_000 + (asked % fares))))
+      asked += 1
+      const { statusCode, body } = await pool.request({ method: 'GET', path })
+      await body.text()
+      // A server that refuses is fast: what is compared must be answers.
+      if (statusCode !== 200) throw new Error(`the upstream answered ${statusCode}`)
+    }
+  }
+  await Promise.all(Array.from({ length: BARE_CALLS }, loop))
+  await pool.close()
+  return asked
+}
+
+/**
+ * A job a fare, a transaction a job, a statement a row, and a row for every check: the same queue, client,
+ * decision and database. It has no budget to keep and no schedule to hold, which is to its favour.
+ * Returns how many checks it recorded in the time, after a second of running in.
+ */
+export async function jobPerFare(
+  app: App,
+  seconds: number,
+  measure: (during: () => Promise<void>) => Promise<void>,
+): Promise<number> {
+  const { db } = app.database
+  await sql`
+    create table if not exists naive_check (
+      id bigint generated always as identity primary key,
+      tracked_fare_id bigint not null, asked_at timestamptz not null, available boolean not null, latency_ms integer
+    )
+  `.execute(db)
+  const { rows } = await sql<{ id: number }>`select id from tracked_fare order by id`.execute(db)
+  const queue = openQueue(app)
+  await queue.start()
+  await queue.work<{ fareId: number }>(NAIVE_QUEUE, ({ fareId }) => checkOne(app, fareId), {
+    concurrency: NAIVE_JOBS,
+  })
+  const ending = new AbortController()
+  const feeding = feed(
+    queue,
+    rows.map((row) => row.id),
+    ending.signal,
+  )
+  try {
+    await delay(1_000)
+    const count = async () =>
+      (await one(sql<{ n: number }>`select count(*) as n from naive_check`, db)).n
+    const before = await count()
+    await measure(async () => delay(seconds * 1_000))
+    return (await count()) - before
+  } finally {
+    ending.abort()
+    await feeding
+    await queue.close({ graceMs: 5_000 })
+  }
+}
+
+/** Keeps a backlog, so that no worker ever waits for a job. */
+async function feed(queue: QueueSystem, fareIds: readonly number[], ending: AbortSignal) {
+  for (let at = 0; !ending.aborted; ) {
+    const { waiting } = await queue.counts(NAIVE_QUEUE)
+    if (waiting > NAIVE_JOBS * 4) {
+      await delay(20)
+      continue
+    }
+    const next = Array.from(
+      { length: NAIVE_JOBS },
+      (_, i) => fareIds[(at + i) % fareIds.length] ?? 0,
+    )
+    at += NAIVE_JOBS
+    await Promise.all(next.map((fareId) => queue.enqueue(NAIVE_QUEUE, { payload: { fareId } })))
+  }
+}
+
+async function checkOne({ database, upstream, verifyDeps }: App, fareId: number): Promise<void> {
+  const { db } = database
+  const { flightId } = await one(
+    sql<{
+      flightId: string
+    }>`select flight_id as "flightId" from tracked_fare where id = ${fareId}`,
+    db,
+  )
+  const askedAt = new Date()
+  const signal = new AbortController().signal
+  const observation = await upstream.verifyFares(questionOf(flightId), { signal })
+  await inTransaction(db, async (tx) => {
+    const { state } = await one(
+      sql<{
+        state: object
+      }>`select state from fare_state where tracked_fare_id = ${fareId} for update`,
+      tx,
+    )
+    const rules = { ...verifyDeps.rules, holdLosses: false }
+    const decision = decide(fromJson(state), { askedAt, observation }, rules)
+    await saveOne(tx, { fareId, askedAt, decision, latencyMs: observation.evidence.latencyMs })
+  })
+}
+
+async function saveOne(
+  tx: Tx,
+  {
+    fareId,
+    askedAt,
+    decision,
+    latencyMs,
+  }: {
+    fareId: number
+    askedAt: Date
+    decision: ReturnType<typeof decide>
+    latencyMs: number
+  },
+): Promise<void> {
+  const { state } = decision
+  await sql`
+    update fare_state
+       set outbound = ${state.outbound.belief}, pair = ${pairOf(state)}, state = ${JSON.stringify(toJson(state))}::jsonb,
+           asked_at = ${askedAt}, last_check_at = clock_timestamp(), last_good_check_at = ${askedAt}, checks = checks + 1
+     where tracked_fare_id = ${fareId}
+  `.execute(tx)
+  await sql`
+    insert into naive_check (tracked_fare_id, asked_at, available, latency_ms)
+    values (${fareId}, ${askedAt}, ${pairOf(state) === 'bookable'}, ${latencyMs})
+  `.execute(tx)
+  await sql`
+    update fare_schedule
+       set not_before = clock_timestamp() + interval '1 second', vdue = vdue + 1
+     where tracked_fare_id = ${fareId}
+  `.execute(tx)
+}

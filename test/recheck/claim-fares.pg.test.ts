@@ -1,0 +1,191 @@
+import { describe, expect } from 'vitest'
+import { openDatabase, sql } from '../../src/db/database.ts'
+import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { CLAIM_FARES, LEASE_SECONDS } from '../../src/recheck/recheck-rules.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import {
+  dispatch,
+  idleQueue,
+  pass,
+  type Queue,
+  scheduleOf,
+  trackFares,
+} from './recheck-fixtures.ts'
+
+/** Numbers for as many fares. */
+const many = (count: number) => Array.from({ length: count }, (_, i) => i)
+
+describe('a dispatch', () => {
+  it('gives slots in the order of the virtual due times', async ({ db }) => {
+    const [late, early, middle] = await trackFares(db, [{ vdue: 3 }, { vdue: 1 }, { vdue: 2 }])
+
+    expect(await dispatch(db, 10)).toEqual([early, middle, late])
+  })
+
+  it('gives no more than the budget of its horizon, and goes on where it ended', async ({ db }) => {
+    const fares = await trackFares(
+      db,
+      many(20).map((vdue) => ({ vdue })),
+    )
+
+    expect(await dispatch(db, 2)).toEqual(fares.slice(0, 11))
+    await pass(db, 2)
+
+    const next = await dispatch(db, 2)
+    expect(next.slice(0, 4)).toEqual(fares.slice(11, 15))
+    expect(next.length).toBeLessThanOrEqual(5)
+  })
+
+  it('leaves out fares within their minimum interval', async ({ db }) => {
+    const [due] = await trackFares(db, [{ vdue: 2 }, { vdue: 1, notBefore: 30 }])
+
+    expect(await dispatch(db, 10)).toEqual([due])
+  })
+
+  it('spends the turn of a fare and moves the clock on to it', async ({ db }) => {
+    const [fare = 0] = await trackFares(db, [{ vdue: 7 }])
+
+    await dispatch(db, 10)
+
+    expect((await scheduleOf(db, fare)).vdue).toBe(8)
+    const { rows } = await sql`select v from recheck_clock`.execute(db)
+    expect(rows).toEqual([{ v: 7 }])
+  })
+
+  it('gives a fare back when its lease is over, in the lane that it was in', async ({ db }) => {
+    const fares = await trackFares(db, [{}, { lane: 'confirmation' }])
+    expect(await dispatch(db, 10)).toHaveLength(2)
+    await pass(db, LEASE_SECONDS - 1)
+    expect(await dispatch(db, 10)).toEqual([])
+
+    await pass(db, 2)
+
+    expect(new Set(await dispatch(db, 10))).toEqual(new Set(fares))
+    expect((await scheduleOf(db, fares[1] ?? 0)).lane).toBe('confirmation')
+  })
+
+  it('gives each fare once when two dispatch at one moment', async ({ databaseUrl, db }) => {
+    await trackFares(
+      db,
+      many(400).map((vdue) => ({ vdue, lane: vdue % 4 === 0 ? 'new_watch' : null })),
+    )
+    const open = () =>
+      openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 1 })
+    const pools = [open(), open(), open(), open()]
+
+    const given = await Promise.all(pools.map((pool) => dispatch(pool.db, 100)))
+    await Promise.all(pools.map((pool) => pool.close()))
+
+    const fares = given.flat()
+    expect(fares.length).toBeGreaterThan(0)
+    expect(new Set(fares).size).toBe(fares.length)
+  })
+
+  it('enqueues a job for about each second, none with too many fares', async ({ db }) => {
+    const jobs: (string | undefined)[] = []
+    const queue: Queue = {
+      enqueue: async (_queue, { id }) => {
+        jobs.push(id)
+      },
+    }
+    await trackFares(
+      db,
+      many(3_000).map((vdue) => ({ vdue })),
+    )
+
+    await dispatch(db, 20, queue)
+    expect(jobs).toHaveLength(5)
+    await pass(db, 5)
+    const turns = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 1_000 })
+
+    const sizes = Map.groupBy(turns, (turn) => turn.claimId)
+      .values()
+      .map((claim) => claim.length)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(CLAIM_FARES)
+  })
+
+  it('makes a claim before its job is enqueued, and loses none when the queue is away', async ({
+    db,
+  }) => {
+    const [fare = 0] = await trackFares(db, [{}])
+    const away: Queue = {
+      enqueue: async () => {
+        throw new Error('no queue')
+      },
+    }
+
+    await expect(dispatch(db, 10, away)).rejects.toThrow('no queue')
+
+    expect((await scheduleOf(db, fare)).claimId).not.toBeNull()
+    await pass(db, LEASE_SECONDS + 1)
+    expect(await dispatch(db, 10)).toEqual([fare])
+  })
+})
+
+describe('the lanes', () => {
+  it('come before the turns, confirmations first', async ({ db }) => {
+    const [turn, first, retry, confirm] = await trackFares(db, [
+      { vdue: 0 },
+      { vdue: 9, lane: 'new_watch', notBefore: 0 },
+      { vdue: 9, lane: 'retry', notBefore: 60 },
+      { vdue: 9, lane: 'confirmation', notBefore: 60 },
+    ])
+
+    expect(await dispatch(db, 100)).toEqual([confirm, first, retry, turn])
+  })
+
+  it('have their shares of the budget: 20 % first looks, 10 % retries, 40 % together', async ({
+    db,
+  }) => {
+    const lanes = ['new_watch', 'retry', 'confirmation'] as const
+    const made = await trackFares(
+      db,
+      lanes.flatMap((lane) => many(60).map((vdue) => ({ vdue, lane, notBefore: 600 }))),
+    )
+    const laneOf = (fare: number) => lanes[Math.floor(made.indexOf(fare) / 60)]
+    const count = (fares: number[], lane: string) =>
+      fares.filter((fare) => laneOf(fare) === lane).length
+
+    // Fifty slots lie within the horizon: at most twenty of them, and the one at its end, are the lanes'.
+    expect(count(await dispatch(db, 10), 'confirmation')).toBe(21)
+    await sql`update fare_schedule set lane = null, lane_due_at = null where lane = 'confirmation'`.execute(
+      db,
+    )
+    await pass(db, 10)
+
+    const next = await dispatch(db, 10)
+    expect(count(next, 'new_watch')).toBe(10)
+    expect(count(next, 'retry')).toBe(5)
+  })
+
+  it('leave a confirmed fare its turn, and take the turn of a first look', async ({ db }) => {
+    const [confirmed = 0, first = 0] = await trackFares(db, [
+      { vdue: 5, lane: 'confirmation' },
+      { vdue: 5, lane: 'new_watch' },
+    ])
+
+    await dispatch(db, 10)
+
+    expect((await scheduleOf(db, confirmed)).vdue).toBe(5)
+    expect((await scheduleOf(db, first)).vdue).toBe(6)
+  })
+})
+
+it('claims quickly among a hundred thousand fares', async ({ db }) => {
+  await trackFares(
+    db,
+    many(100_000).map((vdue) => ({ vdue })),
+  )
+  await sql`analyze fare_schedule`.execute(db)
+  await dispatch(db, 20)
+  await pass(db, 5)
+
+  const start = performance.now()
+  const given = await dispatch(db, 20)
+  process.stdout.write(
+    `claim of ${given.length} among 100,000: ${(performance.now() - start).toFixed(1)} ms\n`,
+  )
+
+  expect(given.length).toBeGreaterThanOrEqual(100)
+})

@@ -1,0 +1,102 @@
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { type DispatchDeps, dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { type SettledTurn, settleTurns } from '../../src/recheck/settle-turns.ts'
+
+export interface NewFare {
+  readonly vdue?: number
+  readonly lane?: 'confirmation' | 'new_watch' | 'retry' | null
+  /** Seconds from now. */
+  readonly notBefore?: number
+  readonly minIntervalSeconds?: number | null
+}
+
+/** Tracked fares with their turns, all due; in the order given. */
+export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<number[]> {
+  const rows = fares.map(
+    ({ vdue = 0, lane = null, notBefore = 0, minIntervalSeconds = null }, i) => ({
+      flight: `F${i}`,
+      vdue,
+      lane,
+      notBefore,
+      minIntervalSeconds,
+    }),
+  )
+  const { rows: made } = await sql<{ id: number }>`
+    with given as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        as g (flight text, vdue float8, lane text, "notBefore" float8, "minIntervalSeconds" int)
+    ), fare as (
+      insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
+                                non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds)
+      select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds" from given
+      returning id, flight_id
+    )
+    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at, not_before)
+    select id, vdue, lane, case when lane is not null then clock_timestamp() end,
+           clock_timestamp() + make_interval(secs => "notBefore")
+      from given join fare on flight = flight_id
+    returning tracked_fare_id as id
+  `.execute(db)
+  return made.map(({ id }) => id).sort((a, b) => a - b)
+}
+
+export type Queue = DispatchDeps['queue']
+
+export const idleQueue: Queue = { enqueue: async () => undefined }
+
+/** One dispatch. Returns the fares in the order of their slots. */
+export async function dispatch(
+  db: Db,
+  requestsPerSecond: number,
+  queue: Queue = idleQueue,
+): Promise<number[]> {
+  const turns = await dispatchChecks({ db, queue, requestsPerSecond })
+  return turns
+    .toSorted((a, b) => a.slotAt.getTime() - b.slotAt.getTime())
+    .map((turn) => turn.fareId)
+}
+
+/** What is promised comes nearer, as if so much time had passed. */
+export async function pass(db: Db, seconds: number): Promise<void> {
+  await sql`
+    update upstream_budget
+       set next_slot_at = next_slot_at - make_interval(secs => ${seconds}),
+           next_lane_at = next_lane_at - make_interval(secs => ${seconds})
+  `.execute(db)
+  await sql`
+    update fare_schedule
+       set not_before = not_before - make_interval(secs => ${seconds}),
+           lane_due_at = lane_due_at - make_interval(secs => ${seconds}),
+           slot_at = slot_at - make_interval(secs => ${seconds})
+  `.execute(db)
+}
+
+export function settle(
+  db: Db,
+  turns: readonly SettledTurn[],
+  rules = { requestsPerSecond: 10, minRecheckSeconds: 60 },
+): Promise<void> {
+  return inTransaction(db, (tx) => settleTurns(tx, turns, rules))
+}
+
+export interface ScheduleRow {
+  readonly vdue: number
+  readonly lane: string | null
+  readonly claimId: string | null
+  /** Seconds from now. */
+  readonly notBefore: number
+  readonly laneDue: number | null
+}
+
+export async function scheduleOf(db: Db, fareId: number): Promise<ScheduleRow> {
+  const { rows } = await sql<ScheduleRow>`
+    select vdue, lane, claim_id as "claimId",
+           extract(epoch from not_before - clock_timestamp())::float8 as "notBefore",
+           extract(epoch from lane_due_at - clock_timestamp())::float8 as "laneDue"
+      from fare_schedule where tracked_fare_id = ${fareId}
+  `.execute(db)
+  const row = rows[0]
+  if (row === undefined) throw new Error(`fare ${fareId} has no turn`)
+  return row
+}

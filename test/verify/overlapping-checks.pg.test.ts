@@ -1,0 +1,182 @@
+import pg from 'pg'
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { available, gone, kinds, record } from './fare-fixtures.ts'
+import type { Answer } from './pipeline-steps.ts'
+import { createJobs, dispatch, moveSlots, type WaitingJob } from './pipeline-world.ts'
+import { startVerifyServer } from './verify-server.ts'
+import {
+  brokenFeeds,
+  countedChecks,
+  endLeases,
+  makeDue,
+  openClaims,
+  readMetrics,
+  startWorker,
+  stopQuietly,
+  untilReady,
+} from './worker-fixtures.ts'
+
+const FLIGHT = 'F1'
+const ALL_GONE: readonly Answer[] = [['gone', 'gone']]
+const COUNTS = { lossConfirmations: 2, gainConfirmations: 1 }
+
+/** A fare that two resellers watch; how long ago, in seconds, it was said to be there or gone. */
+async function watchedFare(
+  db: Db,
+  past: readonly (readonly [number, ReturnType<typeof available>])[],
+  flightId = FLIGHT,
+): Promise<number> {
+  await resellerWith(db, [cells({ flight_id: flightId })], 'ana')
+  await resellerWith(db, [cells({ flight_id: flightId })], 'ben')
+  const { rows } = await sql<{ id: number }>`select id from tracked_fare`.execute(db)
+  const fareId = rows[0]?.id ?? 0
+  for (const [seconds, answer] of past) {
+    await record(db, fareId, new Date(Date.now() - seconds * 1000), answer)
+  }
+  return fareId
+}
+
+async function claimOf(db: Db): Promise<string> {
+  const claims = await dispatch(db, { flightIds: [FLIGHT], processes: 1 })
+  const [claimId = ''] = claims.values()
+  await moveSlots(db, claimId, { late: false })
+  return claimId
+}
+
+async function waitingSessions(db: Db): Promise<number> {
+  const { rows } = await sql<{ waiting: number }>`
+    select count(*) as waiting from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db)
+  return rows[0]?.waiting ?? 0
+}
+
+/** Gives all jobs their answers, one after the other, and lets none record before all want to. */
+async function recordAtOnce(db: Db, url: string, jobs: readonly WaitingJob[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('begin; select from farewatch_private.fare_schedule for update')
+    for (const [before, job] of jobs.entries()) {
+      job.answer(ALL_GONE)
+      await until('one more at a lock', async () => (await waitingSessions(db)) === before + 1)
+    }
+  } finally {
+    await client.end()
+  }
+  for (const job of jobs) expect(await job.ended).toBeUndefined()
+}
+
+async function readState(db: Db) {
+  const { rows } = await sql`
+    select pair, state #>> '{outbound,against}' as against, checks from fare_state
+  `.execute(db)
+  return rows[0]
+}
+
+async function toldTo(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select r.name, jsonb_agg(c.kind order by w.seq) as kinds
+      from watch_change w join reseller r on r.id = w.reseller_id join availability_change c on c.id = w.change_id
+     group by r.name order by r.name
+  `.execute(db)
+  return rows
+}
+
+describe('checks of one fare that overlap', () => {
+  it('count a loss once when one job runs twice at a time', async ({ db, databaseUrl }) => {
+    const fare = await watchedFare(db, [[60, available()]])
+    const claimId = await claimOf(db)
+    // Each job has a gate of its own, as in two processes.
+    const jobs = [
+      await createJobs(db, COUNTS).claim(claimId, 1),
+      await createJobs(db, COUNTS).claim(claimId, 1),
+    ]
+
+    await recordAtOnce(db, databaseUrl, jobs)
+
+    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 2 })
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+  })
+
+  it('record a loss once when its turn and a user confirm it at a time', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const fare = await watchedFare(db, [
+      [60, available()],
+      [30, gone],
+    ])
+    const jobs = createJobs(db, COUNTS)
+    const claimed = await jobs.claim(await claimOf(db), 1)
+    const asked = [claimed, await jobs.onDemand(0), await jobs.onDemand(0)]
+
+    await recordAtOnce(db, databaseUrl, asked)
+
+    expect(await readState(db)).toMatchObject({ pair: 'not_bookable', against: '0' })
+    expect(await kinds(db, fare)).toEqual(['became_available', 'became_unavailable'])
+    expect(await toldTo(db)).toEqual(
+      ['ana', 'ben'].map((name) => ({ name, kinds: ['became_available', 'became_unavailable'] })),
+    )
+    expect(await brokenFeeds(db)).toEqual([])
+  })
+
+  it('leave the turn to the newer one when an older one of a user comes last', async ({ db }) => {
+    await watchedFare(db, [[60, available()]])
+    const jobs = createJobs(db, COUNTS)
+    const older = await jobs.onDemand(0)
+    const newer = await jobs.claim(await claimOf(db), 1)
+    newer.answer(ALL_GONE)
+    await newer.ended
+    const turn = async () =>
+      (await sql`select lane, lane_due_at from fare_schedule`.execute(db)).rows
+    const before = await turn()
+    expect(before).toEqual([expect.objectContaining({ lane: 'confirmation' })])
+
+    older.answer(ALL_GONE)
+    await older.ended
+
+    expect(await turn()).toEqual(before)
+    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 2 })
+  })
+})
+
+describe('a worker that is stopped for longer than its lease, and continued', () => {
+  it('drops its late answer: the claim has passed on', { timeout: 60_000 }, async ({
+    db,
+    databaseUrl,
+  }) => {
+    const upstream = await startVerifyServer()
+    onTestFinished(() => upstream.close())
+    const flightId = '201'
+    // Were the late answer counted, it would be the second one that says so.
+    const fare = await watchedFare(db, [[60, gone]], flightId)
+    await makeDue(db)
+    upstream.hold([flightId])
+    const stopped = startWorker({ databaseUrl, upstreamUrl: upstream.url })
+    await untilReady(stopped)
+    await until('the question', () => upstream.asked.length === 1)
+    await stopQuietly(db, stopped)
+    upstream.release()
+
+    upstream.sell([flightId])
+    await endLeases(db)
+    startWorker({ databaseUrl, upstreamUrl: upstream.url })
+    await until('the check of the other', async () => (await countedChecks(db)) === 2)
+    stopped.child.kill('SIGCONT')
+    await until('the late answer dropped', async () =>
+      (await readMetrics(stopped)).includes(
+        'farewatch_checks_dropped_total{reason="superseded"} 1',
+      ),
+    )
+
+    expect(await readState(db)).toEqual({ pair: 'bookable', against: '0', checks: 2 })
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+    expect(await openClaims(db)).toEqual([])
+    expect(await brokenFeeds(db)).toEqual([])
+  })
+})

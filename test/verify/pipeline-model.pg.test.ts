@@ -1,0 +1,187 @@
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import type { AvailabilityChange } from '../../src/changes/feed-queries.ts'
+import { readAvailabilityChanges } from '../../src/changes/feed-queries.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { type FareView, fromJson, initialState, viewOf } from '../../src/verify/fare-state.ts'
+import { it } from '../support/test-database.ts'
+import { type ModelFare, PipelineModel } from './pipeline-model.ts'
+import { playScript } from './pipeline-play.ts'
+import { anyScript, QUESTIONS } from './pipeline-steps.ts'
+import { clearWorld, prepareSabotage, questionOf } from './pipeline-world.ts'
+
+const RUNS = 30
+/** On a slow machine fewer worlds must do; a failure is made smaller for no longer either. */
+const MOST_MS = 30_000
+
+interface HeldFare {
+  readonly question: number
+  readonly checks: number
+  readonly view: FareView
+  readonly shown: object
+  readonly history: readonly { shown: object; validFrom: Date; validTo: Date | null }[]
+}
+
+async function readHeld(db: Db): Promise<HeldFare[]> {
+  const { rows } = await sql<{
+    flightId: string
+    hasReturn: boolean
+    checks: number
+    state: object
+    shown: object
+    history: { shown: object; from: string; to: string | null }[]
+  }>`
+    select f.flight_id as "flightId", f.return_flight_id is not null as "hasReturn", s.checks, s.state,
+           jsonb_build_array(s.outbound, s.return, s.pair, s.price, s.currency) as shown,
+           coalesce((select jsonb_agg(jsonb_build_object(
+                              'shown', jsonb_build_array(h.outbound, h.return, h.pair, h.price, h.currency),
+                              'from', h.valid_from, 'to', h.valid_to) order by h.valid_from)
+                       from farewatch.availability_history h
+                      where h.tracked_fare_id = f.id), '[]') as history
+      from tracked_fare f
+      join fare_state s on s.tracked_fare_id = f.id
+     order by f.flight_id
+  `.execute(db)
+  return rows.map(({ flightId, hasReturn, checks, state, shown, history }) => ({
+    question: questionOf(flightId),
+    checks,
+    shown,
+    view: viewOf(Object.keys(state).length === 0 ? initialState(hasReturn) : fromJson(state)),
+    history: history.map((h) => ({
+      shown: h.shown,
+      validFrom: new Date(h.from),
+      validTo: h.to === null ? null : new Date(h.to),
+    })),
+  }))
+}
+
+async function readFeeds(db: Db) {
+  const { rows } = await sql<{
+    reseller: 'ana' | 'ben'
+    seq: number
+    changeSeq: number
+    head: number
+    reference: string
+    kind: string
+    flightId: string
+  }>`
+    select r.name as reseller, w.seq, c.seq as "changeSeq", r.last_seq as head, w.reference, c.kind,
+           f.flight_id as "flightId"
+      from watch_change w
+      join reseller r on r.id = w.reseller_id
+      join availability_change c on c.id = w.change_id
+      join tracked_fare f on f.id = c.tracked_fare_id
+     order by r.name, w.seq
+  `.execute(db)
+  return rows
+}
+
+/** Records of one check share before and after; every other begins where the last one ended. */
+function replay(changes: readonly AvailabilityChange[], hasReturn: boolean): unknown {
+  let from: unknown = viewOf(initialState(hasReturn))
+  let to = from
+  for (const { before, after } of changes) {
+    const together = [before, after]
+    if (JSON.stringify(together) === JSON.stringify([from, to])) continue
+    expect(before).toEqual(to)
+    from = before
+    to = after
+  }
+  return to
+}
+
+function expectHistory({ history, shown }: HeldFare, fare: ModelFare): void {
+  for (const [i, { validFrom, validTo }] of history.entries()) {
+    const next = history[i + 1]
+    expect(validTo).toEqual(next?.validFrom ?? null)
+    if (next !== undefined) {
+      expect(validFrom < next.validFrom).toBe(true)
+      expect(next.shown).not.toEqual(history[i]?.shown)
+    }
+  }
+  const told = fare.changes.length > 0
+  expect(history.at(-1)?.shown).toEqual(told ? shown : undefined)
+}
+
+async function expectFares(db: Db, model: PipelineModel): Promise<void> {
+  const feed = await readAvailabilityChanges(db, { after: 0, limit: 10_000 })
+  const held = await readHeld(db)
+  for (const [question, fare] of model.fares.entries()) {
+    const mine = feed.filter((change) => questionOf(change.flightId) === question)
+    const recorded = mine.map(({ kind, detectedAt, lastGoodCheckAt, after }) => {
+      const { pair, price } = after as FareView
+      return {
+        kind,
+        detectedAt: detectedAt.toISOString(),
+        lastGoodCheckAt: lastGoodCheckAt?.toISOString() ?? null,
+        pair,
+        price,
+      }
+    })
+    expect(recorded).toEqual(fare.changes)
+
+    const state = held.find((one) => one.question === question)
+    expect(state?.checks ?? 0).toBe(fare.story.length)
+    if (state === undefined) continue
+    expect(replay(mine, QUESTIONS[question]?.returnFlightId !== null)).toEqual(state.view)
+    expectHistory(state, fare)
+  }
+
+  const { rows } = await sql<{ last_seq: number }>`
+    select last_seq from feed_head where feed = 'availability'
+  `.execute(db)
+  expect(rows).toEqual([{ last_seq: feed.length }])
+  expect(feed.map((change) => change.seq)).toEqual(feed.map((_, i) => i + 1))
+}
+
+async function expectFeeds(db: Db, model: PipelineModel): Promise<void> {
+  const rows = await readFeeds(db)
+  for (const reseller of ['ana', 'ben'] as const) {
+    const feed = rows.filter((row) => row.reseller === reseller)
+    expect(feed.map((row) => row.seq)).toEqual(feed.map((_, i) => i + 1))
+    expect(feed.every((row) => row.head === feed.length)).toBe(true)
+    const changeSeqs = feed.map((row) => row.changeSeq)
+    expect(changeSeqs).toEqual(changeSeqs.toSorted((a, b) => a - b))
+    // The fares of one batch have no order among themselves; those of one watch do.
+    for (const { reference } of model.watches) {
+      const ofWatch = <T extends { reference: string; kind: string }>(all: readonly T[]) =>
+        all.filter((told) => told.reference === reference).map((told) => told.kind)
+      expect(ofWatch(feed)).toEqual(ofWatch(model.feeds[reseller]))
+    }
+  }
+}
+
+describe('whatever happens to jobs, processes and watches', () => {
+  it('counts each answer once at most, and tells each reseller exactly its own changes', {
+    timeout: 3 * MOST_MS,
+  }, async ({ db }) => {
+    await prepareSabotage(db)
+    const seen = { counted: 0, dropped: 0, kinds: new Map<string, number>() }
+
+    await fc.assert(
+      fc.asyncProperty(anyScript, async (script) => {
+        await clearWorld(db)
+        const model = new PipelineModel(script.counts)
+
+        const { asked } = await playScript(db, script, model)
+
+        await expectFares(db, model)
+        await expectFeeds(db, model)
+        const counted = model.fares.reduce((sum, fare) => sum + fare.story.length, 0)
+        seen.counted += counted
+        seen.dropped += asked - counted
+        for (const { kind } of model.fares.flatMap((fare) => fare.changes)) {
+          seen.kinds.set(kind, (seen.kinds.get(kind) ?? 0) + 1)
+        }
+      }),
+      { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS },
+    )
+
+    // A test of empty worlds would prove nothing.
+    expect(seen.counted).toBeGreaterThan(50)
+    expect(seen.dropped).toBeGreaterThan(20)
+    expect([...seen.kinds.keys()]).toEqual(
+      expect.arrayContaining(['became_available', 'became_unavailable', 'price_changed']),
+    )
+  })
+})

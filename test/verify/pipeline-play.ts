@@ -1,0 +1,212 @@
+import { expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { until } from '../support/until.ts'
+import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import type { Ask, PipelineModel } from './pipeline-model.ts'
+import { type Answer, QUESTIONS, type Script, type Step, type WatchPlan } from './pipeline-steps.ts'
+import {
+  createJobs,
+  dispatch,
+  moveSlots,
+  questionOf,
+  sabotaged,
+  type WaitingJob,
+} from './pipeline-world.ts'
+
+interface Waiting {
+  readonly job: WaitingJob
+  readonly asks: readonly Ask[]
+}
+
+interface Playing {
+  readonly db: Db
+  readonly model: PipelineModel
+  readonly jobs: ReturnType<typeof createJobs>
+  readonly resellers: Readonly<Record<'ana' | 'ben', number>>
+  /** The newest first. */
+  readonly claims: string[]
+  readonly waiting: Waiting[]
+  asked: number
+}
+
+/** Plays a script on the product and on the model. Returns how many questions were asked. */
+export async function playScript(
+  db: Db,
+  script: Script,
+  model: PipelineModel,
+): Promise<{ asked: number }> {
+  const playing: Playing = {
+    db,
+    model,
+    jobs: createJobs(db, script.counts),
+    resellers: { ana: await newReseller(db, 'ana'), ben: await newReseller(db, 'ben') },
+    claims: [],
+    waiting: [],
+    asked: 0,
+  }
+  for (const plan of script.watches) await addWatch(playing, plan)
+  for (const step of script.steps) await playStep(playing, step)
+  for (const { job } of playing.waiting) job.kill()
+  await Promise.all(playing.waiting.map(({ job }) => job.ended))
+  // However it went, nothing that somebody watches is forgotten.
+  await dispatchDue(playing, { due: QUESTIONS.map(() => true), twice: false })
+  return playing
+}
+
+async function playStep(playing: Playing, step: Step): Promise<void> {
+  const { model, waiting } = playing
+  switch (step.do) {
+    case 'check':
+      await dispatchDue(playing, {
+        due: QUESTIONS.map((_, i) => i === step.question),
+        twice: false,
+      })
+      if (!model.isActive(step.question)) return
+      await ask(playing, { claim: 0, late: false })
+      return answerOne(playing, {
+        job: waiting.length - 1,
+        answers: step.answers,
+        fate: 'recorded',
+      })
+    case 'dispatch':
+      return dispatchDue(playing, step)
+    case 'ask':
+      return ask(playing, step)
+    case 'ask on demand':
+      return askOnDemand(playing, step.question)
+    case 'answer':
+      return answerOne(playing, step)
+    case 'watch':
+      return addWatch(playing, step.plan)
+    default:
+      return changeWatch(playing, step.do, step.watch)
+  }
+}
+
+async function dispatchDue(
+  { db, model, claims }: Playing,
+  { due, twice }: { due: readonly boolean[]; twice: boolean },
+): Promise<void> {
+  const flightIds = QUESTIONS.flatMap(({ flightId }, i) => (due[i] ? [flightId] : []))
+  const claimed = await dispatch(db, { flightIds, processes: twice ? 2 : 1 })
+  const expected = flightIds.map(questionOf).filter((question) => model.isActive(question))
+  expect(new Set(claimed.keys())).toEqual(new Set(expected))
+  for (const [question, claimId] of claimed) model.fare(question).claim = claimId
+  claims.unshift(...new Set(claimed.values()))
+}
+
+async function ask(
+  playing: Playing,
+  { claim, late }: { claim: number; late: boolean },
+): Promise<void> {
+  const { db, model, jobs, claims } = playing
+  const claimId = claims[claim % claims.length]
+  if (claimId === undefined) return
+  const held = QUESTIONS.map((_, i) => i).filter((i) => model.fare(i).claim === claimId)
+  await untilNextMoment()
+  await moveSlots(db, claimId, { late })
+  const job = await jobs.claim(claimId, late ? 0 : held.length)
+  expect(new Set(job.asked())).toEqual(new Set(late ? [] : held))
+  if (late) for (const question of held) model.fare(question).claim = null
+  if (!late && held.length > 0) wait(playing, job)
+}
+
+async function askOnDemand(playing: Playing, question: number): Promise<void> {
+  await untilNextMoment()
+  wait(playing, await playing.jobs.onDemand(question))
+}
+
+function wait(playing: Playing, job: WaitingJob): void {
+  const asks = job.asked().map((question) => ({ question, order: playing.asked++ }))
+  playing.waiting.push({ job, asks })
+}
+
+async function answerOne(
+  playing: Playing,
+  { job: at, answers, fate }: Omit<Extract<Step, { do: 'answer' }>, 'do'>,
+): Promise<void> {
+  const { db, waiting } = playing
+  const [one] = waiting.splice(at % Math.max(1, waiting.length), 1)
+  if (one === undefined) return
+  if (fate === 'killed') {
+    one.job.kill()
+    await one.job.ended
+    return
+  }
+  if (fate === 'rolled back') {
+    await sabotaged(db, () => {
+      one.job.answer(answers)
+      return one.job.ended
+    })
+    return
+  }
+  one.job.answer(answers)
+  expect(await one.job.ended).toBeUndefined()
+  await countAnswers(playing, one, answers)
+}
+
+async function countAnswers(
+  { db, model }: Playing,
+  { job, asks }: Waiting,
+  answers: readonly Answer[],
+): Promise<void> {
+  // What nobody watches any more is not recorded on demand.
+  const heard = asks.filter(({ question }) => job.claim !== null || model.isActive(question))
+  if (heard.length === 0) return
+  const held = model.hear(
+    answers,
+    heard.map((one) => one.question),
+  )
+  for (const counted of model.countable(job.claim, heard)) {
+    const askedAt = await readAskedAt(db, counted.question)
+    model.count(counted, { answers, askedAt, held })
+  }
+}
+
+/** When the answer that counted last was asked, which only the product knows; later than the one before. */
+async function readAskedAt(db: Db, question: number): Promise<Date> {
+  const { rows } = await sql<{ askedAt: Date | null }>`
+    select s.asked_at as "askedAt" from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
+     where f.flight_id = ${QUESTIONS[question]?.flightId ?? ''}
+  `.execute(db)
+  expect(rows[0]?.askedAt).toBeInstanceOf(Date)
+  return rows[0]?.askedAt ?? new Date(0)
+}
+
+/** Two questions of one fare are never asked within one millisecond, which is all that their order is told by. */
+async function untilNextMoment(): Promise<void> {
+  const from = Date.now()
+  await until('the next moment', () => Date.now() > from + 2)
+}
+
+async function addWatch({ db, model, resellers }: Playing, plan: WatchPlan): Promise<void> {
+  const { reference } = model.watch(plan)
+  const question = QUESTIONS[plan.question]
+  const row = cells({
+    list: 'list',
+    reference,
+    flight_id: question?.flightId ?? '',
+    return_flight_id: question?.returnFlightId ?? '',
+    price_threshold_amount: plan.amount ?? '',
+    price_threshold_percent: plan.percent ?? '',
+  })
+  await importRows(db, resellers[plan.reseller], [row])
+}
+
+async function changeWatch(
+  { db, model, resellers }: Playing,
+  change: 'pause' | 'resume',
+  at: number,
+): Promise<void> {
+  const watch = model.watches[at % model.watches.length]
+  if (watch === undefined) return
+  const selection = {
+    resellerId: resellers[watch.reseller],
+    list: 'list',
+    references: [watch.reference],
+  }
+  await (change === 'pause' ? pauseWatches(db, selection) : resumeWatches(db, selection))
+  watch.paused = change === 'pause'
+  model.settleWatches()
+}

@@ -1,0 +1,186 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { createGate } from '../../src/base/gate.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { dispatchChecks, VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
+import type { Observation } from '../../src/upstream/observation.ts'
+import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { verifyOnDemand } from '../../src/verify/verify-on-demand.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
+import { observation } from './fare-fixtures.ts'
+import { type Answer, legsOf, QUESTIONS, type Script } from './pipeline-steps.ts'
+
+const REQUESTS_PER_SECOND = 1_000
+
+/** A job that has asked its questions and waits for the answers. */
+export interface WaitingJob {
+  readonly claim: string | null
+  /** Numbers of the questions that it has asked. */
+  readonly asked: () => number[]
+  readonly answer: (answers: readonly Answer[]) => void
+  readonly kill: () => void
+  /** Resolves with what the job failed by, or undefined. */
+  readonly ended: Promise<unknown>
+}
+
+export function questionOf(flightId: string): number {
+  return QUESTIONS.findIndex((question) => question.flightId === flightId)
+}
+
+/** Takes everything of the last world away, and makes its commits fail again where a test says so. */
+export async function clearWorld(db: Db): Promise<void> {
+  await sql`
+    truncate reseller, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
+             availability_change, watch_change, incident, check_minute, sabotage
+  `.execute(db)
+  await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
+  await sql`update recheck_clock set v = 0`.execute(db)
+}
+
+/** From here on a transaction that has heard answers fails at its commit while `sabotage` has a row. */
+export async function prepareSabotage(db: Db): Promise<void> {
+  await sql`create table sabotage (only_row boolean primary key)`.execute(db)
+  await sql`
+    create function sabotage() returns trigger language plpgsql as $$
+    begin
+      if exists (select from sabotage) then raise exception 'sabotaged'; end if;
+      return null;
+    end $$
+  `.execute(db)
+  await sql`
+    create constraint trigger sabotage after insert or update on check_minute
+      deferrable initially deferred for each row execute function sabotage()
+  `.execute(db)
+}
+
+/** The product's own jobs, with an upstream that answers when it is told to. */
+export function createJobs(db: Db, counts: Script['counts']) {
+  const deps: Omit<VerifyJobDeps, 'upstream'> = {
+    db,
+    clock: systemClock,
+    rules: { requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 60, ...counts },
+    metrics: createMetrics(),
+    log: silentLog,
+    recording: createGate(1),
+  }
+
+  function begin(
+    claim: string | null,
+    work: (deps: VerifyJobDeps, signal: AbortSignal) => Promise<unknown>,
+  ): WaitingJob {
+    const calls = new Map<number, (said: Observation) => void>()
+    const killing = new AbortController()
+    const upstream: VerifyJobDeps['upstream'] = {
+      verifyFares: ({ flightId }, { signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+          calls.set(questionOf(flightId), resolve)
+        }),
+    }
+    const ended = work({ ...deps, upstream }, killing.signal).then(
+      () => undefined,
+      (err: unknown) => err,
+    )
+    return {
+      claim,
+      asked: () => [...calls.keys()],
+      answer: (answers) => {
+        for (const [question, resolve] of calls) {
+          const { outbound, back } = legsOf(answers, question)
+          resolve(observation(outbound, back))
+        }
+      },
+      kill: () => killing.abort(new Error('killed')),
+      ended,
+    }
+  }
+
+  /** Resolves when the job has asked so many questions, or has ended: it should where there are none. */
+  async function untilAsked(job: WaitingJob, questions: number): Promise<void> {
+    let ended = false
+    void job.ended.then(() => {
+      ended = true
+    })
+    const enough = Math.max(1, questions)
+    await until('the questions', () => ended || job.asked().length >= enough)
+  }
+
+  return {
+    claim: async (claimId: string, questions: number) => {
+      const job = begin(claimId, (all, signal) => verifyFaresJob(all, { claimId }, signal))
+      await untilAsked(job, questions)
+      return job
+    },
+    onDemand: async (question: number) => {
+      const asked = QUESTIONS[question] as (typeof QUESTIONS)[number]
+      const job = begin(null, (all, signal) =>
+        verifyOnDemand(all, { ...asked, passengers: ONE_ADULT }, signal),
+      )
+      await untilAsked(job, 1)
+      return job
+    },
+  }
+}
+
+/** Ends leases and intervals of some fares and of no other, and asks the schedule. Returns claims by question. */
+export async function dispatch(
+  db: Db,
+  { flightIds, processes }: { flightIds: readonly string[]; processes: number },
+): Promise<Map<number, string>> {
+  await sql`
+    update fare_schedule s
+       set not_before = d.at, lane_due_at = case when s.lane is not null then d.at end
+      from (select id, case when flight_id = any(${flightIds}::text[]) then clock_timestamp() - interval '1 ms'
+                            else 'infinity' end as at
+              from tracked_fare) d
+     where d.id = s.tracked_fare_id
+  `.execute(db)
+  const jobs: string[] = []
+  const queue = {
+    enqueue: async (name: string, { payload }: { payload: object }) => {
+      jobs.push(`${name} ${JSON.stringify(payload)}`)
+    },
+  }
+  const deps = { db, queue, requestsPerSecond: REQUESTS_PER_SECOND }
+  const given = await Promise.all(Array.from({ length: processes }, () => dispatchChecks(deps)))
+  const turns = given.flat()
+  const claims = new Set(turns.map((turn) => turn.claimId))
+  const wanted = [...claims].map((claimId) => `${VERIFY_QUEUE} ${JSON.stringify({ claimId })}`)
+  if (jobs.length !== wanted.length || wanted.some((job) => !jobs.includes(job))) {
+    throw new Error('not exactly one job for each claim')
+  }
+  const { rows } = await sql<{ id: number; flightId: string }>`
+    select id, flight_id as "flightId" from tracked_fare
+  `.execute(db)
+  const flightOf = new Map(rows.map((row) => [row.id, row.flightId]))
+  const claimed = turns.map(
+    (turn) => [questionOf(flightOf.get(turn.fareId) ?? ''), turn.claimId] as const,
+  )
+  if (new Set(claimed.map(([question]) => question)).size !== claimed.length) {
+    throw new Error('a fare was claimed twice')
+  }
+  return new Map(claimed)
+}
+
+/** Puts the slots of a claim to this moment, or to one that has passed by more than a job waits. */
+export async function moveSlots(
+  db: Db,
+  claimId: string,
+  { late }: { late: boolean },
+): Promise<void> {
+  await sql`
+    update fare_schedule set slot_at = clock_timestamp() - make_interval(secs => ${late ? 2 : 0})
+     where claim_id = ${claimId}
+  `.execute(db)
+}
+
+export async function sabotaged<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  await sql`insert into sabotage values (true)`.execute(db)
+  try {
+    return await work()
+  } finally {
+    await sql`truncate sabotage`.execute(db)
+  }
+}

@@ -1,0 +1,88 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { EXIT } from '../../src/cli/exit-codes.ts'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { runFarewatch } from '../support/child-process.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { startWorker } from './worker-fixtures.ts'
+
+const SECONDS = 20
+const REQUESTS_PER_SECOND = 15
+/** More than the budget can ask in that time: all of it is wanted. */
+const FARES = 400
+const TOKEN = 'budget-access-token'
+
+/** Milliseconds at which the sandbox got its requests, in order. */
+async function requestTimes(url: string): Promise<number[]> {
+  const times: number[] = []
+  for (let after = 0; ; ) {
+    const response = await fetch(`${url}/sandbox/log?after=${after}`)
+    const page = (await response.json()) as { entries: { realMs: number }[]; next: number }
+    if (page.entries.length === 0) return times.toSorted((a, b) => a - b)
+    times.push(...page.entries.map((entry) => entry.realMs))
+    after = page.next
+  }
+}
+
+/** The most requests that any window of so many seconds saw. */
+function mostWithin(times: readonly number[], seconds: number): number {
+  return times.reduce((most, from, i) => {
+    const after = times.findIndex((time) => time - from > seconds * 1000)
+    return Math.max(most, (after === -1 ? times.length : after) - i)
+  }, 0)
+}
+
+describe('two workers and users beside them, with a tenth of the answers spoilt', () => {
+  it('spend one budget together, and no more', { timeout: 90_000 }, async ({ db, databaseUrl }) => {
+    const options = { port: 0, seed: 7, speed: 1, token: TOKEN, clock: systemClock, log: silentLog }
+    const sandbox = await startSandbox(options)
+    onTestFinished(() => sandbox.close())
+    let drawn = 0
+    const proxy = await startFaultyProxy(sandbox.url, 0.1, () => (drawn++ * 0.618_034) % 1)
+    onTestFinished(() => proxy.close())
+    const flights = searchDemoFlights(sandbox.world, sandbox.now(), FARES)
+    await resellerWith(
+      db,
+      flights.map((id) => cells({ reference: `R${id}`, flight_id: id })),
+    )
+    const settings = {
+      UPSTREAM_ACCESS_TOKEN: TOKEN,
+      UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
+      MIN_RECHECK_SECONDS: '1',
+    }
+    for (let i = 0; i < 2; i += 1) startWorker({ databaseUrl, upstreamUrl: proxy.url, settings })
+
+    const end = Date.now() + SECONDS * 1000
+    const verifyUntilEnd = async (user: number) => {
+      const exits: (number | string)[] = []
+      while (Date.now() < end) {
+        const flight = flights[(exits.length * 2 + user) % flights.length] ?? ''
+        const { exit } = await runFarewatch(
+          ['verify', '--flight', flight, '--non-residents-adults', '1'],
+          { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: proxy.url, ...settings },
+        )
+        exits.push(exit)
+      }
+      return exits
+    }
+    const exits = (await Promise.all([verifyUntilEnd(0), verifyUntilEnd(1)])).flat()
+    const times = await requestTimes(sandbox.url)
+
+    const spoilt = Object.values(proxy.spoilt).reduce((sum, n) => sum + n, 0)
+    expect(exits.length).toBeGreaterThan(4)
+    expect(exits.filter((exit) => exit !== EXIT.ok && exit !== EXIT.failed)).toEqual([])
+    expect(exits.filter((exit) => exit === EXIT.ok).length).toBeGreaterThan(0)
+    expect(spoilt).toBeGreaterThan(10)
+    // The workers take some seconds to start; from then on nothing of the budget lies idle.
+    expect(mostWithin(times, 10)).toBeGreaterThan(0.5 * REQUESTS_PER_SECOND * 10)
+    for (const seconds of [1, 5, 10]) {
+      expect(mostWithin(times, seconds)).toBeLessThanOrEqual(
+        REQUESTS_PER_SECOND * (seconds + 1) + 1,
+      )
+    }
+  })
+})

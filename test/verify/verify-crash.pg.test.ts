@@ -1,0 +1,230 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createGate } from '../../src/base/gate.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { gone, RULES, record } from './fare-fixtures.ts'
+import { startVerifyServer, type VerifyServer } from './verify-server.ts'
+import {
+  blockTable,
+  brokenFeeds,
+  countedChecks,
+  endLeases,
+  killWorker,
+  makeDue,
+  openClaims,
+  startWorker,
+  workerSessions,
+} from './worker-fixtures.ts'
+
+const FLIGHTS = ['101', '102', '103', '104', '105', '106']
+/** What the upstream has; the others it has not. */
+const SOLD = ['105', '106']
+/** Said to be gone once before: one answer more makes it true. */
+const LOST_ONCE = ['103', '104']
+/** What a naive reader of one more answer a fare holds of it: a loss that is said once is no loss. */
+const EXPECTED = [
+  { flightId: '101', pair: 'unknown', against: '1', checks: 1, kinds: [], told: 0 },
+  { flightId: '102', pair: 'unknown', against: '1', checks: 1, kinds: [], told: 0 },
+  {
+    flightId: '103',
+    pair: 'not_bookable',
+    against: '0',
+    checks: 2,
+    kinds: ['legs_changed'],
+    told: 2,
+  },
+  {
+    flightId: '104',
+    pair: 'not_bookable',
+    against: '0',
+    checks: 2,
+    kinds: ['legs_changed'],
+    told: 2,
+  },
+  {
+    flightId: '105',
+    pair: 'bookable',
+    against: '0',
+    checks: 1,
+    kinds: ['became_available'],
+    told: 2,
+  },
+  {
+    flightId: '106',
+    pair: 'bookable',
+    against: '0',
+    checks: 1,
+    kinds: ['became_available'],
+    told: 2,
+  },
+]
+const CHECKS_BEFORE = LOST_ONCE.length
+const CHECKS_AFTER = CHECKS_BEFORE + FLIGHTS.length
+const HALF = ['102', '104', '106']
+
+interface Scene {
+  readonly db: Db
+  readonly databaseUrl: string
+  readonly upstream: VerifyServer
+}
+
+/** Two resellers watch all fares; some have a past. All are due. */
+async function setScene({ db }: Scene): Promise<void> {
+  const rows = FLIGHTS.map((id) => cells({ reference: `R${id}`, flight_id: id }))
+  await resellerWith(db, rows, 'ana')
+  await resellerWith(db, rows, 'ben')
+  const { rows: lostOnce } = await sql<{ id: number }>`
+    select id from tracked_fare where flight_id = any(${LOST_ONCE}::text[])
+  `.execute(db)
+  for (const { id } of lostOnce) await record(db, id, new Date(Date.now() - 60_000), gone)
+  await makeDue(db)
+}
+
+/** Everything that a check leaves behind, at one moment. */
+async function readFares(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select f.flight_id as "flightId", s.pair, s.state #>> '{outbound,against}' as against, s.checks,
+           coalesce((select jsonb_agg(c.kind order by c.seq) from availability_change c
+                      where c.tracked_fare_id = f.id), '[]') as kinds,
+           (select count(*) from watch_change w join availability_change c on c.id = w.change_id
+             where c.tracked_fare_id = f.id) as told
+      from tracked_fare f
+      join fare_state s on s.tracked_fare_id = f.id
+     order by f.flight_id
+  `.execute(db)
+  return rows
+}
+
+interface CrashPoint {
+  readonly point: string
+  /** Puts what stops the worker in its way; the functions that it gives clear the way again. */
+  readonly block: (scene: Scene) => Promise<(() => Promise<void> | void)[]>
+  /** Resolves when the worker has come to the point. */
+  readonly reach: (scene: Scene, release: (() => Promise<void> | void)[]) => Promise<unknown>
+  /** How many checks may have been counted by then. */
+  readonly counted: { readonly least: number; readonly most: number }
+}
+
+function held(flights: readonly string[]): CrashPoint['block'] {
+  return async ({ upstream }) => {
+    upstream.hold(flights)
+    return [() => upstream.release()]
+  }
+}
+
+const NONE = { least: CHECKS_BEFORE, most: CHECKS_BEFORE }
+const POINTS: readonly CrashPoint[] = [
+  {
+    point: 'after the claim, before any answer',
+    block: held(FLIGHTS),
+    reach: ({ db }) => until('a claim', async () => (await openClaims(db)).length > 0),
+    counted: NONE,
+  },
+  {
+    point: 'in the middle of a batch',
+    block: held(HALF),
+    reach: ({ upstream }) => until('half of the answers', () => upstream.answered.length === 3),
+    counted: { least: CHECKS_BEFORE, most: CHECKS_BEFORE + 3 },
+  },
+  {
+    point: 'with half of a batch recorded',
+    block: held(HALF),
+    reach: ({ db }) =>
+      until('half of the records', async () => (await countedChecks(db)) === CHECKS_BEFORE + 3),
+    counted: { least: CHECKS_BEFORE + 3, most: CHECKS_BEFORE + 3 },
+  },
+  {
+    point: 'in the middle of the recording',
+    block: async ({ databaseUrl }) => [
+      await blockTable(databaseUrl, 'farewatch_private.availability_change'),
+    ],
+    reach: ({ db }) => untilWaiting(db, 'availability_change'),
+    counted: NONE,
+  },
+  {
+    point: 'after the commit, before the job ends',
+    block: async ({ databaseUrl }) => [
+      await blockTable(databaseUrl, 'farewatch_private.availability_change'),
+    ],
+    reach: async ({ db, databaseUrl }, release) => {
+      await untilWaiting(db, 'availability_change')
+      // From here on the queue cannot note that the job has ended.
+      const letQueueGo = await blockTable(databaseUrl, 'farewatch_queue.job')
+      await release.pop()?.()
+      release.push(letQueueGo)
+      await until('the commit', async () => (await countedChecks(db)) > CHECKS_BEFORE)
+    },
+    counted: { least: CHECKS_BEFORE + 1, most: CHECKS_AFTER },
+  },
+]
+
+async function untilWaiting(db: Db, table: string): Promise<void> {
+  await until(`a worker that waits for ${table}`, async () =>
+    (await workerSessions(db)).some((s) => s.waits && s.statement.includes(table)),
+  )
+}
+
+async function recordedClaims(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ claimId: string }>`
+    select distinct provenance ->> 'claimId' as "claimId" from availability_change
+     where provenance ->> 'claimId' is not null
+  `.execute(db)
+  return rows.map((row) => row.claimId)
+}
+
+/** Carries out the jobs of these claims once more, as a queue does that has not heard of their end. */
+async function repeatJobs(db: Db, claims: readonly string[]): Promise<void> {
+  const never = new AbortController().signal
+  const deps = {
+    db,
+    clock: systemClock,
+    rules: RULES,
+    metrics: createMetrics(),
+    log: silentLog,
+    recording: createGate(1),
+    upstream: { verifyFares: () => Promise.reject(new Error('asked once more')) },
+  }
+  for (const claimId of claims) await verifyFaresJob(deps, { claimId }, never)
+}
+
+describe('a worker that is killed', () => {
+  it.for(POINTS)(
+    '$point loses no check, and counts none twice',
+    { timeout: 60_000 },
+    async (crash, { db, databaseUrl }) => {
+      const upstream = await startVerifyServer()
+      onTestFinished(() => upstream.close())
+      upstream.sell(SOLD)
+      const scene = { db, databaseUrl, upstream }
+      await setScene(scene)
+
+      const release = await crash.block(scene)
+      const worker = startWorker({ databaseUrl, upstreamUrl: upstream.url })
+      await crash.reach(scene, release)
+      const claims = [...(await openClaims(db)), ...(await recordedClaims(db))]
+      expect(claims.length).toBeGreaterThan(0)
+      await killWorker(db, worker)
+      for (const letGo of release) await letGo()
+      const counted = await countedChecks(db)
+      expect(counted).toBeGreaterThanOrEqual(crash.counted.least)
+      expect(counted).toBeLessThanOrEqual(crash.counted.most)
+
+      await endLeases(db)
+      startWorker({ databaseUrl, upstreamUrl: upstream.url })
+      await until('every fare checked', async () => {
+        return (await countedChecks(db)) >= CHECKS_AFTER && (await openClaims(db)).length === 0
+      })
+
+      expect(await readFares(db)).toEqual(EXPECTED)
+      await repeatJobs(db, claims)
+      expect(await readFares(db)).toEqual(EXPECTED)
+      expect(await brokenFeeds(db)).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { available, flight, hop } from '../upstream/verify-fixtures.ts'
+
+/** A bare upstream whose answers about flights a test sets, and may keep back. */
+export interface VerifyServer {
+  readonly url: string
+  /** Flight ids, in the order in which they were asked and answered. */
+  readonly asked: readonly string[]
+  readonly answered: readonly string[]
+  /** Flights that can be had from now on; all others cannot. */
+  sell(flightIds: readonly string[]): void
+  /** Keeps back the answers about these flights that come in from now on; the others are answered at once. */
+  hold(flightIds: readonly string[]): void
+  /** Answers what was kept back, and keeps nothing back any more. */
+  release(): void
+  close(): Promise<void>
+}
+
+const DAY_MS = 86_400_000
+
+export async function startVerifyServer(): Promise<VerifyServer> {
+  const asked: string[] = []
+  const answered: string[] = []
+  let sold: readonly string[] = []
+  let held: readonly string[] = []
+  let waiting: (() => void)[] = []
+  const server = http.createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    response.setHeader('content-type', 'application/json')
+    if (!pathname.endsWith('/verify')) {
+      response.end('[]')
+      return
+    }
+    const flightId = searchParams.get('flightId') ?? ''
+    // What is said is known when it is asked; it may only arrive later.
+    const body = sold.includes(flightId)
+      ? flightFor(flightId)
+      : { [flightId]: { available: false } }
+    const answer = () => {
+      answered.push(flightId)
+      response.end(JSON.stringify(body))
+    }
+    asked.push(flightId)
+    if (held.includes(flightId)) waiting.push(answer)
+    else answer()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    answered,
+    sell: (flightIds) => {
+      sold = flightIds
+    },
+    hold: (flightIds) => {
+      held = flightIds
+    },
+    release: () => {
+      held = []
+      for (const answer of waiting) answer()
+      waiting = []
+    },
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A direct flight in a month: one that has departed would expire. */
+function flightFor(id: string): object {
+  const day = new Date(Date.now() + 30 * DAY_MS).toISOString().slice(0, 10)
+  const dates = { departure: `${day} 08:00`, arrival: `${day} 09:30` }
+  const leg = hop({ dates })
+  const { from, to, duration } = leg
+  return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
+}

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+
+export interface WorkerArgs {
+  readonly databaseUrl: string
+  readonly upstreamUrl: string
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** A worker process that asks each fare once within the hour, and each list once. */
+export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs): RunningCommand {
+  const worker = startFarewatch(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: upstreamUrl,
+    UPSTREAM_REQUESTS_PER_SECOND: '50',
+    MIN_RECHECK_SECONDS: '3600',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    ADMIN_PORT: '0',
+    ...settings,
+  })
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+/** Kills a process where it stands, and waits until its database sessions are gone too. */
+export async function killWorker(db: Db, worker: RunningCommand): Promise<void> {
+  worker.child.kill('SIGKILL')
+  await worker.ended
+  await until('its sessions gone', async () => (await workerSessions(db)).length === 0)
+}
+
+export interface WorkerSession {
+  readonly statement: string
+  readonly state: string
+  readonly waits: boolean
+}
+
+/** What the workers of this database are at. */
+export async function workerSessions(db: Db): Promise<WorkerSession[]> {
+  const { rows } = await sql<WorkerSession>`
+    select query as statement, state, coalesce(wait_event_type = 'Lock', false) as waits
+      from pg_stat_activity
+     where datname = current_database() and application_name like 'farewatch worker%'
+  `.execute(db)
+  return rows
+}
+
+/** Keeps writers out of a table until released, or until the test is over. */
+export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  let ended: Promise<void> | undefined
+  const release = () => {
+    ended ??= client.end()
+    return ended
+  }
+  onTestFinished(release)
+  await client.query(`begin; lock table ${table} in share mode`)
+  return release
+}
+
+/** Makes every fare due, and takes back what a process that is gone, or stopped, still holds. */
+export async function endLeases(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set not_before = clock_timestamp(),
+           lane_due_at = case when lane is not null then clock_timestamp() end
+     where claim_id is not null
+  `.execute(db)
+}
+
+/** Lets every fare be due at once. */
+export async function makeDue(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set not_before = clock_timestamp(),
+           lane_due_at = case when lane is not null then clock_timestamp() end
+  `.execute(db)
+}
+
+export async function openClaims(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ claimId: string }>`
+    select distinct claim_id as "claimId" from fare_schedule where claim_id is not null
+  `.execute(db)
+  return rows.map((row) => row.claimId)
+}
+
+export async function countedChecks(db: Db): Promise<number> {
+  const { rows } = await sql<{ checks: number }>`
+    select coalesce(sum(checks), 0)::bigint as checks from fare_state
+  `.execute(db)
+  return rows[0]?.checks ?? 0
+}
+
+/** Feeds with a hole, a double or a wrong head; empty where all are dense. */
+export async function brokenFeeds(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select * from (
+      select 'availability' as feed, h.last_seq as head, count(c.seq) as records, coalesce(max(c.seq), 0) as last
+        from feed_head h left join availability_change c on true
+       where h.feed = 'availability'
+       group by h.last_seq
+      union all
+      select r.name, r.last_seq, count(w.seq), coalesce(max(w.seq), 0)
+        from reseller r left join watch_change w on w.reseller_id = r.id
+       group by r.id) f
+     where (records, last) is distinct from (head, head)
+  `.execute(db)
+  return rows
+}
+
+/** Stops a process that holds no lock and no open transaction: what others then wait for is its claims alone. */
+export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void> {
+  await until('a quiet moment', async () => {
+    worker.child.kill('SIGSTOP')
+    if ((await workerSessions(db)).every((session) => session.state === 'idle')) return true
+    worker.child.kill('SIGCONT')
+    return false
+  })
+}
+
+/** The address of a worker's metrics, from its log. */
+export async function readMetrics(worker: RunningCommand): Promise<string> {
+  const address = /"metrics":"([^"]+)"/.exec(worker.stdout())?.[1]
+  if (address === undefined) throw new Error('the worker has not said that it is ready')
+  return (await fetch(address)).text()
+}
+
+export async function untilReady(worker: RunningCommand): Promise<void> {
+  while (!worker.stdout().includes('"msg":"ready"')) {
+    if (worker.child.stdout === null || worker.child.exitCode !== null) {
+      throw new Error(`the worker ended: ${worker.stderr()}`)
+    }
+    await once(worker.child.stdout, 'data')
+  }
+}
