@@ -48,7 +48,6 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
 }
 
 async function claimTurns(tx: Tx, requestsPerSecond: number): Promise<Turn[]> {
-  await refreshTickets(tx, requestsPerSecond)
   const early = await findLaneCandidates(tx, requestsPerSecond)
   const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
   const due = await findTurns(tx, {
@@ -63,6 +62,8 @@ async function claimTurns(tx: Tx, requestsPerSecond: number): Promise<Turn[]> {
   await saveClaims(tx, turns.slice(inLanes.length), { spendTurn: true })
   const last = byTurn.at(-1)
   if (last !== undefined) await advanceClock(tx, last.vdue)
+  // After the budget, as the line before: two processes that meet take their locks in one order.
+  await refreshTickets(tx, requestsPerSecond)
   return turns
 }
 

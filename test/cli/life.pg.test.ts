@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, onTestFinished } from 'vitest'
+import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { startListServer } from '../support/list-server.ts'
+import { freePort, startRedisServer } from '../support/redis-tier.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
+
+interface Ready {
+  readonly api?: string
+  readonly health: string
+}
+
+function readyLine(stdout: string): Ready | undefined {
+  const line = stdout.split('\n').find((text) => text.includes('"msg":"ready"'))
+  return line === undefined ? undefined : (JSON.parse(line) as Ready)
+}
+
+async function newHome(): Promise<string> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-life-'))
+  onTestFinished(async () => {
+    const { directory } = await findPlace(home)
+    await rm(directory, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
+  })
+  return home
+}
+
+describe('a running farewatch', () => {
+  it('answers others while readers take its routes slowly', async ({ db, databaseUrl }) => {
+    await sync(db, manyRoutes(60_000))
+    const api = startFarewatch(['api'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void api.child.kill('SIGKILL'))
+    const ready = await until('the API', () => readyLine(api.stdout()))
+    const { port } = new URL(String(ready.api))
+    const readers = Array.from({ length: 15 }, () => net.connect(Number(port), '127.0.0.1'))
+    onTestFinished(() => readers.forEach((reader) => void reader.destroy()))
+    for (const reader of readers) {
+      reader.pause()
+      reader.write('GET /api/v1/data/routes HTTP/1.1\r\nhost: localhost\r\n\r\n')
+      await once(reader, 'connect').catch(() => undefined)
+    }
+
+    for (let i = 0; i < 5; i += 1) expect((await fetch(String(ready.api))).status).toBe(200)
+    expect((await fetch(ready.health)).status).toBe(200)
+    api.child.kill('SIGTERM')
+    expect(await api.ended).toBe(0)
+  }, 60_000)
+
+  it('says that it is not ready before it ends, while a sync is under way', async ({
+    databaseUrl,
+  }) => {
+    const upstream = await startListServer()
+    onTestFinished(() => upstream.close())
+    const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    onTestFinished(() => void silent.close())
+    const worker = startFarewatch(['worker'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${(silent.address() as net.AddressInfo).port}`,
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    const ready = await until('the worker', () => readyLine(worker.stdout()))
+    await until('a call', async () => {
+      const count = await new Promise<number>((resolve) =>
+        silent.getConnections((_err, n) => resolve(n)),
+      )
+      return count > 0
+    })
+
+    worker.child.kill('SIGTERM')
+
+    const answer = await until('a 503', async () => {
+      const response = await fetch(ready.health).catch(() => undefined)
+      return response?.status === 503 && response
+    })
+    expect(await answer.json()).toMatchObject({ status: 'not ready' })
+    expect(await worker.ended).toBe(0)
+  }, 60_000)
+
+  it('ends by itself, and says what to do, when its embedded database is killed', async () => {
+    const home = await newHome()
+    const up = startFarewatch(
+      ['up'],
+      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' },
+      home,
+    )
+    onTestFinished(() => void up.child.kill('SIGKILL'))
+    await until('the start', () => readyLine(up.stdout()), 50_000)
+    const { data } = await findPlace(home)
+    const pid = Number((await readFile(path.join(data, 'postmaster.pid'), 'utf8')).split('\n')[0])
+
+    process.kill(pid, 'SIGKILL')
+
+    expect(await up.ended).toBe(1)
+    expect(up.stderr()).toContain('start farewatch again')
+  }, 120_000)
+
+  it('ends in time though its Redis is frozen', async ({ databaseUrl }) => {
+    const port = await freePort()
+    const redis = await startRedisServer(port)
+    onTestFinished(() => void redis.kill('SIGKILL'))
+    const worker = startFarewatch(['worker'], {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    await until('the start', () => readyLine(worker.stdout()))
+    redis.kill('SIGSTOP')
+    const from = Date.now()
+
+    worker.child.kill('SIGTERM')
+
+    expect([0, 1]).toContain(await worker.ended)
+    expect(Date.now() - from).toBeLessThan(20_000)
+  }, 60_000)
+})
+
+describe('a command whose reader leaves', () => {
+  it('lets its embedded database go', async () => {
+    const home = await newHome()
+    const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
+    const question = 'select generate_series(1, 200000)'
+    const shell = spawn('sh', ['-c', `"${FAREWATCH}" sql "${question}" --csv | head -1`], {
+      env,
+      cwd: home,
+    })
+    await once(shell, 'close')
+
+    const { data } = await findPlace(home)
+    await until('no server', async () => (await postgresProcessesIn(data)).length === 0)
+  }, 60_000)
+})

@@ -1,0 +1,69 @@
+import { describe, expect } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { withSessionLock } from '../../src/db/session-lock.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
+import { listSyncRuns } from '../../src/route-sync/sync-run-queries.ts'
+import { UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { livePairs, noScrub, routes, sync, upstreamOf } from './sync-fixtures.ts'
+
+function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN')))) {
+  return {
+    db,
+    upstream,
+    confirmations: 2,
+    guard: GUARD_LIMITS,
+    scrub: noScrub,
+    metrics: createMetrics(),
+    log: silentLog,
+  }
+}
+
+const signal = new AbortController().signal
+
+describe('a slot of the schedule', () => {
+  it('is tried again while another process is at its list, which may yet fail', async ({ db }) => {
+    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+
+    const tried = withSessionLock(db, 'route-sync:routes', () =>
+      syncListJob(jobDeps(db), job, signal),
+    )
+
+    await expect(tried).rejects.toMatchObject({ code: 'sync.busy', retryable: true })
+    await syncListJob(jobDeps(db), job, signal)
+    expect(await livePairs(db)).toEqual(['PMI-BCN'])
+  })
+
+  it('that waited behind an outage is done by one list, however many slots waited', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const waiting = Array.from({ length: 5 }, () => ({
+      list: 'routes' as const,
+      dueAt: new Date().toISOString(),
+    }))
+
+    for (const job of waiting) await syncListJob(jobDeps(db), job, signal)
+
+    expect(await listSyncRuns(db, { limit: 10 })).toHaveLength(2)
+    expect(await livePairs(db)).toEqual(['PMI-BCN', 'PMI-MAD'])
+  })
+
+  it('is not done by a run that got no list', async ({ db }) => {
+    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const silent = {
+      fetchRouteList: () =>
+        Promise.reject(new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 1 })),
+    }
+
+    await expect(syncListJob(jobDeps(db, silent), job, signal)).rejects.toMatchObject({
+      code: 'sync.failed',
+    })
+    await syncListJob(jobDeps(db), job, signal)
+
+    expect(await livePairs(db)).toEqual(['PMI-BCN'])
+  })
+})
