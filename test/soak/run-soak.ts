@@ -35,6 +35,7 @@ export interface SoakLog {
 
 const TOKEN = 'soak-access-token'
 const RETURN_EVERY = 5
+const LIVELY_EVERY = 8
 
 /** Runs two real workers against a sandbox behind a faulty proxy for a while, and lets them end in order. */
 export async function runSoak(args: SoakArgs): Promise<SoakLog> {
@@ -85,13 +86,13 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
 }
 
 /**
- * Of flights of which the first half changes soon, so many that every fifth does: more losses at once would rightly
+ * Of flights of which the first half changes soon, so many that every eighth does: more losses at once would rightly
  * be held as a mass loss.
  */
 function chooseFlights(found: readonly string[], questions: number): string[] {
   const lively = found.slice(0, questions)
   const quiet = found.slice(-2 * questions)
-  return quiet.map((id, i) => (i < questions && i % RETURN_EVERY === 2 ? (lively[i] ?? id) : id))
+  return quiet.map((id, i) => (i < questions && i % LIVELY_EVERY === 2 ? (lively[i] ?? id) : id))
 }
 
 /** Two resellers who watch overlapping parts of the same questions; every fifth has a return flight. */
