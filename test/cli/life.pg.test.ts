@@ -10,7 +10,7 @@ import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
-import { freePort, startRedisServer } from '../support/redis-tier.ts'
+import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -112,26 +112,30 @@ describe('a running farewatch', () => {
     expect(up.stderr()).toContain('start farewatch again')
   }, 120_000)
 
-  it('ends in time though its Redis is frozen', async ({ databaseUrl }) => {
-    const port = await freePort()
-    const redis = await startRedisServer(port)
-    onTestFinished(() => void redis.kill('SIGKILL'))
-    const worker = startFarewatch(['worker'], {
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: `redis://127.0.0.1:${port}`,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-      ADMIN_PORT: '0',
-    })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
-    await until('the start', () => readyLine(worker.stdout()))
-    redis.kill('SIGSTOP')
-    const from = Date.now()
+  it.runIf(hasRedisServer())(
+    'ends in time though its Redis is frozen',
+    async ({ databaseUrl }) => {
+      const port = await freePort()
+      const redis = await startRedisServer(port)
+      onTestFinished(() => void redis.kill('SIGKILL'))
+      const worker = startFarewatch(['worker'], {
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: `redis://127.0.0.1:${port}`,
+        UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+        ADMIN_PORT: '0',
+      })
+      onTestFinished(() => void worker.child.kill('SIGKILL'))
+      await until('the start', () => readyLine(worker.stdout()))
+      redis.kill('SIGSTOP')
+      const from = Date.now()
 
-    worker.child.kill('SIGTERM')
+      worker.child.kill('SIGTERM')
 
-    expect([0, 1]).toContain(await worker.ended)
-    expect(Date.now() - from).toBeLessThan(20_000)
-  }, 60_000)
+      expect([0, 1]).toContain(await worker.ended)
+      expect(Date.now() - from).toBeLessThan(20_000)
+    },
+    60_000,
+  )
 })
 
 describe('a command whose reader leaves', () => {

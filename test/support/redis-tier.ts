@@ -14,11 +14,16 @@ export async function startRedisTier(containers: boolean): Promise<Tier | undefi
     return { url: given, how: 'TEST_REDIS_URL', stop: async () => undefined }
   }
   if (containers) return startContainer()
-  if (spawnSync('redis-server', ['--version']).error === undefined) return startProcess()
+  if (hasRedisServer()) return startProcess()
   if (process.env.CI !== undefined || process.env.REQUIRE_REDIS !== undefined) {
     throw new Error('Redis is required here: install redis-server, or set TEST_REDIS_URL')
   }
   return undefined
+}
+
+/** Whether this machine can give a test a Redis of its own, to freeze or to restart. */
+export function hasRedisServer(): boolean {
+  return spawnSync('redis-server', ['--version']).error === undefined
 }
 
 async function startContainer(): Promise<Tier> {
