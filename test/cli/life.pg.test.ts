@@ -9,7 +9,6 @@ import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
-import { startListServer } from '../support/list-server.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -65,8 +64,6 @@ describe('a running farewatch', () => {
   it('says that it is not ready before it ends, while a sync is under way', async ({
     databaseUrl,
   }) => {
-    const upstream = await startListServer()
-    onTestFinished(() => upstream.close())
     const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     onTestFinished(() => void silent.close())

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, inject } from 'vitest'
+import { hasRedisServer } from '../support/redis-tier.ts'
 import { openPostgres } from './postgres-store.ts'
-import { hasRedisServer, openOwnRedis, openRedis } from './redis-store.ts'
+import { openOwnRedis, openRedis } from './redis-store.ts'
 import type { TestStore } from './test-store.ts'
 
 type StoreTests = (store: () => TestStore) => void

@@ -1,12 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
 import { createTcpProxy } from './tcp-proxy.ts'
 import type { TestStore } from './test-store.ts'
-
-export const hasRedisServer = (): boolean =>
-  spawnSync('redis-server', ['--version']).error === undefined
 
 /** A database of the run's Redis: others use that server too, so its restart is a cut of our connections. */
 export async function openRedis(): Promise<TestStore> {
