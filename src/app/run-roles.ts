@@ -14,8 +14,8 @@ export interface RunOptions {
   readonly migrate: boolean
   /** Ends the run, in order and within the grace time. */
   readonly signal: AbortSignal
-  /** Rejects when what the process stands on is gone for good. */
-  readonly gone?: Promise<never>
+  /** Watches what the process stands on, until the signal: rejects when it is gone for good. */
+  readonly watch?: (app: App, signal: AbortSignal) => Promise<never>
   /** What a demonstration puts into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
@@ -27,12 +27,13 @@ const HOST = '127.0.0.1'
 const GRACE_MS = 8_000
 
 /**
- * Runs the roles of this process until the signal, or until `gone` says that they cannot go on. Ends them in order:
+ * Runs the roles of this process until the signal, or until `watch` says that they cannot go on. Ends them in order:
  * readiness says so first and health goes last, the API takes no more, the workers end or give back what they
  * hold, the database is let go.
  */
 export async function runRoles(app: App, options: RunOptions): Promise<void> {
-  const { signal, gone, onStep, onReady } = options
+  const { signal, watch, onStep, onReady } = options
+  const running = new AbortController()
   const started: (() => Promise<void>)[] = [() => app.close()]
   try {
     await prepareDatabase(app, options)
@@ -43,11 +44,12 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')
     await Promise.race([
       signal.aborted ? undefined : once(signal, 'abort'),
-      ...(gone === undefined ? [] : [gone]),
+      ...(watch === undefined ? [] : [watch(app, running.signal)]),
     ])
     onStep('stopping')
     app.log.info('stopping')
   } finally {
+    running.abort()
     for (const stop of started.reverse()) await stop()
   }
 }

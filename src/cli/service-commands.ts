@@ -48,7 +48,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     })
     await runRoles(app, {
       roles,
-      ...(embedded.postgres === undefined ? {} : { gone: watchEmbedded(app, signal) }),
+      ...(embedded.postgres === undefined ? {} : { watch: watchEmbedded }),
       migrate: name === 'up',
       signal,
       seed: (opened) => seedDemo(context, opened, embedded),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
 import { AppError } from '../base/errors.ts'
@@ -63,13 +62,6 @@ export async function assertMigrated(db: Db): Promise<void> {
   const missing = files.find((file) => !applied.has(file.name))
   if (missing !== undefined) throw new SchemaTooOldError(missing.name)
   await refuseNewerSchema(db, files)
-}
-
-/** A digest of all migrations: a test template is rebuilt when one of them changes. */
-export async function migrationsDigest(): Promise<string> {
-  const hash = createHash('sha256')
-  for (const file of await readMigrations()) hash.update(file.name).update(file.text)
-  return hash.digest('hex').slice(0, 12)
 }
 
 async function readMigrations(): Promise<MigrationFile[]> {

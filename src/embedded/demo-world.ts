@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** World minutes a real second: an hour of the world goes by in a minute. */
+/** World seconds a real second: an hour of the world goes by in a minute. */
 const SPEED = 60
 const SEED = 1
 

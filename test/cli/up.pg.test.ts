@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
@@ -68,5 +71,21 @@ describe('farewatch up, with nothing configured', () => {
     up.child.kill('SIGINT')
 
     expect([0, 130]).toContain(await up.ended)
+  }, 60_000)
+
+  it('ends at once, and lets its database go, when its port is taken', async () => {
+    const taken = net.createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { port } = taken.address() as net.AddressInfo
+    const from = Date.now()
+
+    const { exit, stderr } = await runFarewatch(['up'], { ...env, API_PORT: String(port) }, home)
+
+    expect(exit).toBe(1)
+    expect(stderr).toContain(`port ${port} is taken`)
+    expect(Date.now() - from).toBeLessThan(15_000)
+    const { data } = await findPlace(home)
+    expect(await postgresProcessesIn(data)).toEqual([])
   }, 60_000)
 })

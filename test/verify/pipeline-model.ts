@@ -1,8 +1,8 @@
 import type { Money } from '../../src/base/money.ts'
 import { isUpstreamTrouble } from '../../src/verify/incident.ts'
-import { priceMoved } from '../../src/verify/price-threshold.ts'
 import { type Asked, type ExpectedChange, expectedChanges, type ModelRules } from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
+import { priceMoved } from './price-threshold.ts'
 import { saidBy } from './stories.ts'
 
 /** A question of a job: when it was asked, among all that ever were. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { priceMoved } from '../../src/verify/price-threshold.ts'
 import { eur } from './answers.ts'
+import { priceMoved } from './price-threshold.ts'
 
 const ANY = { amount: null, percent: null }
 

@@ -1,4 +1,4 @@
-import { type Money, sameMoney, toCents } from '../base/money.ts'
+import { type Money, sameMoney, toCents } from '../../src/base/money.ts'
 
 /** Decimal text, not negative; null: not set. */
 export interface PriceThresholds {
