@@ -125,6 +125,8 @@ export async function whileWorking<T>(app: App, during: () => Promise<T>): Promi
     return await during()
   } finally {
     await work.stop()
+    // Its workers too: they would take the next step's jobs, and fail them on a closed database.
+    await queue.close({ graceMs: 5_000 })
   }
 }
 
