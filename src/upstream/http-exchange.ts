@@ -1,10 +1,10 @@
-import { type Dispatcher, Pool } from 'undici'
+import { Pool } from 'undici'
 import { parseBaseUrl } from './base-url.ts'
 import type { Credential } from './credential.ts'
-import { type Deadline, startDeadline } from './deadline.ts'
-import { type Coding, discard, readBeginning, readBody } from './response-body.ts'
+import { startDeadline } from './deadline.ts'
+import { ResponseReceiver } from './response-receiver.ts'
 import { transportError } from './transport-errors.ts'
-import { UpstreamContractError, UpstreamNetworkError } from './upstream-errors.ts'
+import { UpstreamNetworkError } from './upstream-errors.ts'
 
 export interface HttpExchangeOptions {
   readonly baseUrl: string
@@ -26,6 +26,8 @@ export interface ExchangeRequest {
   /** One limit for connection, headers and body together. */
   readonly deadlineMs: number
   readonly maxBodyBytes: number
+  /** Beside, or in place of, those that every request has; lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal: AbortSignal
   /** Whether this answer's body is wanted. Of any other only the beginning is read, for the error. */
   wants(head: ResponseHead): boolean
@@ -55,6 +57,13 @@ export interface HttpExchange {
   get(request: ExchangeRequest): Promise<ExchangeAnswer>
   /** Ends what is in flight and closes the connections. */
   close(): Promise<void>
+}
+
+/** gzip alone: every server has it, and its window bounds the decoder's memory at 32 KB. */
+const HEADERS = {
+  accept: 'application/json',
+  'accept-encoding': 'gzip',
+  'user-agent': 'farewatch',
 }
 
 const NO_CONNECTION = 'NO_FREE_CONNECTION'
@@ -94,81 +103,53 @@ interface ExchangeDeps extends HttpExchangeOptions {
   readonly prefix: string
 }
 
-async function get(deps: ExchangeDeps, request: ExchangeRequest): Promise<ExchangeAnswer> {
-  const { signal, deadlineMs } = request
+function get(deps: ExchangeDeps, request: ExchangeRequest): Promise<ExchangeAnswer> {
+  const { signal, deadlineMs, endpoint } = request
   const startedMs = performance.now()
-  using deadline = startDeadline(deadlineMs, signal)
-  let head: ResponseHead | undefined
-  try {
-    const response = await send(deps, request, deadline)
-    head = { status: response.statusCode, headers: firstOfEach(response.headers) }
-    const headersMs = performance.now() - startedMs
-    const body = await receive(response.body, head, request)
-    signal.throwIfAborted()
-    return { ...head, ...body, headersMs, totalMs: performance.now() - startedMs }
-  } catch (thrown) {
-    throw transportError(thrown, {
-      endpoint: request.endpoint,
-      phase: head ? 'body' : 'headers',
-      status: head?.status,
-      deadline,
-      deadlineMs,
-      connectTimeoutMs: deps.connectTimeoutMs,
-      signal,
+  const deadline = startDeadline(deadlineMs, signal)
+  let headersMs = 0
+  return new Promise<ExchangeAnswer>((resolve, reject) => {
+    const fail = (thrown: unknown) =>
+      reject(
+        transportError(thrown, {
+          endpoint,
+          phase: receiver.head ? 'body' : 'headers',
+          status: receiver.head?.status,
+          deadline,
+          deadlineMs,
+          connectTimeoutMs: deps.connectTimeoutMs,
+          signal,
+        }),
+      )
+    const receiver = new ResponseReceiver(request, {
+      onHead: () => {
+        headersMs = performance.now() - startedMs
+      },
+      onReceived: ({ head, ...body }) =>
+        resolve({ ...head, ...body, headersMs, totalMs: performance.now() - startedMs }),
+      onFailed: fail,
     })
-  }
+    deadline.onEnd(() => {
+      if (deadline.expired && receiver.expire()) return
+      receiver.giveUp()
+      fail(signal.reason)
+    })
+    if (!deadline.ended) send(deps, request, receiver)
+  }).finally(() => deadline.stop())
 }
 
 /** The token joins the path here, and the joined text is handed to undici alone. */
 function send(
   { pool, prefix, credential }: ExchangeDeps,
-  { path }: ExchangeRequest,
-  { signal }: Deadline,
-): Promise<Dispatcher.ResponseData> {
-  return pool.request({
-    method: 'GET',
-    path: credential.authorize(`${prefix}${path}`),
-    // gzip alone: every server has it, and its window bounds the decoder's memory at 32 KB.
-    headers: { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'farewatch' },
-    signal,
-  })
-}
-
-async function receive(
-  body: Dispatcher.ResponseData['body'],
-  head: ResponseHead,
-  { endpoint, maxBodyBytes: maxBytes, wants, onChunk }: ExchangeRequest,
-) {
-  const coding = codingOf(head.headers['content-encoding'])
-  if (!wants(head)) {
-    return { wanted: false, ...(await readBeginning(body, coding)), bytes: 0, wireBytes: 0 }
-  }
-  if (coding === 'unknown') {
-    discard(body)
-    const where = 'the body is in a content encoding that was not asked for'
-    throw new UpstreamContractError({ endpoint, status: head.status, where })
-  }
-  return {
-    wanted: true,
-    complete: true,
-    ...(await readBody(body, {
-      endpoint,
-      coding,
-      declaredBytes: Number(head.headers['content-length'] ?? 0),
-      maxBytes,
-      onChunk,
-    })),
-  }
-}
-
-function codingOf(contentEncoding = 'identity'): Coding {
-  const name = contentEncoding.trim().toLowerCase()
-  if (name === 'gzip' || name === 'x-gzip') return 'gzip'
-  return name === 'identity' || name === '' ? 'identity' : 'unknown'
-}
-
-function firstOfEach(headers: Dispatcher.ResponseData['headers']): ResponseHead['headers'] {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  { path, headers }: ExchangeRequest,
+  receiver: ResponseReceiver,
+): void {
+  pool.dispatch(
+    {
+      method: 'GET',
+      path: credential.authorize(`${prefix}${path}`),
+      headers: { ...HEADERS, ...headers },
+    },
+    receiver,
   )
 }
