@@ -18,7 +18,9 @@ export function createScrub(secrets: readonly string[]): Scrub {
   // The longest first: a secret may begin with another one.
   known.sort((a, b) => b.length - a.length)
   const pattern = new RegExp(known.flatMap(spellingsOf).join('|'), 'g')
-  return (text) => text.replace(pattern, MASK)
+  // No spelling is shorter than the secret itself, or than the shortest core of a base64.
+  const shortest = Math.min(MIN_SECRET_CHARS, ...known.map((secret) => secret.length))
+  return (text) => (text.length < shortest ? text : text.replace(pattern, MASK))
 }
 
 function spellingsOf(secret: string): string[] {

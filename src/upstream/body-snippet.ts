@@ -7,6 +7,8 @@ const SNIPPET_CHARS = 160
 
 /** Whatever stands behind the parameter's name, for spellings that no scrubber knows, such as encoded twice. */
 const NAMED_TOKEN = /(access_?token\W{1,8})[^\s"'&<>\\]+/gi
+/** Nothing in it to hide or to clean, but for a secret itself. */
+const PLAIN = /^\w*$/
 const ADDRESS = /https?:\/\/[^\s"'<>\\]+/gi
 
 /** Hides what stands behind the token's own parameter name, however it is spelled. */
@@ -16,6 +18,7 @@ export function maskNamedTokens(text: string): string {
 
 /** Text that an upstream sent us, fit for a message: no secrets, addresses, control characters or length. */
 export function quotable(text: string, scrub: Scrub, maxChars = SNIPPET_CHARS): string {
+  if (PLAIN.test(text) && text.length <= maxChars) return scrub(text)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
   const flat = scrub(text).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
   const masked = maskNamedTokens(flat).replace(ADDRESS, '[address]')

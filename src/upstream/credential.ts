@@ -8,10 +8,10 @@ export interface Credential {
 }
 
 export function createCredential(accessToken: string | undefined): Credential {
+  const query = accessToken ? String(new URLSearchParams({ accessToken })) : ''
   return Object.freeze({
     authorize(path: string): string {
-      if (!accessToken) return path
-      const query = new URLSearchParams({ accessToken })
+      if (query === '') return path
       return `${path}${path.includes('?') ? '&' : '?'}${query}`
     },
   })

@@ -1,5 +1,4 @@
 import { parseKeepingDigits } from './check-route.ts'
-import { JsonScanner } from './json-scanner.ts'
 
 export type JsonReading = { readonly value: unknown } | { readonly fault: string }
 
@@ -11,16 +10,15 @@ export type JsonReading = { readonly value: unknown } | { readonly fault: string
  * can say what the upstream meant. Faults quote nothing of the body.
  */
 export function readStrictJson(chunks: readonly Uint8Array[], maxDepth: number): JsonReading {
-  const bytes = Buffer.concat(chunks)
+  const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
   if (bytes.length === 0) return { fault: 'the body is empty' }
-  if (depthOf(bytes) > maxDepth) {
-    return { fault: `the body is nested deeper than ${maxDepth} levels` }
-  }
   const text = decode(bytes)
   if (text === undefined) return { fault: 'the body is not UTF-8' }
+  const { names, depth } = survey(text)
+  if (depth > maxDepth) return { fault: `the body is nested deeper than ${maxDepth} levels` }
   try {
     const value = parseKeepingDigits(text)
-    if (namesInText(text) === namesIn(value)) return { value }
+    if (names === namesIn(value)) return { value }
     return { fault: 'the body has a name twice in one object' }
   } catch {
     // The parser's own message quotes the body.
@@ -28,42 +26,55 @@ export function readStrictJson(chunks: readonly Uint8Array[], maxDepth: number):
   }
 }
 
+/** One decoder for all: making one costs as much as decoding a flight. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function decode(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return UTF8.decode(bytes)
   } catch {
     return undefined
   }
 }
 
-/** The scanner takes the body for the elements of an array, whose own level is not counted here. */
-function depthOf(bytes: Uint8Array): number {
-  const scanner = new JsonScanner()
-  for (let at = 0; at < bytes.length && !scanner.closed; ) at = scanner.next(bytes, at) + 1
-  return scanner.deepest - 1
-}
+const [QUOTE, BACKSLASH, COLON, OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = Array.from(
+  '"\\:[{]}',
+  (char) => char.charCodeAt(0),
+)
 
-/** In JSON every colon outside a string follows a name. */
-function namesInText(json: string): number {
+/** How many names a text has, if it is JSON: every colon outside a string follows one. And how deep it nests. */
+function survey(text: string): { names: number; depth: number } {
   let names = 0
-  let at = 0
-  while (at < json.length) {
-    if (json[at] === '"') at = endOfString(json, at)
-    else if (json[at] === ':') names += 1
-    at += 1
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) at = endOfString(text, at)
+    else if (char === COLON) names += 1
+    else if (char === OPEN_OBJECT || char === OPEN_LIST) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (char === CLOSE_OBJECT || char === CLOSE_LIST) depth -= 1
   }
-  return names
+  return { names, depth: deepest }
 }
 
-function endOfString(json: string, start: number): number {
+function endOfString(text: string, start: number): number {
   let at = start + 1
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+  for (; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) return at
+    if (char === BACKSLASH) at += 1
+  }
   return at
 }
 
 /** The names that the parser kept, in all objects of the value. */
 function namesIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length
-  return Object.values(value).reduce((sum: number, part) => sum + namesIn(part), own)
+  if (Array.isArray(value)) return value.reduce((sum: number, part) => sum + namesIn(part), 0)
+  let names = 0
+  // What JSON.parse makes has no inherited names that `in` would show.
+  for (const name in value) names += 1 + namesIn((value as Record<string, unknown>)[name])
+  return names
 }
