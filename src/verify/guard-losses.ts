@@ -42,11 +42,16 @@ async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<b
   return is
 }
 
-/** Fares that this batch would take from bookable. */
+/** Fares that this batch would take from bookable. Most batches have none, and are not decided twice for that. */
 function countLosses(args: RecordArgs): number {
+  if (!args.checks.some(saysUnavailable)) return 0
   return decideChecks(args).filter(({ decision }) =>
     decision.changes.some((change) => change.kind === 'became_unavailable'),
   ).length
+}
+
+function saysUnavailable({ observation }: RecordArgs['checks'][number]): boolean {
+  return observation.outbound.kind === 'unavailable' || observation.return?.kind === 'unavailable'
 }
 
 /** One row a minute, whatever the rate: what upstream trouble is judged by. */

@@ -1,7 +1,16 @@
 import { sql, type Tx } from '../db/database.ts'
 
+/** What is shown of a fare: its history has an interval for each. */
+export interface ShownBelief {
+  readonly outbound: string
+  readonly return: string | null
+  readonly pair: string
+  readonly amount: string | null
+  readonly currency: string | null
+}
+
 /** A fare whose state this transaction may change. */
-export interface LockedFare {
+export interface LockedFare extends ShownBelief {
   readonly fareId: number
   /** As `toJson` wrote it; an empty object before the first check. */
   readonly state: object
@@ -39,7 +48,15 @@ export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<Loc
   return lockStates(tx, fareIds)
 }
 
+/** A fare's first check makes its state; every later one finds it there. */
 async function lockStates(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
+  const locked = await lockExisting(tx, fareIds)
+  if (locked.length === fareIds.length) return locked
+  await insertMissing(tx, fareIds)
+  return lockExisting(tx, fareIds)
+}
+
+async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     insert into fare_state (tracked_fare_id, return, state)
     select id, case when return_flight_id is not null then 'unknown' end, '{}'
@@ -48,14 +65,16 @@ async function lockStates(tx: Tx, fareIds: readonly number[]): Promise<LockedFar
      order by id
         on conflict (tracked_fare_id) do nothing
   `.execute(tx)
+}
+
+async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`
-    select s.tracked_fare_id as "fareId", s.state, s.asked_at as "askedAt",
-           f.return_flight_id is not null as "hasReturn"
-      from fare_state s
-      join tracked_fare f on f.id = s.tracked_fare_id
-     where s.tracked_fare_id = any(${fareIds}::bigint[])
-     order by s.tracked_fare_id
-       for update of s
+    select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
+           outbound, return, pair, price as amount, currency
+      from fare_state
+     where tracked_fare_id = any(${fareIds}::bigint[])
+     order by tracked_fare_id
+       for update
   `.execute(tx)
   return rows
 }

@@ -12,12 +12,13 @@ import type { Check } from './ask-fares.ts'
 import { type Decision, type DecisionRules, decide } from './decide.ts'
 import { fanOutChanges } from './fan-out-changes.ts'
 import { type FareState, fromJson, initialState, pairOf, shownPrice, toJson } from './fare-state.ts'
-import type { LockedFare } from './lock-fares.ts'
+import type { LockedFare, ShownBelief } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
 /** A check that counted, and what came of it. */
 export interface RecordedCheck {
   readonly fareId: number
+  readonly before: ShownBelief
   readonly check: Check
   readonly decision: Decision
 }
@@ -55,6 +56,7 @@ export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedChe
     return [
       {
         fareId: check.fareId,
+        before: fare,
         check,
         decision: decide(stateOf(fare), { askedAt, observation }, rules),
       },
@@ -66,12 +68,13 @@ function stateOf({ state, hasReturn }: LockedFare): FareState {
   return Object.keys(state).length === 0 ? initialState(hasReturn) : fromJson(state)
 }
 
-function beliefRow({ fareId, check, decision }: RecordedCheck): BeliefRow {
+function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRow {
   const { state, good, outcome } = decision
   const price = shownPrice(state)
   const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
   return {
     fareId,
+    before,
     outbound: state.outbound.belief,
     return: state.return?.belief ?? null,
     pair: pairOf(state),

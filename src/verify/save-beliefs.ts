@@ -1,13 +1,11 @@
 import { sql, type Tx } from '../db/database.ts'
+import type { ShownBelief } from './lock-fares.ts'
 
 /** What one counted check leaves behind, as columns. */
-export interface BeliefRow {
+export interface BeliefRow extends ShownBelief {
   readonly fareId: number
-  readonly outbound: string
-  readonly return: string | null
-  readonly pair: string
-  readonly amount: string | null
-  readonly currency: string | null
+  /** What was shown of the fare before. */
+  readonly before: ShownBelief
   readonly state: object
   readonly askedAt: Date
   readonly good: boolean
@@ -20,11 +18,41 @@ export interface BeliefRow {
  * changed. A check that finds nothing new adds no row.
  */
 export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
-  const batch = sql`
-    jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+  if (rows.length === 0) return
+  const changed = rows.filter(isShownAnew)
+  if (changed.length > 0) await saveVersions(tx, changed)
+  await saveStates(tx, rows)
+}
+
+/** May say so of the same amount in other digits; the statements then find nothing to do. */
+function isShownAnew({
+  before,
+  outbound,
+  return: back,
+  pair,
+  amount,
+  currency,
+}: BeliefRow): boolean {
+  return (
+    before.outbound !== outbound ||
+    before.return !== back ||
+    before.pair !== pair ||
+    before.amount !== amount ||
+    before.currency !== currency
+  )
+}
+
+function batchOf(rows: readonly BeliefRow[]) {
+  const columns = rows.map(({ before: _, ...row }) => row)
+  return sql`
+    jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
             "askedAt" timestamptz, good boolean, reason text, "everAvailableAt" timestamptz)
   `
+}
+
+async function saveVersions(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
+  const batch = batchOf(rows)
   await sql`
     update fare_belief_version v
        set valid_to = b."askedAt"
@@ -41,6 +69,9 @@ export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<v
                         where v.tracked_fare_id = b."fareId" and v.valid_to is null)
        and (b.outbound <> 'unknown' or b.return <> 'unknown')
   `.execute(tx)
+}
+
+async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
@@ -49,7 +80,7 @@ export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<v
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,
            last_reason = b.reason, ever_available_at = b."everAvailableAt", checks = s.checks + 1
-      from ${batch}
+      from ${batchOf(rows)}
      where s.tracked_fare_id = b."fareId"
   `.execute(tx)
 }
