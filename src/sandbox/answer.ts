@@ -1,4 +1,5 @@
 import type { VerifyQuestion } from './verify-fares.ts'
+import type { Flight } from './wire.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const CSV_TYPE = 'text/csv; charset=utf-8'
@@ -8,9 +9,23 @@ export interface Answer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
+  /** In lower case; the content's type and length are not among them. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether it says which version it is, so that who has that version need not be sent it again. */
+  readonly versioned?: boolean
   /** For the request log. */
   readonly question?: VerifyQuestion
+  /** For the request log: what a client that knows the interface reads of each flight that was asked. */
   readonly available?: Readonly<Record<string, boolean>>
+  /** On answers that name flights: what it takes to say something else of them. */
+  readonly asked?: Asked
+}
+
+export interface Asked {
+  /** The ids as they were asked, outbound first. */
+  readonly ids: readonly string[]
+  /** A flight that can be booked at that instant by the same passengers, and that nobody asked for. */
+  readonly otherFlight: () => Flight | undefined
 }
 
 /** assumption: errors are JSON of this shape; the interface shows none. */

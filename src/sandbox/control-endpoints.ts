@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { sendProblem } from '../http/server.ts'
+import { readInstant, readSeq } from './control-query.ts'
+import { countBySecond } from './count-by-second.ts'
+import type { Query } from './read-question.ts'
 import type { RequestLog } from './request-log.ts'
 import type { RouteLists } from './route-lists.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
@@ -32,15 +34,14 @@ export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): vo
     }
   })
 
-  server.get('/sandbox/log', (request, reply) => {
-    const { after = '0' } = request.query as Readonly<Record<string, unknown>>
-    if (typeof after !== 'string' || !/^\d{1,15}$/.test(after)) {
-      return sendProblem(reply, {
-        status: 400,
-        code: 'request.invalid',
-        title: 'after must be the seq of a log entry, 0 or more',
-      })
-    }
-    return requestLog.after(Number(after), LOG_PAGE)
+  server.get('/sandbox/log', (request) =>
+    requestLog.after(readSeq(request.query as Query, 'after'), LOG_PAGE),
+  )
+
+  server.get('/sandbox/log/seconds', (request) => {
+    const query = request.query as Query
+    const from = readInstant(query, 'from')?.getTime() ?? Number.NEGATIVE_INFINITY
+    const to = readInstant(query, 'to')?.getTime() ?? Number.POSITIVE_INFINITY
+    return { seconds: countBySecond(requestLog.between(from, to)) }
   })
 }

@@ -1,6 +1,6 @@
+import type { EndpointName } from './endpoint-name.ts'
+import type { FaultName } from './faults/fault-table.ts'
 import type { VerifyQuestion } from './verify-fares.ts'
-
-export type EndpointName = 'routes' | 'with-availability' | 'csv' | 'verify'
 
 /** One request as the sandbox saw it. Never holds the token. */
 export interface LoggedRequest {
@@ -14,11 +14,17 @@ export interface LoggedRequest {
   /** Null on the list endpoints, and where the request was refused before it was understood. */
   readonly question: VerifyQuestion | null
   readonly outcome: RequestOutcome
+  /** The fault that struck, if one did. */
+  readonly fault: FaultName | null
 }
 
 export interface RequestOutcome {
-  readonly status: number
-  /** For each flight id that was asked, what the answer said. */
+  /** Null where the client was sent no status at all. */
+  readonly status: number | null
+  /**
+   * For each flight id that was asked, what the answer said. An id is missing where the answer said nothing that
+   * the interface gives a meaning to, and all of it where no client can have understood the answer.
+   */
   readonly available?: Readonly<Record<string, boolean>>
 }
 
@@ -34,6 +40,8 @@ export interface LogPage {
 export interface RequestLog {
   record(request: Omit<LoggedRequest, 'seq'>): void
   after(seq: number, limit: number): LogPage
+  /** Those still held that came in from `fromMs` up to, not at, `toMs`, in order. */
+  between(fromMs: number, toMs: number): LoggedRequest[]
   /** How many were ever recorded. */
   count(): number
 }
@@ -57,6 +65,10 @@ export function createRequestLog(capacity: number): RequestLog {
         if (entry?.seq === at) entries.push(entry)
       }
       return { entries, next: entries.at(-1)?.seq ?? seq, oldest }
+    },
+    between(fromMs, toMs) {
+      const held = ring.filter(({ realMs }) => realMs >= fromMs && realMs < toMs)
+      return held.sort((a, b) => a.seq - b.seq)
     },
     count: () => last,
   }

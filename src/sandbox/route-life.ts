@@ -59,12 +59,14 @@ export function routeHistory(
   return transitionsOf({
     window,
     moments: edgesOf([...closures(pair, window), ...unavailabilities(pair, window)]),
-    stateAt: (instant) => {
-      const moment = { from: instant, to: instant }
-      return { live: isLive(pair, moment), available: isBookable(pair, moment) }
-    },
+    stateAt: (instant) => routeStateAt(pair, instant),
     same: (a, b) => a.live === b.live && a.available === b.available,
   })
+}
+
+export function routeStateAt(pair: Pair, instant: number): RouteState {
+  const moment = { from: instant, to: instant }
+  return { live: isLive(pair, moment), available: isBookable(pair, moment) }
 }
 
 /** When nothing can be bought on the pair: it is closed, or open without a fare. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { CSV_TYPE, JSON_TYPE } from './answer.ts'
+import { type Answer, CSV_TYPE, JSON_TYPE } from './answer.ts'
 import type { RouteLists } from './route-lists.ts'
 import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
 
@@ -13,24 +13,23 @@ export function routeListEndpoints(
   lists: RouteLists,
 ): void {
   const path = '/api/v1/data/routes'
-  const json = (body: string | Buffer) => ({ status: 200, contentType: JSON_TYPE, body })
   serveEndpoint(server, deps, {
     name: 'routes',
     path,
-    answer: (_request, worldNow) => json(lists.routes(worldNow)),
+    answer: (_request, worldNow) => list(JSON_TYPE, lists.routes(worldNow)),
   })
   serveEndpoint(server, deps, {
     name: 'with-availability',
     path: `${path}/with-availability`,
-    answer: (_request, worldNow) => json(lists.withAvailability(worldNow)),
+    answer: (_request, worldNow) => list(JSON_TYPE, lists.withAvailability(worldNow)),
   })
   serveEndpoint(server, deps, {
     name: 'csv',
     path: `${path}/csv`,
-    answer: (_request, worldNow) => ({
-      status: 200,
-      contentType: CSV_TYPE,
-      body: lists.csv(worldNow),
-    }),
+    answer: (_request, worldNow) => list(CSV_TYPE, lists.csv(worldNow)),
   })
+}
+
+function list(contentType: string, body: string | Buffer): Answer {
+  return { status: 200, contentType, body, versioned: true }
 }

@@ -1,13 +1,18 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createHttpServer, listen } from '../http/server.ts'
+import { bookingEndpoints } from './booking-endpoints.ts'
 import { controlEndpoints } from './control-endpoints.ts'
+import { faultEndpoints } from './fault-endpoints.ts'
+import { createFaultLayer } from './faults/fault-layer.ts'
+import { type FaultRule, readRules } from './faults/fault-rule.ts'
+import { historyEndpoints } from './history-endpoints.ts'
 import { createRequestLog } from './request-log.ts'
 import { routeListEndpoints } from './route-list-endpoints.ts'
 import { worldRouteLists } from './route-lists.ts'
 import { fileRouteLists } from './routes-file.ts'
 import { createSandboxClock } from './sandbox-clock.ts'
-import { deliverHonestly } from './serve-endpoints.ts'
+import { createDeliver } from './serve-endpoints.ts'
 import { verifyEndpoints } from './verify-endpoints.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -29,6 +34,8 @@ export interface SandboxOptions {
   readonly clock?: Clock
   /** World time at the start; the real time unless given. */
   readonly worldStart?: Date
+  /** What goes wrong from the start; nothing unless given. */
+  readonly faults?: readonly FaultRule[]
   readonly log: Logger
 }
 
@@ -37,12 +44,14 @@ export interface Sandbox {
   readonly world: World
   /** The world's time. */
   now(): Date
+  /** In place of all fault rules before. Throws SandboxFaultError, and then changes nothing. */
+  setFaults(rules: readonly FaultRule[]): void
   close(): Promise<void>
 }
 
 /**
  * Starts a stand-in for the upstream: the whole of its interface, from a world that the seed determines.
- * Throws SandboxRoutesFileError and PortTakenError.
+ * Throws SandboxRoutesFileError, SandboxFaultError and PortTakenError.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host = '127.0.0.1', port, seed, speed, token, routesFile, log } = options
@@ -52,14 +61,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const world = createWorld({ seed })
   const lists = routesFile ? await fileRouteLists(routesFile, seed) : worldRouteLists(world)
   const requestLog = createRequestLog(LOG_CAPACITY)
+  const faults = createFaultLayer({ seed, realNow: clock.realNow })
+  const setFaults = (rules: readonly FaultRule[]) => faults.set(readRules(rules))
+  setFaults(options.faults ?? [])
 
   const server = createHttpServer({ log })
-  const deps = { clock, requestLog, deliver: deliverHonestly }
+  const deps = { clock, requestLog, deliver: createDeliver(faults) }
   routeListEndpoints(server, deps, lists)
   verifyEndpoints(server, deps, { world, token })
+  bookingEndpoints(server, deps, { world, token })
   controlEndpoints(server, { world, clock, lists, requestLog })
+  historyEndpoints(server, { world, clock, routesOfFile: routesFile !== undefined })
+  faultEndpoints(server, faults)
 
   const url = await listen(server, { host, port, setting: '--port' })
   log.info({ url, seed, speed, ...lists.counts(worldStart) }, 'sandbox listens')
-  return { url, world, now: () => clock.worldTimeAt(clock.realNow()), close: () => server.close() }
+  const now = () => clock.worldTimeAt(clock.realNow())
+  return { url, world, now, setFaults, close: () => server.close() }
 }

@@ -1,8 +1,9 @@
+import { DAY_MS } from './episodes.ts'
 import { fareStateAt } from './fare-life.ts'
-import { findFlight } from './flight-id.ts'
+import { dayOf, findFlight, flightIdOf } from './flight-id.ts'
 import { viewFlight } from './flight-view.ts'
 import type { PassengerMix } from './passengers.ts'
-import type { VerifyEntry, VerifyResult } from './wire.ts'
+import type { Flight, VerifyEntry, VerifyResult } from './wire.ts'
 import type { World } from './world.ts'
 
 export interface VerifyQuestion extends PassengerMix {
@@ -10,14 +11,38 @@ export interface VerifyQuestion extends PassengerMix {
   readonly returnFlightId?: string
 }
 
+const DAYS_AHEAD = 30
+
 /**
  * The honest answer to a verify request, keyed by the ids as they were asked.
  * assumption: an id that means no flight is one that cannot be booked.
  */
 export function verifyFares(world: World, instant: Date, question: VerifyQuestion): VerifyResult {
-  const { flightId, returnFlightId } = question
-  const ids = returnFlightId === undefined ? [flightId] : [flightId, returnFlightId]
-  return Object.fromEntries(ids.map((id) => [id, verifyOne(world, instant, { id, mix: question })]))
+  return Object.fromEntries(
+    idsOf(question).map((id) => [id, verifyOne(world, instant, { id, mix: question })]),
+  )
+}
+
+/** The ids that a question asks about, outbound first. */
+export function idsOf({ flightId, returnFlightId }: VerifyQuestion): string[] {
+  return returnFlightId === undefined ? [flightId] : [flightId, returnFlightId]
+}
+
+/** A flight that can be booked at the instant by the question's passengers, between other places than asked. */
+export function findOtherFlight(
+  world: World,
+  instant: Date,
+  question: VerifyQuestion,
+): Flight | undefined {
+  const asked = idsOf(question).flatMap((id) => findFlight(world, id)?.pair ?? [])
+  const day = dayOf(new Date(instant.getTime() + DAYS_AHEAD * DAY_MS))
+  for (const pair of world.pairs) {
+    if (asked.some(({ from, to }) => from === pair.from || to === pair.to)) continue
+    const id = flightIdOf({ pair, day, number: 0 })
+    const entry = verifyOne(world, instant, { id, mix: question })
+    if (entry.available) return entry.flight
+  }
+  return undefined
 }
 
 function verifyOne(

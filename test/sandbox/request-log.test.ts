@@ -8,6 +8,7 @@ function request(realMs: number): Omit<LoggedRequest, 'seq'> {
     endpoint: 'routes',
     question: null,
     outcome: { status: 200 },
+    fault: null,
   }
 }
 
@@ -51,6 +52,10 @@ describe('the request log', () => {
     expect(seqs(log.after(0, 100).entries)).toEqual([8, 9, 10, 11, 12])
     expect(log.after(0, 100).oldest).toBe(8)
     expect(log.count()).toBe(12)
+  })
+
+  it('gives the requests of a stretch of time in order, also where its ring has turned', () => {
+    expect(seqs(logOf(12).between(9, 11))).toEqual([9, 10])
   })
 
   it('answers a number of the future with nothing', () => {

@@ -55,7 +55,6 @@ describe('the route lists', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
     expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(body))
-    expect(response.headers.get('etag') ?? response.headers.get('last-modified')).toBeNull()
     const routes = JSON.parse(body) as Route[]
     expect(routes.length).toBeGreaterThan(2000)
     expect(Value.Check(Type.Array(RouteSchema), routes)).toBe(true)
@@ -190,6 +189,7 @@ describe('the control endpoints', () => {
         nonResidents: { adults: 1, children: 0, infants: 0 },
       },
       outcome: { status: 200, available: { [flightId]: true, x: false } },
+      fault: null,
     })
     const whole = await fetch(`${sandbox.url}/sandbox/log`)
     expect(await whole.text()).not.toContain(TOKEN)

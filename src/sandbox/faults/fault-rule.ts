@@ -1,0 +1,122 @@
+import { AppError } from '../../base/errors.ts'
+import { cleanText } from '../../base/text.ts'
+import { ENDPOINT_NAMES, type EndpointName } from '../endpoint-name.ts'
+import { isRecord } from '../what-is-said.ts'
+import type { FaultKind, Spoil } from './fault-kind.ts'
+import type { ParameterTable } from './fault-parameters.ts'
+import { FAULT_NAMES, FAULTS, type FaultName, isFaultName } from './fault-table.ts'
+
+export type FaultEndpoint = EndpointName | 'all'
+
+/** What shall go wrong, where, how often and for how long. */
+export interface FaultRule {
+  readonly name: FaultName
+  /** `all` unless given: every endpoint that the fault can strike. */
+  readonly endpoint?: FaultEndpoint
+  /** Of a request to be struck, 0 to 1; 1 unless given. */
+  readonly probability?: number
+  /** Of real time, from when the rule is set; until it is removed unless given. */
+  readonly durationSeconds?: number
+  /** The parameters of its kind. */
+  readonly [parameter: string]: string | number | undefined
+}
+
+/** A rule as it holds: checked, and with every default filled in. */
+export interface CheckedRule {
+  readonly name: FaultName
+  readonly endpoint: FaultEndpoint
+  readonly probability: number
+  readonly durationSeconds?: number
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly endpoints: readonly EndpointName[]
+  readonly spoil: Spoil
+}
+
+/** A rule asks for what is no fault of the sandbox; the message names the rule and what is allowed. */
+export class SandboxFaultError extends AppError {
+  override readonly name = 'SandboxFaultError'
+  override readonly code = 'sandbox.fault_rule'
+  override readonly retryable = false
+}
+
+const MAX_RULES = 1000
+const MAX_DURATION_SECONDS = 30 * 86_400
+const COMMON = ['name', 'endpoint', 'probability', 'durationSeconds']
+
+/** Checks rules from anywhere, all of them before any is used. Throws SandboxFaultError. */
+export function readRules(given: unknown): CheckedRule[] {
+  if (!Array.isArray(given)) throw new SandboxFaultError('fault rules are an array of objects')
+  if (given.length > MAX_RULES) {
+    throw new SandboxFaultError(`there are at most ${MAX_RULES} fault rules`)
+  }
+  return given.map((rule, index) => readRule(rule, `fault rule ${index + 1}`))
+}
+
+/** Throws SandboxFaultError for anything that is no array of rules. */
+export function assertRules(given: unknown): asserts given is FaultRule[] {
+  readRules(given)
+}
+
+function readRule(given: unknown, where: string): CheckedRule {
+  if (!isRecord(given)) throw new SandboxFaultError(`${where} is no object`)
+  const { name } = given
+  if (!isFaultName(name)) {
+    throw new SandboxFaultError(
+      `${where}: name is ${shown(name)}, but must be one of ${FAULT_NAMES.join(', ')}`,
+    )
+  }
+  const kind = FAULTS[name]
+  const fail = (reason: string) => new SandboxFaultError(`${where} (${name}): ${reason}`)
+  const parameters = readParameters(given, kind.parameters, fail)
+  const endpoint = readEndpoint(given.endpoint, kind, fail)
+  const duration = readNumber(given, 'durationSeconds', { most: MAX_DURATION_SECONDS, fail })
+  return {
+    name,
+    endpoint,
+    probability: readNumber(given, 'probability', { most: 1, fail }) ?? 1,
+    ...(duration === undefined ? {} : { durationSeconds: duration }),
+    parameters,
+    endpoints: endpoint === 'all' ? kind.endpoints : [endpoint],
+    spoil: kind.prepare(parameters),
+  }
+}
+
+type Given = Readonly<Record<string, unknown>>
+type Fail = (reason: string) => SandboxFaultError
+
+function readParameters(given: Given, table: ParameterTable, fail: Fail): Record<string, unknown> {
+  const unknown = Object.keys(given).find((key) => !COMMON.includes(key) && !(key in table))
+  if (unknown !== undefined) {
+    const allowed = [...COMMON, ...Object.keys(table)].join(', ')
+    throw fail(`it has no ${shown(unknown)}; it takes ${allowed}`)
+  }
+  const read = Object.entries(table).map(([name, parameter]) => {
+    if (given[name] === undefined) return [name, parameter.initial] as const
+    const value = parameter.read(given[name])
+    if (value !== undefined) return [name, value] as const
+    throw fail(`${name} is ${shown(given[name])}, but must be ${parameter.takes}`)
+  })
+  return Object.fromEntries(read)
+}
+
+function readEndpoint(given: unknown, kind: FaultKind, fail: Fail): FaultEndpoint {
+  if (given === undefined || given === 'all') return 'all'
+  const endpoint = ENDPOINT_NAMES.find((name) => name === given)
+  if (endpoint !== undefined && kind.endpoints.includes(endpoint)) return endpoint
+  throw fail(`endpoint is ${shown(given)}, but must be one of all, ${kind.endpoints.join(', ')}`)
+}
+
+function readNumber(
+  given: Given,
+  name: string,
+  { most, fail }: { readonly most: number; readonly fail: Fail },
+): number | undefined {
+  const value = given[name]
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && value >= 0 && value <= most) return value
+  throw fail(`${name} is ${shown(value)}, but must be a number from 0 to ${most}`)
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'missing' : cleanText(JSON.stringify(value), 60)
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readRules } from '../../src/sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES, FAULTS } from '../../src/sandbox/faults/fault-table.ts'
+import { parseFaultText } from '../../src/sandbox/faults/fault-text.ts'
+
+const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+
+/** The rows of the tables of faults: name, what, where, parameters, example. */
+const rows = page
+  .split('\n')
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .filter((cells) => cells.length === 7 && cells[1]?.startsWith('`'))
+
+describe('the page about the sandbox', () => {
+  it('has one row for every fault', () => {
+    const names = rows.map((cells) => cells[1]?.replaceAll('`', ''))
+
+    expect(names.length).toBe(FAULT_NAMES.length)
+    expect(new Set(names)).toEqual(new Set(FAULT_NAMES))
+  })
+
+  it.each(FAULT_NAMES)('gives an example of %s that works, and names its parameters', (name) => {
+    const row = rows.find((cells) => cells[1] === `\`${name}\``) ?? []
+    const [rule] = readRules([parseFaultText((row[5] ?? '').replaceAll('`', ''))])
+
+    expect(rule?.name).toBe(name)
+    const named = Object.keys(FAULTS[name].parameters).filter((one) =>
+      row[4]?.includes(`\`${one}\``),
+    )
+    expect(named).toEqual(Object.keys(FAULTS[name].parameters))
+  })
+
+  it('has rules in JSON that work', () => {
+    const [, json = ''] = /```json\n([^`]*)```/.exec(page) ?? []
+
+    expect(readRules(JSON.parse(json)).length).toBe(2)
+  })
+})

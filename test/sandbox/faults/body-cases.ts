@@ -1,0 +1,179 @@
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'vitest'
+import type { BODY_FAULTS } from '../../../src/sandbox/faults/body-faults.ts'
+import type { SIZE_FAULTS } from '../../../src/sandbox/faults/size-faults.ts'
+import type { STATUS_FAULTS } from '../../../src/sandbox/faults/status-faults.ts'
+import { START, TOKEN } from '../support.ts'
+import { type FaultCase, jsonOf, unsaid } from './fault-case.ts'
+
+type Names = keyof typeof STATUS_FAULTS | keyof typeof BODY_FAULTS | keyof typeof SIZE_FAULTS
+
+export const BODY_CASES: Record<Names, FaultCase[]> = {
+  status: [500, 503, 404, 200, 204, 304].map((code) => ({
+    at: 'verify',
+    parameters: { code },
+    outcome: unsaid(code),
+    heard: (heard) => {
+      expect(heard).toMatchObject({ status: code, complete: true })
+      if (code === 204 || code === 304) expect(heard.body.length).toBe(0)
+      else expect(JSON.parse(heard.body.toString())).toHaveProperty('error.code', 'fault')
+    },
+  })),
+  'rate-limited': [
+    limited('seconds', '7'),
+    limited('date', new Date(START.getTime() + 7000).toUTCString()),
+    limited('absurd', '1000000000'),
+    limited('garbage', 'soon'),
+    limited('missing', undefined),
+  ],
+  redirect: [301, 302, 303, 307, 308].map((code) => ({
+    at: 'verify',
+    parameters: { code, to: 'http://127.0.0.1:4/elsewhere' },
+    outcome: unsaid(code),
+    heard: (heard) => {
+      expect(heard.status).toBe(code)
+      expect(heard.headers.location).toBe('http://127.0.0.1:4/api/v1/flights/fares/verify')
+    },
+  })),
+  'token-expired': (['verify', 'booking'] as const).map((at) => ({
+    at,
+    outcome: unsaid(401),
+    heard: (heard) => {
+      expect(heard.status).toBe(401)
+      expect(JSON.parse(heard.body.toString())).toHaveProperty('error.code', 'token_expired')
+    },
+  })),
+  'echo-request': [
+    {
+      at: 'verify',
+      outcome: unsaid(500),
+      heard: (heard) => {
+        expect(heard.status).toBe(500)
+        expect(heard.body.toString()).toContain(`accessToken=${TOKEN}`)
+        expect(heard.body.toString()).toContain(Buffer.from(TOKEN).toString('base64'))
+      },
+    },
+  ],
+  html: [page(/We will be back soon/)],
+  'login-page': [page(/type="password"/)],
+  empty: [body('')],
+  null: [body('null')],
+  'empty-object': [body('{}')],
+  'empty-array': [body('[]')],
+  'error-in-200': [body(/^\{"error":\{/)],
+  'wrong-type': [
+    {
+      at: 'verify',
+      parameters: { type: 'text/json' },
+      outcome: unsaid(),
+      heard: (heard, { result }) => {
+        expect(heard.headers['content-type']).toMatch(/^text\/json/)
+        expect(JSON.parse(heard.body.toString())).toEqual(result)
+      },
+    },
+  ],
+  bom: [
+    {
+      at: 'verify',
+      outcome: unsaid(),
+      heard: (heard, { result }) => {
+        expect(heard.body.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]))
+        expect(JSON.parse(heard.body.subarray(3).toString())).toEqual(result)
+      },
+    },
+  ],
+  'gzip-bomb': [bomb('routes', '[]'), bomb('verify', '{}')],
+  'deep-nesting': [
+    size('routes', { levels: 500 }, (text) => expect(text).toBe(nested(500))),
+    size('verify', { levels: 500 }, (text, open) =>
+      expect(text).toBe(`{"${open}":${nested(499)}}`),
+    ),
+  ],
+  'many-fields': [
+    size('routes', { fields: 1000 }, (text) => {
+      const [element] = JSON.parse(text) as object[]
+      expect(Object.keys(element ?? {}).length).toBe(1000)
+    }),
+    size('verify', { fields: 1000 }, (text, open) =>
+      expect(Object.keys(JSON.parse(text)[open]).length).toBe(1000),
+    ),
+  ],
+  'huge-body': [
+    size('routes', { megabytes: 3 }, (text) => {
+      expect(text.length).toBe(3_000_002)
+      expect(JSON.parse(text)).toEqual([])
+    }),
+  ],
+}
+
+function limited(retryAfter: string, header: string | undefined): FaultCase {
+  return {
+    at: 'routes',
+    parameters: { retryAfter, seconds: 7 },
+    outcome: unsaid(429),
+    heard: (heard) => {
+      expect(heard.status).toBe(429)
+      expect(heard.headers['retry-after']).toBe(header)
+    },
+  }
+}
+
+function page(holds: RegExp): FaultCase {
+  return {
+    at: 'verify',
+    outcome: unsaid(),
+    heard: (heard) => {
+      expect(heard).toMatchObject({ status: 200, complete: true })
+      expect(heard.headers['content-type']).toMatch(/^text\/html/)
+      expect(heard.body.toString()).toMatch(holds)
+    },
+  }
+}
+
+function body(holds: string | RegExp): FaultCase {
+  return {
+    at: 'verify',
+    outcome: unsaid(),
+    heard: (heard) => {
+      expect(heard).toMatchObject({ status: 200, complete: true })
+      expect(heard.headers['content-type']).toMatch(/^application\/json/)
+      if (typeof holds === 'string') expect(heard.body.toString()).toBe(holds)
+      else expect(heard.body.toString()).toMatch(holds)
+    },
+  }
+}
+
+function bomb(at: 'routes' | 'verify', brackets: string): FaultCase {
+  return {
+    at,
+    parameters: { megabytes: 2 },
+    outcome: unsaid(),
+    heard: (heard) => {
+      const inflated = gunzipSync(heard.body).toString()
+      expect(heard.headers['content-encoding']).toBe('gzip')
+      expect(heard.body.length).toBeLessThan(3000)
+      expect(inflated.length).toBe(2_000_000)
+      expect(inflated.replaceAll(' ', '')).toBe(brackets)
+    },
+  }
+}
+
+function size(
+  at: 'routes' | 'verify',
+  parameters: Record<string, number>,
+  look: (text: string, open: string) => void,
+): FaultCase {
+  return {
+    at,
+    parameters,
+    outcome: unsaid(),
+    heard: (heard, { open }) => {
+      jsonOf(heard)
+      look(heard.body.toString(), open)
+    },
+  }
+}
+
+function nested(levels: number): string {
+  return '['.repeat(levels) + ']'.repeat(levels)
+}

@@ -1,0 +1,19 @@
+import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
+import type { FaultName } from '../../../src/sandbox/faults/fault-table.ts'
+import { BODY_CASES } from './body-cases.ts'
+import type { FaultCase } from './fault-case.ts'
+import { SHAPE_CASES } from './shape-cases.ts'
+import { VERIFY_CASES } from './verify-cases.ts'
+import { WIRE_CASES } from './wire-cases.ts'
+
+/** What each fault does, as a client on a socket sees it: a fault without a case does not compile, and fails. */
+export const FAULT_CASES: Readonly<Record<FaultName, readonly FaultCase[]>> = {
+  ...WIRE_CASES,
+  ...BODY_CASES,
+  ...SHAPE_CASES,
+  ...VERIFY_CASES,
+}
+
+export function ruleOf(name: FaultName, { parameters = {} }: FaultCase): FaultRule {
+  return { name, ...parameters }
+}

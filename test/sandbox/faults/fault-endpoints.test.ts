@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { SandboxFaultError } from '../../../src/sandbox/faults/fault-rule.ts'
+import { startTestSandbox } from '../support.ts'
+import { type Ground, prepareGround } from './ground.ts'
+
+let ground: Ground
+beforeAll(async () => {
+  ground = await prepareGround()
+})
+beforeEach(() => ground.sandbox.setFaults([]))
+afterAll(() => ground.close())
+
+async function call(method: string, path = '', body?: unknown) {
+  const init = { method, headers: { 'content-type': 'application/json' } }
+  const response = await fetch(`${ground.sandbox.url}/sandbox/faults${path}`, {
+    ...(body === undefined ? { method } : init),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+async function names(): Promise<unknown[]> {
+  const { body } = await call('GET')
+  return (body.faults as { name: string }[]).map(({ name }) => name)
+}
+
+describe('the fault endpoints', () => {
+  it('show each rule in force with its parameters, its end and what it did', async () => {
+    ground.sandbox.setFaults([{ name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }])
+    await ground.ask('csv').done
+    await ground.ask('routes').done
+
+    expect(await call('GET')).toEqual({
+      status: 200,
+      body: {
+        faults: [
+          {
+            name: 'status',
+            endpoint: 'csv',
+            probability: 1,
+            durationSeconds: 60,
+            code: 503,
+            endsAt: new Date(ground.clock.now().getTime() + 60_000).toISOString(),
+            requests: 1,
+            struck: 1,
+          },
+        ],
+      },
+    })
+  })
+
+  it('replace all rules by PUT, add one by POST, and take them away by DELETE', async () => {
+    await call('PUT', '', [{ name: 'hang' }, { name: 'empty' }])
+    await call('PUT', '', [{ name: 'drip' }, { name: 'reset' }, { name: 'drip', endpoint: 'csv' }])
+    expect(await names()).toEqual(['drip', 'reset', 'drip'])
+
+    await call('POST', '', { name: 'bom' })
+    expect(await names()).toEqual(['drip', 'reset', 'drip', 'bom'])
+
+    const { status, body } = await call('DELETE', '/drip')
+    expect(status).toBe(200)
+    expect(body.faults).toMatchObject([{ name: 'reset' }, { name: 'bom' }])
+
+    await call('DELETE')
+    expect(await names()).toEqual([])
+    expect((await ground.ask('routes').done).status).toBe(200)
+  })
+
+  it('change what the very next request meets', async () => {
+    await call('PUT', '', [{ name: 'status', code: 418 }])
+    expect((await ground.ask('routes').done).status).toBe(418)
+
+    await call('DELETE', '/status')
+    expect((await ground.ask('routes').done).status).toBe(200)
+  })
+
+  it.each([
+    ['PUT', [{ name: 'hang' }, { name: 'nope' }], /rule 2: name is "nope".* one of status, /],
+    ['PUT', { name: 'hang' }, /an array of objects/],
+    ['POST', { name: 'status', code: 'x' }, /\(status\): code is "x"/],
+    ['POST', [{ name: 'hang' }], /is no object/],
+    ['POST', null, /is no object/],
+  ])('refuse %s of %j and apply nothing of it', async (method, given, title) => {
+    ground.sandbox.setFaults([{ name: 'drip' }])
+
+    const { status, body } = await call(method, '', given)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'sandbox.fault_rule', title: expect.stringMatching(title) })
+    expect(await names()).toEqual(['drip'])
+  })
+
+  it.each([
+    ['hang', 'no fault rule hang holds'],
+    ['nope', 'no fault has this name; they are status'],
+  ])('answer the removal of %s, which does not hold, with 404', async (name, title) => {
+    const { status, body } = await call('DELETE', `/${name}`)
+
+    expect(status).toBe(404)
+    expect(body.title).toContain(title)
+  })
+
+  it('refuse a body that is no JSON', async () => {
+    const response = await fetch(`${ground.sandbox.url}/sandbox/faults`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '[{',
+    })
+
+    expect(response.status).toBe(400)
+    expect(response.headers.get('content-type')).toMatch(/problem\+json/)
+  })
+})
+
+describe('a sandbox', () => {
+  it('starts with faults, and is refused ones that it does not have', async () => {
+    const faulty = await startTestSandbox({ faults: [{ name: 'status', code: 503 }] })
+    try {
+      const response = await fetch(`${faulty.url}/api/v1/data/routes`)
+
+      expect(response.status).toBe(503)
+      expect(() => faulty.setFaults([{ name: 'status', code: 1 }])).toThrow(SandboxFaultError)
+      expect((await fetch(`${faulty.url}/api/v1/data/routes`)).status).toBe(503)
+    } finally {
+      await faulty.close()
+    }
+  })
+
+  it.each(['hang', 'hang-body', 'latency', 'drip'] as const)(
+    'closes while %s keeps a client waiting',
+    async (name) => {
+      const slow = name === 'latency' || name === 'drip' ? { ms: 60_000 } : {}
+      const sandbox = await startTestSandbox({ faults: [{ name, ...slow }] })
+      const waiting = fetch(`${sandbox.url}/api/v1/data/routes`).then((it) => it.text())
+      const ended = expect(waiting).rejects.toThrow()
+      await expect.poll(() => logged(sandbox.url)).toBe(1)
+
+      await sandbox.close()
+
+      await ended
+    },
+  )
+})
+
+async function logged(url: string): Promise<number> {
+  const world = (await (await fetch(`${url}/sandbox/world`)).json()) as {
+    counts: { requests: number }
+  }
+  return world.counts.requests
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import type { Answer } from '../../../src/sandbox/answer.ts'
+import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import { createFaultLayer } from '../../../src/sandbox/faults/fault-layer.ts'
+import { type FaultRule, readRules } from '../../../src/sandbox/faults/fault-rule.ts'
+import { manualClock, START } from '../support.ts'
+
+const HONEST: Answer = { status: 200, contentType: 'application/json', body: '[1,2]' }
+
+function layerOf(rules: readonly FaultRule[], seed = 1) {
+  const clock = manualClock(START)
+  const layer = createFaultLayer({ seed, realNow: () => clock.now() })
+  layer.set(readRules(rules))
+  const strike = (endpoint: EndpointName = 'routes') =>
+    layer.strike({ endpoint, answer: HONEST, now: clock.now(), url: '/' })
+  const strikes = (count: number) => Array.from({ length: count }, () => strike()?.name ?? 'honest')
+  return { clock, layer, strike, strikes }
+}
+
+describe('the faults in force', () => {
+  it('strike always at probability 1 and never at 0', () => {
+    expect(new Set(layerOf([{ name: 'hang' }]).strikes(300))).toEqual(new Set(['hang']))
+    expect(new Set(layerOf([{ name: 'hang', probability: 0 }]).strikes(300))).toEqual(
+      new Set(['honest']),
+    )
+  })
+
+  it('strike about as often as their probability says', () => {
+    const struck = layerOf([{ name: 'hang', probability: 0.3 }])
+      .strikes(5000)
+      .filter((name) => name === 'hang').length
+
+    expect(struck / 5000).toBeCloseTo(0.3, 1)
+  })
+
+  it('strike the same requests in every run with one seed, and others with another', () => {
+    const rules: FaultRule[] = [
+      { name: 'hang', probability: 0.3 },
+      { name: 'empty', probability: 0.3 },
+    ]
+    const run = layerOf(rules).strikes(200)
+
+    expect(layerOf(rules).strikes(200)).toEqual(run)
+    expect(layerOf(rules, 2).strikes(200)).not.toEqual(run)
+    expect(new Set(run)).toEqual(new Set(['hang', 'empty', 'honest']))
+  })
+
+  it('begin their count anew when they are set', () => {
+    const { layer, strikes } = layerOf([{ name: 'hang', probability: 0.5 }])
+    const first = strikes(100)
+
+    layer.set(readRules([{ name: 'hang', probability: 0.5 }]))
+
+    expect(strikes(100)).toEqual(first)
+  })
+
+  it('count by themselves: one rule does not move the dice of another', () => {
+    const alone = layerOf([{ name: 'hang', probability: 0.5 }]).strikes(200)
+    const both = layerOf([
+      { name: 'hang', probability: 0.5 },
+      { name: 'empty', probability: 0.5 },
+    ]).strikes(200)
+
+    expect(both.map((name) => name === 'hang')).toEqual(alone.map((name) => name === 'hang'))
+  })
+
+  it('leave other endpoints alone', () => {
+    const { strike } = layerOf([{ name: 'hang', endpoint: 'verify' }])
+
+    expect(strike('routes')).toBeUndefined()
+    expect(strike('booking')).toBeUndefined()
+    expect(strike('verify')?.name).toBe('hang')
+  })
+
+  it('give way to the next where an answer has nothing that they could spoil', () => {
+    const { layer } = layerOf([{ name: 'odd-prices' }, { name: 'empty' }])
+    const refused = { ...HONEST, status: 401, body: '{}' }
+
+    const struck = layer.strike({ endpoint: 'verify', answer: refused, now: START, url: '/' })
+
+    expect(struck?.name).toBe('empty')
+    expect(layer.active().map((fault) => [fault.requests, fault.struck])).toEqual([
+      [1, 0],
+      [1, 1],
+    ])
+  })
+
+  it('end after their duration, to the millisecond of the clock', () => {
+    const { clock, layer, strike } = layerOf([{ name: 'hang', durationSeconds: 60 }])
+    expect(layer.active()[0]?.endsAt).toEqual(new Date(START.getTime() + 60_000))
+
+    clock.advance(59_999)
+    expect(strike()?.name).toBe('hang')
+    clock.advance(1)
+    expect(strike()).toBeUndefined()
+    expect(layer.active()).toEqual([])
+    expect(layer.remove('hang')).toBe(0)
+  })
+
+  it('give the halves of a list in turn, not counting requests that were spared', () => {
+    const { layer, strike } = layerOf([{ name: 'two-halves', endpoint: 'routes' }])
+    const body = () => strike()?.answer.body
+
+    expect([body(), body(), body()]).toEqual(['[1]', '[2]', '[1]'])
+    layer.remove('two-halves')
+    expect(strike()).toBeUndefined()
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { readRules, SandboxFaultError } from '../../../src/sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES, FAULTS } from '../../../src/sandbox/faults/fault-table.ts'
+import { parseFaultText } from '../../../src/sandbox/faults/fault-text.ts'
+
+describe('fault rules', () => {
+  it('are taken with what they do not say filled in', () => {
+    const [rule] = readRules([{ name: 'latency' }])
+
+    expect(rule).toMatchObject({
+      name: 'latency',
+      endpoint: 'all',
+      probability: 1,
+      parameters: { ms: 1000 },
+      endpoints: FAULTS.latency.endpoints,
+    })
+    expect(rule).not.toHaveProperty('durationSeconds')
+  })
+
+  it('are taken by every name', () => {
+    expect(readRules(FAULT_NAMES.map((name) => ({ name }))).map(({ name }) => name)).toEqual(
+      FAULT_NAMES,
+    )
+  })
+
+  it('strike with "all" only where the fault can', () => {
+    expect(readRules([{ name: 'half-list' }])[0]?.endpoints).toEqual([
+      'routes',
+      'with-availability',
+    ])
+  })
+
+  it.each([
+    [{}, /^fault rules are an array/],
+    [['half-list'], /^fault rule 1 is no object$/],
+    [[{}], /^fault rule 1: name is missing, but must be one of status, /],
+    [[{ name: 'half-list' }, { name: 'toString' }], /^fault rule 2: name is "toString", but/],
+    [
+      [{ name: 'half-list', endpoint: 'verify' }],
+      /\(half-list\): endpoint is "verify", but must be one of all, routes, with-availability$/,
+    ],
+    [[{ name: 'status', endpoint: 'rotes' }], /\(status\): endpoint is "rotes"/],
+    [
+      [{ name: 'status', probability: 1.1 }],
+      /probability is 1.1, but must be a number from 0 to 1$/,
+    ],
+    [[{ name: 'status', probability: '1' }], /probability is "1"/],
+    [[{ name: 'status', durationSeconds: -1 }], /durationSeconds is -1/],
+    [[{ name: 'status', code: 99 }], /code is 99, but must be a whole number from 200 to 599$/],
+    [[{ name: 'status', code: 500.5 }], /code is 500.5/],
+    [
+      [{ name: 'status', ms: 5 }],
+      /it has no "ms"; it takes name, endpoint, probability, durationSeconds, code$/,
+    ],
+    [
+      [{ name: 'rate-limited', retryAfter: 'never' }],
+      /retryAfter is "never", but must be one of seconds, date, absurd, missing, garbage$/,
+    ],
+    [[{ name: 'redirect', to: 'ftp://x' }], /to is "ftp:\/\/x", but must be an http or https URL$/],
+    [[{ name: 'wrong-type', type: 'a\r\nb: c' }], /type is .*, but must be a media type/],
+  ])('%j are refused with the reason', (given, reason) => {
+    expect(() => readRules(given)).toThrow(SandboxFaultError)
+    expect(() => readRules(given)).toThrow(reason)
+  })
+
+  it('are refused where they are too many', () => {
+    const many = Array.from({ length: 1001 }, () => ({ name: 'hang' }))
+
+    expect(() => readRules(many)).toThrow('at most 1000')
+  })
+})
+
+describe('the text of a fault', () => {
+  it.each([
+    ['hang', { name: 'hang' }],
+    ['half-list:routes', { name: 'half-list', endpoint: 'routes' }],
+    [
+      'status:verify:0.2:60,code=503',
+      { name: 'status', endpoint: 'verify', probability: 0.2, durationSeconds: 60, code: 503 },
+    ],
+    ['latency:::30,ms=500', { name: 'latency', durationSeconds: 30, ms: 500 }],
+    [
+      'redirect,code=301,to=http://127.0.0.1:9/x?a=b',
+      { name: 'redirect', code: 301, to: 'http://127.0.0.1:9/x?a=b' },
+    ],
+  ])('%s says what it means', (text, rule) => {
+    expect(parseFaultText(text)).toEqual(rule)
+    expect(readRules([parseFaultText(text)]).length).toBe(1)
+  })
+
+  it.each(['hang:all:1:5:6', 'status,503', 'status,=503', 'status,'])(
+    '%s is refused with the form that it should have',
+    (text) => {
+      expect(() => parseFaultText(text)).toThrow(SandboxFaultError)
+      expect(() => parseFaultText(text)).toThrow('NAME[:endpoint][:probability][:seconds]')
+    },
+  )
+})

@@ -1,0 +1,86 @@
+import { fareStateAt } from '../../../src/sandbox/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../../src/sandbox/flight-id.ts'
+import type { LogPage } from '../../../src/sandbox/request-log.ts'
+import type { Sandbox } from '../../../src/sandbox/sandbox-server.ts'
+import type { Flight, Route, VerifyResult } from '../../../src/sandbox/wire.ts'
+import { type Asking, ask } from '../raw-client.ts'
+import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
+
+/** A sandbox whose world stands still, and what it honestly says. */
+export interface Ground {
+  readonly sandbox: Sandbox
+  readonly clock: ManualClock
+  /** A flight that can be booked, and one that is sold out. */
+  readonly open: string
+  readonly sold: string
+  readonly routes: readonly Route[]
+  /** The honest answer about both, and its flight. */
+  readonly result: VerifyResult
+  readonly flight: Flight
+  ask(endpoint: keyof typeof PATHS, params?: Record<string, string>): Asking
+  /** The log's entries after a number. */
+  logAfter(seq: number): Promise<LogPage>
+  close(): Promise<void>
+}
+
+const PATHS = {
+  routes: '/api/v1/data/routes',
+  'with-availability': '/api/v1/data/routes/with-availability',
+  csv: '/api/v1/data/routes/csv',
+  verify: '/api/v1/flights/fares/verify',
+  booking: '/api/v1/flights/fares/book',
+}
+
+export async function prepareGround(): Promise<Ground> {
+  const clock = manualClock(START)
+  const sandbox = await startTestSandbox({ clock })
+  const [open, sold] = [flightThatIs(sandbox, true), flightThatIs(sandbox, false)]
+  const askSandbox: Ground['ask'] = (endpoint, params = {}) => {
+    const query = new URLSearchParams({
+      flightId: open,
+      returnFlightId: sold,
+      'residents[adults]': '0',
+      'nonResidents[adults]': '2',
+      accessToken: TOKEN,
+      ...params,
+    })
+    for (const [name, value] of Object.entries(params)) if (value === '') query.delete(name)
+    const asks = endpoint === 'verify' || endpoint === 'booking' ? `?${query}` : ''
+    const method = endpoint === 'booking' ? 'POST' : 'GET'
+    return ask(`${sandbox.url}${PATHS[endpoint]}${asks}`, { method })
+  }
+  const said = async (endpoint: 'routes' | 'verify') =>
+    JSON.parse((await askSandbox(endpoint).done).body.toString())
+  const [routes, result] = [
+    (await said('routes')) as Route[],
+    (await said('verify')) as VerifyResult,
+  ]
+  const entry = result[open]
+  if (!entry?.available) throw new Error(`${open} cannot be booked`)
+  return {
+    sandbox,
+    clock,
+    open,
+    sold,
+    routes,
+    result,
+    flight: entry.flight,
+    ask: askSandbox,
+    logAfter: async (seq) => {
+      const page = await fetch(`${sandbox.url}/sandbox/log?after=${seq}`)
+      return (await page.json()) as LogPage
+    },
+    close: () => sandbox.close(),
+  }
+}
+
+function flightThatIs({ world }: Sandbox, available: boolean): string {
+  const found = world.pairs
+    .map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
+    .find((id) => {
+      const flight = findFlight(world, id)
+      return flight && fareStateAt(flight, START.getTime()).available === available
+    })
+  if (found === undefined) throw new Error(`no flight is ${available ? 'open' : 'sold out'}`)
+  return found
+}

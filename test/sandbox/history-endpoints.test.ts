@@ -1,0 +1,112 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { fareHistory } from '../../src/sandbox/fare-life.ts'
+import { dayOf, flightIdOf } from '../../src/sandbox/flight-id.ts'
+import { routeHistory } from '../../src/sandbox/route-life.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import { later, START, startTestSandbox } from './support.ts'
+
+const WINDOW = { from: START, to: later(60) }
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startTestSandbox()
+})
+afterAll(() => sandbox.close())
+
+async function history(of: string, params: Record<string, string>, url = sandbox.url) {
+  const response = await fetch(`${url}/sandbox/history/${of}?${new URLSearchParams(params)}`)
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const iso = { from: WINDOW.from.toISOString(), to: WINDOW.to.toISOString() }
+
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+describe('the true history', () => {
+  it('of a fare is the world’s own', async () => {
+    const flightId = sandbox.world.pairs
+      .map((pair) => flightIdOf({ pair, day: dayOf(WINDOW.to) + 5, number: 0 }))
+      .find((id) => fareHistory(sandbox.world, id, WINDOW).length > 5)
+
+    const { status, body } = await history('fares', { flightId: flightId ?? '', ...iso })
+
+    const transitions = fareHistory(sandbox.world, flightId ?? '', WINDOW)
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      flightId,
+      ...iso,
+      atFrom: asJson(transitions[0]?.before),
+      transitions: asJson(transitions),
+    })
+  })
+
+  it('of a route is the world’s own', async () => {
+    const ends = sandbox.world.pairs
+      .map(({ from, to }) => ({ departureId: String(from.id), destinationId: String(to.id) }))
+      .find((pair) => routeHistory(sandbox.world, pair, WINDOW).length > 1)
+    const { departureId = '', destinationId = '' } = ends ?? {}
+
+    const params = { departure: departureId, destination: destinationId, ...iso }
+    const { body } = await history('routes', params)
+
+    const transitions = routeHistory(sandbox.world, { departureId, destinationId }, WINDOW)
+    expect(body).toMatchObject({
+      atFrom: transitions[0]?.before,
+      transitions: asJson(transitions),
+    })
+  })
+
+  it('goes up to the world’s now where no end is given', async () => {
+    const [pair] = sandbox.world.pairs
+    const params = { departure: String(pair?.from.id), destination: String(pair?.to.id) }
+
+    const { body } = await history('routes', { ...params, from: later(-10).toISOString() })
+
+    expect(body.to).toBe(START.toISOString())
+  })
+
+  it.each([
+    ['fares', { ...iso }, /flightId is required/],
+    ['fares', { flightId: '101103206540' }, /from is required/],
+    ['fares', { flightId: '101103206540', from: '2026-01-01' }, /from must be an instant/],
+    ['fares', { flightId: '101103206540', ...iso, to: '2026-13-01T00:00:00Z' }, /to must be an/],
+    ['fares', { flightId: '101103206540', from: iso.to, to: iso.from }, /must not be after/],
+    ['fares', { flightId: '101103206540', ...iso, to: '2030-01-01T00:00:00Z' }, /at most 400 days/],
+    ['routes', { departure: '101', ...iso }, /destination is required/],
+  ])('of %s with %j is refused', async (of, params, title) => {
+    const { status, body } = await history(of, params as Record<string, string>)
+
+    expect(status).toBe(400)
+    expect(body.title).toMatch(title)
+  })
+
+  it.each([
+    ['fares', { flightId: 'nonsense', ...iso }],
+    ['routes', { departure: '101', destination: '101', ...iso }],
+  ])('of %s that are not in the world is a 404', async (of, params) => {
+    expect((await history(of, params as Record<string, string>)).status).toBe(404)
+  })
+
+  it('of routes is none where a file is served', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = path.join(folder, 'routes.json')
+    await writeFile(file, '[]')
+    const own = await startTestSandbox({ routesFile: file })
+    onTestFinished(() => own.close())
+
+    const { status, body } = await history(
+      'routes',
+      { departure: '101', destination: '103', ...iso },
+      own.url,
+    )
+
+    expect(status).toBe(404)
+    expect(body.title).toContain('come from a file')
+  })
+})

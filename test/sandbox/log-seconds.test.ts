@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { SecondCount } from '../../src/sandbox/count-by-second.ts'
+import { until } from '../support/until.ts'
+import { type Ground, prepareGround } from './faults/ground.ts'
+
+let ground: Ground
+beforeAll(async () => {
+  ground = await prepareGround()
+})
+afterAll(() => ground.close())
+
+async function seconds(query = '') {
+  const response = await fetch(`${ground.sandbox.url}/sandbox/log/seconds${query}`)
+  return { status: response.status, body: (await response.json()) as { seconds: SecondCount[] } }
+}
+
+it('counts the requests of each second and endpoint by status', async () => {
+  ground.clock.advance(10_500)
+  const from = ground.clock.now()
+  const second = new Date(Math.floor(from.getTime() / 1000) * 1000)
+  await ground.ask('verify').done
+  await ground.ask('verify', { accessToken: 'wrong' }).done
+  await ground.ask('csv').done
+  ground.clock.advance(700)
+  ground.sandbox.setFaults([{ name: 'hang' }])
+  const { next } = await ground.logAfter(0)
+  const hanging = ground.ask('verify')
+  await until('the log', async () => (await ground.logAfter(next)).entries.length > 0)
+  hanging.hangUp()
+
+  const { body } = await seconds(`?from=${from.toISOString()}`)
+
+  const at = second.toISOString()
+  expect(body.seconds).toEqual([
+    { second: at, endpoint: 'verify', count: 2, byStatus: { 200: 1, 401: 1 } },
+    { second: at, endpoint: 'csv', count: 1, byStatus: { 200: 1 } },
+    {
+      second: new Date(second.getTime() + 1000).toISOString(),
+      endpoint: 'verify',
+      count: 1,
+      byStatus: { none: 1 },
+    },
+  ])
+  const before = await seconds(`?to=${from.toISOString()}`)
+  expect(
+    before.body.seconds.map(({ endpoint }) => endpoint).toSorted((a, b) => a.localeCompare(b)),
+  ).toEqual(['routes', 'verify'])
+})
+
+it('refuses what is no instant', async () => {
+  expect(await seconds('?from=now')).toMatchObject({ status: 400 })
+})
