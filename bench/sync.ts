@@ -1,39 +1,40 @@
 /**
- * What a sync of the routes list costs, on a real PostgreSQL with durable settings, beside the floor: download, read
- * and stage the same list, and nothing else. Both in one run, on the same bytes; figures are medians of the rounds.
+ * What a sync of the routes list costs, on a real PostgreSQL with durable settings, in one run and on the same bytes:
+ * beside the floor (download and hash where nothing has changed, else download, read and stage), and beside what people
+ * do today: an upsert a row (reckoned from a part), an upsert in batches, a full rewrite. Medians of the rounds; of the
+ * rivals the first round alone. Then the rows that each churn wrote, and the peak of memory of one sync.
  *
  *   npm run bench:sync -- [routes] [rounds]
  */
-import { createHash } from 'node:crypto'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { createLogger } from '../src/base/logger.ts'
-import { type Db, openDatabase } from '../src/db/database.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Db, openDatabase, sql } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { one } from '../src/db/transaction.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
-import { GUARD_LIMITS } from '../src/route-sync/guard.ts'
-import { stageSnapshot } from '../src/route-sync/stage-snapshot.ts'
-import { syncList } from '../src/route-sync/sync-list.ts'
-import { readRouteList } from '../src/upstream/read-route-list.ts'
 import { createUpstreamClient, type UpstreamClient } from '../src/upstream/upstream-client.ts'
+import { log, syncOnce } from './sync-ours.ts'
+import {
+  batchedUpsertMs,
+  createNaiveTable,
+  downloadMs,
+  fullRewriteMs,
+  ROW_BY_ROW,
+  rowByRowMs,
+  stagingMs,
+} from './sync-rivals.ts'
 
 const ROUTES = Number(process.argv[2] ?? 40_000)
 const ROUNDS = Number(process.argv[3] ?? 5)
 const PLACES = 4_000
 const CHURN = [0, 0.01, 0.2]
-
-const log = createLogger({
-  level: 'silent',
-  scrub: (t) => t,
-  destination: { write: () => undefined },
-})
-const noScrub = (text: string) => text
-const never = new AbortController().signal
 
 /** `generation` moves a share of the routes to other destinations. */
 function listOf(generation: number, churn: number): string {
@@ -75,72 +76,93 @@ async function serveLists(): Promise<ListServer> {
   return served
 }
 
-/** The same bytes downloaded, read and staged, and rolled back. */
-async function floorMs(db: Db, upstream: UpstreamClient): Promise<number> {
-  const start = performance.now()
-  const body = await upstream.fetchRouteList('routes', { signal: never })
-  const tx = await db.startTransaction().execute()
-  await stageSnapshot(tx, noScrub, readRouteList(body))
-  const ms = performance.now() - start
-  await tx.rollback().execute()
-  return ms
-}
-
-/** Download and hash, and nothing else: what an unchanged list must cost at least. */
-async function downloadMs(upstream: UpstreamClient): Promise<number> {
-  const start = performance.now()
-  const { chunks } = await upstream.fetchRouteList('routes', { signal: never })
-  const hash = createHash('sha256')
-  for (const chunk of chunks) hash.update(chunk)
-  hash.digest()
-  return performance.now() - start
-}
-
-async function ourMs(db: Db, upstream: UpstreamClient): Promise<{ ms: number; status: string }> {
-  const start = performance.now()
-  const deps = {
-    db,
-    upstream,
-    confirmations: 2,
-    guard: { ...GUARD_LIMITS, absentShare: 1, removedPerDayShare: 1 },
-    scrub: noScrub,
-  }
-  const outcome = await syncList(deps, { list: 'routes' }, never)
-  return {
-    ms: performance.now() - start,
-    status: typeof outcome === 'string' ? outcome : outcome.status,
-  }
-}
-
 function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Promise<void> {
-  server.body = listOf(0, 0)
-  const baseline = await ourMs(db, upstream)
-  console.log(
-    `${ROUTES} routes, ${(server.body.length / 1e6).toFixed(1)} MB; baseline ${baseline.ms.toFixed(0)} ms (${baseline.status})`,
+/** Rows that all tables of ours have had inserted, updated or deleted; temporary ones are not among them. */
+async function rowsWritten(db: Db): Promise<number> {
+  // A session that is idle tells its counts after ten seconds.
+  await delay(11_000)
+  const { rows } = await one(
+    sql<{ rows: number }>`
+      select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint as rows
+        from pg_stat_user_tables where schemaname = 'farewatch_private' and relname <> 'naive_route'
+    `,
+    db,
   )
-  console.log('churn   ours ms   floor ms   ours/floor')
+  return rows
+}
+
+interface Step {
+  readonly churn: number
+  readonly ours: readonly number[]
+  readonly floor: readonly number[]
+  readonly rivals: Readonly<Record<string, number>>
+  /** By one sync. */
+  readonly written: number
+}
+
+async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Promise<Step[]> {
+  const steps: Step[] = []
   let generation = 0
   for (const churn of CHURN) {
     const ours: number[] = []
     const floor: number[] = []
+    let rivals: Step['rivals'] = {}
+    const before = await rowsWritten(db)
     for (let round = 0; round < ROUNDS; round += 1) {
       generation += 1
       server.body = listOf(churn === 0 ? 0 : generation, churn)
-      floor.push(churn === 0 ? await downloadMs(upstream) : await floorMs(db, upstream))
-      ours.push((await ourMs(db, upstream)).ms)
+      floor.push(churn === 0 ? await downloadMs(upstream) : await stagingMs(db, upstream))
+      ours.push((await syncOnce(db, upstream)).ms)
+      if (round > 0) continue
+      rivals = {
+        'an upsert a row': await rowByRowMs(db, upstream),
+        'a batched upsert': await batchedUpsertMs(db, upstream),
+        'a full rewrite': await fullRewriteMs(db, upstream),
+      }
     }
-    const against = churn === 0 ? ' (floor: download and hash)' : ''
-    const [our, least] = [median(ours), median(floor)]
-    console.log(
-      `${(churn * 100).toFixed(0).padStart(3)} %  ${our.toFixed(0).padStart(8)}  ${least.toFixed(0).padStart(9)}   ${(our / least).toFixed(2)}${against}`,
-    )
+    steps.push({ churn, ours, floor, rivals, written: ((await rowsWritten(db)) - before) / ROUNDS })
   }
+  return steps
 }
 
+function print(steps: readonly Step[]): void {
+  const line = (cells: readonly string[]) => console.log(cells.map((c) => c.padStart(16)).join(''))
+  const rivals = Object.keys(steps[0]?.rivals ?? {})
+  console.log(`\nms; of "an upsert a row" ${ROW_BY_ROW} rows were written, the rest reckoned`)
+  line(['churn', 'floor', 'ours', 'ours / floor', ...rivals, 'rows written'])
+  for (const { churn, ours, floor, rivals: theirs, written } of steps) {
+    const [our, least] = [median(ours), median(floor)]
+    const shown = rivals.map(
+      (name) => `${theirs[name]?.toFixed(0)} (${((theirs[name] ?? 0) / our).toFixed(1)})`,
+    )
+    const ratio = (our / least).toFixed(2)
+    line([
+      `${churn * 100} %`,
+      least.toFixed(0),
+      our.toFixed(0),
+      ratio,
+      ...shown,
+      written.toFixed(0),
+    ])
+  }
+  console.log('in brackets: how many times ours')
+}
+
+async function measureMemory(databaseUrl: string, server: ListServer): Promise<void> {
+  server.body = listOf(1_000, 0.01)
+  const child = fork(path.join(import.meta.dirname, 'sync-once.ts'), [databaseUrl, server.url])
+  const [{ grownBytes, status }] = (await once(child, 'message')) as [
+    { grownBytes: number; status: string },
+  ]
+  await once(child, 'exit')
+  const times = (grownBytes / server.body.length).toFixed(1)
+  console.log(`\none sync (${status}) in a process of its own grew it by ${times} times the body`)
+}
+
+const load = () => os.loadavg()[0]?.toFixed(1)
 const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
 const postgres = await acquireEmbeddedPostgres({ home, log })
 const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
@@ -148,7 +170,16 @@ const server = await serveLists()
 const upstream = createUpstreamClient({ baseUrl: server.url, scrub: (text) => text, log })
 try {
   await migrate(database.db)
-  await measure(database.db, upstream, server)
+  await createNaiveTable(database.db)
+  server.body = listOf(0, 0)
+  const first = await syncOnce(database.db, upstream)
+  const megabytes = (server.body.length / 1e6).toFixed(1)
+  console.log(
+    `load ${load()}; ${ROUTES} routes, ${megabytes} MB; baseline ${first.ms.toFixed(0)} ms`,
+  )
+  print(await measure(database.db, upstream, server))
+  await measureMemory(postgres.url, server)
+  console.log(`load ${load()}`)
 } finally {
   await upstream.close()
   server.close()

@@ -5,8 +5,8 @@ import { type App, openQueue } from '../src/app/app.ts'
 import { sql, type Tx } from '../src/db/database.ts'
 import { inTransaction, one } from '../src/db/transaction.ts'
 import type { QueueSystem } from '../src/queue/queue-system.ts'
+import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
-import { verifyPath } from '../src/upstream/verify-fares.ts'
 import { decide } from '../src/verify/decide.ts'
 import { fromJson, pairOf, toJson } from '../src/verify/fare-state.ts'
 
@@ -14,7 +14,7 @@ const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'
 const NAIVE_JOBS = 50
 
-function questionOf(flightId: string): Question {
+export function questionOf(flightId: string): Question {
   const none = { adults: 0, children: 0, infants: 0 }
   const passengers = { residents: none, nonResidents: { ...none, adults: 1 } }
   return { flightId, returnFlightId: null, passengers }

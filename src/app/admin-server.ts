@@ -4,6 +4,7 @@ import { assertMigrated } from '../db/migrate.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { readSyncGauges } from '../route-sync/sync-gauges.ts'
 import { readScheduleGauges } from '../schedules/schedule-gauges.ts'
+import { readHealthGauges } from '../upstream/health/health-gauges.ts'
 import { readFareGauges } from '../verify/fare-gauges.ts'
 import type { App } from './app.ts'
 import type { Work } from './work.ts'
@@ -55,6 +56,7 @@ async function readGauges({ database, metrics }: App): Promise<void> {
   await readSyncGauges(database.db, metrics)
   await readScheduleGauges(database.db, metrics)
   await readFareGauges(database.db, metrics)
+  await readHealthGauges(database.db, metrics)
 }
 
 async function checkReadiness({ app, works, work, draining }: AdminDeps): Promise<Check[]> {

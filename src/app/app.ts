@@ -5,14 +5,17 @@ import { type Config, secretsOf } from '../config/config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { assertMigrated, migrate } from '../db/migrate.ts'
 import { probeDatabase } from '../db/probe.ts'
-import { createMetrics, type Metrics } from '../metrics.ts'
+import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { migrateQueue } from '../queue/queue-migrations.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
-import { GUARD_LIMITS } from '../route-sync/guard.ts'
 import type { SyncDeps } from '../route-sync/settle-snapshot.ts'
-import { spendOne } from '../upstream/budget.ts'
+import { spendOne, spendSoon } from '../upstream/budget.ts'
+import { callCounters } from '../upstream/call-counters.ts'
+import { oddityCounter } from '../upstream/contract-telemetry.ts'
+import { createUpstreamGate, type UpstreamGate } from '../upstream/health/upstream-gate.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
+import { guardOf } from './guard-of.ts'
 
 /** The configuration once every store has an address: given by the user, or embedded. */
 export type ReadyConfig = Config & {
@@ -32,6 +35,7 @@ export interface AppOptions {
 export interface App extends AppOptions {
   readonly database: Database
   readonly upstream: UpstreamClient
+  readonly gate: UpstreamGate
   readonly metrics: Metrics
   readonly syncDeps: SyncDeps
   readonly verifyDeps: VerifyDeps
@@ -46,22 +50,30 @@ export function openApp(options: AppOptions): App {
     log,
   })
   const metrics = createMetrics()
-  const upstream = openUpstream(options, database, metrics)
+  const gate = createUpstreamGate({
+    db: database.db,
+    clock: options.clock,
+    log,
+    accessToken: config.UPSTREAM_ACCESS_TOKEN,
+  })
+  const upstream = openUpstream(options, { db: database.db, gate, metrics })
   return {
     ...options,
     database,
     upstream,
+    gate,
     metrics,
     syncDeps: {
       db: database.db,
       upstream,
       confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
-      guard: GUARD_LIMITS,
+      guard: guardOf(config),
       scrub: createScrub(secretsOf(config)),
     },
     verifyDeps: {
       db: database.db,
       upstream,
+      gate,
       clock: options.clock,
       rules: rulesOf(config),
       metrics,
@@ -69,6 +81,7 @@ export function openApp(options: AppOptions): App {
     },
     close: async () => {
       await upstream.close()
+      await gate.close()
       await database.close()
     },
   }
@@ -86,13 +99,15 @@ function rulesOf(config: ReadyConfig): VerifyDeps['rules'] {
 /** One question waits its latency on a connection of its own; ten seconds of the budget may be under way at once. */
 const CONNECTIONS_PER_REQUEST_A_SECOND = 10
 const SPARE_CONNECTIONS = 8
+/** A quick retry that had to wait longer would be none. */
+const RETRY_WITHIN_MS = 1_000
 
 function openUpstream(
   { config, log, clock }: AppOptions,
-  { db }: Database,
-  metrics: Metrics,
+  { db, gate, metrics }: Pick<App, 'gate' | 'metrics'> & Pick<Database, 'db'>,
 ): UpstreamClient {
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
+  const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS }
   return createUpstreamClient({
     baseUrl: config.UPSTREAM_BASE_URL,
     ...(config.UPSTREAM_ACCESS_TOKEN === undefined
@@ -106,10 +121,10 @@ function openUpstream(
     },
     // A list is one request like any other: it takes its slot of the budget.
     beforeList: (signal) => spendOne(db, { requestsPerSecond, lane: false, clock, signal }),
-    observe: ({ endpoint, outcome, durationMs }) => {
-      metrics.upstreamRequests.inc({ endpoint, outcome })
-      metrics.upstreamDuration.observe({ endpoint }, durationMs / 1000)
-    },
+    gate,
+    retrySlot: (signal) => spendSoon(db, { ...retry, clock, signal }),
+    ...callCounters(metrics),
+    observeOddities: oddityCounter(metrics),
   })
 }
 

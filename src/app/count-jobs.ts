@@ -1,4 +1,4 @@
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { JobHandler } from '../queue/queue-system.ts'
 
 /** Counts how the jobs of a queue end in this process: done, or failed, to be tried again or not. */

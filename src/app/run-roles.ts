@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** Watches what the process stands on, until the signal: rejects when it is gone for good. */
   readonly watch?: (app: App, signal: AbortSignal) => Promise<never>
+  /** The name of the reseller whose data need no key on this machine, until a first key exists. */
+  readonly openReseller?: string
   /** What a demonstration puts into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
@@ -68,7 +70,7 @@ type Addresses = (readonly [string, string])[]
 /** Starts what the roles ask for, and notes how to end it; the last started ends first. */
 async function startRoles(
   app: App,
-  { roles, signal, onStep }: RunOptions,
+  { roles, signal, onStep, openReseller }: RunOptions,
   started: (() => Promise<void>)[],
 ): Promise<Addresses> {
   const running: { work?: Work } = {}
@@ -84,7 +86,7 @@ async function startRoles(
   const addresses: Addresses = []
   if (roles.includes('api')) {
     const apiPort = { port: app.config.API_PORT, setting: 'API_PORT' }
-    const url = await startServer(createApiServer(app), started, apiPort)
+    const url = await startServer(createApiServer(app, openReseller), started, apiPort)
     addresses.push(['api', `${url}/api/v1/status`])
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])

@@ -2,6 +2,7 @@ import { createGate } from '../base/gate.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
+import { pruneSnapshots } from '../route-sync/snapshots.ts'
 import { SYNC_QUEUE, type SyncListPayload, syncListJob } from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
 import {
@@ -72,12 +73,14 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
   const { db } = app.database
   const dispatch = async () => {
     const rate = pacedRate(app.config.UPSTREAM_REQUESTS_PER_SECOND, await readTrouble(db))
-    await dispatchChecks({ db, queue, requestsPerSecond: rate })
+    await dispatchChecks({ db, queue, requestsPerSecond: rate, gate: app.gate })
   }
+  const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
   return [
     { name: 'schedules', everyMs: 5_000, run: enqueueDue },
     { name: 'dispatch-checks', everyMs: 1_000, run: dispatch },
     { name: 'expire-fares', everyMs: 60_000, run: () => expireFares(db) },
+    { name: 'prune-snapshots', everyMs: 3_600_000, run: prune },
   ]
 }
 

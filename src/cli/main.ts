@@ -8,13 +8,16 @@ import { addConfigCommand } from './config-command.ts'
 import { EXIT } from './exit-codes.ts'
 import { addFaresCommands } from './fares-commands.ts'
 import { InterruptedError, interruptOnClosedPipe } from './interrupt.ts'
+import { addKeysCommands } from './keys-commands.ts'
 import { addMigrateCommand } from './migrate-command.ts'
+import { addOpenApiCommand } from './openapi-command.ts'
 import { addResellersCommands } from './resellers-commands.ts'
 import { addRoutesCommands } from './routes-commands.ts'
 import { addSandboxCommand } from './sandbox-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addSqlCommands } from './sql-commands.ts'
 import { addSyncCommands } from './sync-commands.ts'
+import { addUpstreamCommands } from './upstream-commands.ts'
 import { addWatchListCommands } from './watch-list-commands.ts'
 
 const USAGE_CODES = new Set(['config.invalid', 'cli.usage'])
@@ -30,13 +33,16 @@ export function createProgram(): Command {
   addSyncCommands(program)
   addRoutesCommands(program)
   addResellersCommands(program)
+  addKeysCommands(program)
   addWatchListCommands(program)
   addChangesCommand(program)
   addFaresCommands(program)
+  addUpstreamCommands(program)
   addSqlCommands(program)
   addMigrateCommand(program)
   addConfigCommand(program)
   addSandboxCommand(program)
+  addOpenApiCommand(program)
   return program
 }
 

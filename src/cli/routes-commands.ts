@@ -1,27 +1,16 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
-import { stringify } from 'csv-stringify/sync'
-import { type RouteRow, streamRoutes } from '../route-sync/route-queries.ts'
+import { EXPORT_FORMATS, type ExportFormat, exportRoutes } from '../route-sync/export-routes.ts'
+import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import { createContext, withApp } from './context.ts'
+import { interruptSignal } from './interrupt.ts'
 import { instantOption } from './option-parsers.ts'
 
 interface ExportOptions {
   readonly asOf?: Date
-  readonly format: 'csv' | 'json'
+  readonly format: ExportFormat
+  readonly list: RouteListName
 }
-
-const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [
-  ['departureId', 'departure_id'],
-  ['departureIata', 'departure_iata'],
-  ['departureCity', 'departure_city'],
-  ['departureCountry', 'departure_country'],
-  ['destinationId', 'destination_id'],
-  ['destinationIata', 'destination_iata'],
-  ['destinationCity', 'destination_city'],
-  ['destinationCountry', 'destination_country'],
-  ['since', 'since'],
-  ['available', 'available'],
-]
 
 export function addRoutesCommands(program: Command): void {
   const routes = program.command('routes').description('the routes that we hold')
@@ -29,48 +18,28 @@ export function addRoutesCommands(program: Command): void {
     .command('export')
     .description('write the live routes, or those of a past instant, to standard output')
     .option('--as-of <instant>', 'as they stood then', instantOption)
-    .addOption(new Option('--format <format>').choices(['csv', 'json']).default('csv'))
+    .addOption(
+      new Option('--list <list>', 'all routes, or those with availability')
+        .choices(ROUTE_LISTS)
+        .default('routes'),
+    )
+    .addOption(new Option('--format <format>').choices(EXPORT_FORMATS).default('csv'))
     .addHelpText(
       'after',
       '\nExample:\n  farewatch routes export --as-of 2026-01-31 --format csv > routes.csv',
     )
-    .action(exportRoutes)
+    .action(writeRoutes)
 }
 
-async function exportRoutes({ asOf, format }: ExportOptions): Promise<void> {
+async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void> {
   const context = createContext({ quiet: true })
+  const signal = interruptSignal()
   await withApp(context, { role: 'export', sandbox: false }, async ({ database }) => {
-    const pages = streamRoutes(database.db, { asOf })
-    const text = format === 'csv' ? csvText(pages) : jsonText(pages)
-    for await (const chunk of text) {
-      if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+    const onlyAvailable = list === 'with-availability'
+    for await (const text of exportRoutes(database.db, { asOf, format, onlyAvailable })) {
+      // Nobody reads on: the export ends here, with the page that was under way.
+      if (signal.aborted) return
+      if (!process.stdout.write(text)) await once(process.stdout, 'drain', { signal })
     }
   })
-}
-
-async function* csvText(pages: AsyncIterable<RouteRow[]>): AsyncGenerator<string> {
-  yield stringify([COLUMNS.map(([, column]) => column)])
-  for await (const page of pages) {
-    const rows = page.map((row) => COLUMNS.map(([field]) => csvValue(row[field])))
-    // A cell that begins like a formula would run in a spreadsheet.
-    yield stringify(rows, { escape_formulas: true })
-  }
-}
-
-function csvValue(value: RouteRow[keyof RouteRow]): string {
-  if (value instanceof Date) return value.toISOString()
-  return value === null ? '' : String(value)
-}
-
-async function* jsonText(pages: AsyncIterable<RouteRow[]>): AsyncGenerator<string> {
-  let separator = '[\n'
-  for await (const page of pages) {
-    yield separator + page.map((row) => JSON.stringify(jsonValue(row))).join(',\n')
-    separator = ',\n'
-  }
-  yield separator === '[\n' ? '[]\n' : '\n]\n'
-}
-
-function jsonValue(row: RouteRow): Record<string, unknown> {
-  return Object.fromEntries(COLUMNS.map(([field, column]) => [column, row[field]]))
 }

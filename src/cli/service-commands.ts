@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
+import { hasKeys } from '../access/key-queries.ts'
 import { type App, openApp } from '../app/app.ts'
 import { type RoleName, runRoles } from '../app/run-roles.ts'
 import { watchEmbedded } from '../app/watch-embedded.ts'
 import { systemClock } from '../base/clock.ts'
 import { DEMO_RESELLER, importDemoWatches } from '../embedded/demo-watches.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
+import { createReseller } from '../watch/resellers.ts'
+import { findReseller } from '../watch/watch-queries.ts'
 import { type CliContext, createServiceContext } from './context.ts'
 import { interruptSignal } from './interrupt.ts'
 import { UsageError } from './usage-error.ts'
@@ -49,9 +52,13 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     await runRoles(app, {
       roles,
       ...(embedded.postgres === undefined ? {} : { watch: watchEmbedded }),
+      ...(name === 'up' ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,
-      seed: (opened) => seedDemo(context, opened, embedded),
+      seed: async (opened) => {
+        await seedDemo(context, opened, embedded)
+        if (name === 'up') await openDemo(context, opened)
+      },
       onStep: context.terminal.step,
       onReady: (addresses) => tellReady(context, addresses),
     })
@@ -85,6 +92,18 @@ async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedde
   if (sandbox === undefined) return
   const watches = await importDemoWatches(app.database.db, sandbox.world, sandbox.now())
   terminal.step(`${watches} watches of reseller "${DEMO_RESELLER}" in the sandbox’s world`)
+}
+
+/** Until somebody makes a key, whoever sits at this machine may try the API out. */
+async function openDemo({ terminal, log }: CliContext, { database: { db } }: App): Promise<void> {
+  if (await hasKeys(db)) return
+  if ((await findReseller(db, DEMO_RESELLER)) === undefined) {
+    await createReseller(db, DEMO_RESELLER)
+  }
+  log.warn({ reseller: DEMO_RESELLER }, 'the API is open to this machine until a first key exists')
+  terminal.step(
+    `the API is open to this machine as "${DEMO_RESELLER}", until "farewatch keys create" makes a first key`,
+  )
 }
 
 function tellReady(

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { App } from '../app/app.ts'
 import { syncOrJoin } from '../route-sync/join-sync.ts'
+import { dryRun } from '../route-sync/report-plan.ts'
 import type { SyncOutcome } from '../route-sync/sync-run.ts'
 import { listSyncRuns, type SyncRunRow } from '../route-sync/sync-run-queries.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
@@ -8,12 +9,15 @@ import { createContext, withApp } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { interruptSignal } from './interrupt.ts'
 import { integerOption } from './option-parsers.ts'
+import { planText } from './sync-report-text.ts'
+import { addSyncReviewCommands } from './sync-review-commands.ts'
 import { syncJson, syncSentence } from './sync-text.ts'
 import type { Terminal } from './terminal.ts'
 import { count, megabytes, printable, seconds, table } from './text-format.ts'
 
 interface SyncOptions {
   readonly list: RouteListName | 'all'
+  readonly dryRun?: boolean
   readonly json?: boolean
 }
 
@@ -32,11 +36,13 @@ export function addSyncCommands(program: Command): void {
         .choices(['routes', 'with-availability', 'all'])
         .default('all'),
     )
+    .option('--dry-run', 'print what it would do, and change nothing')
     .option('--json', 'one line of JSON a run')
     .addHelpText('after', '\nExample:\n  farewatch sync --list routes --json')
     .action(async (options: SyncOptions) => {
-      process.exitCode = await runSync(options)
+      process.exitCode = await (options.dryRun === true ? planSync(options) : runSync(options))
     })
+  addSyncReviewCommands(sync)
   sync
     .command('runs')
     .description('what came of the last runs, newest first')
@@ -59,6 +65,22 @@ async function runSync({ list, json }: SyncOptions): Promise<number> {
       context.terminal.out(json === true ? syncJson(outcome) : summary(outcome, joined))
       exit = Math.max(exit, exitOf(outcome))
       if (signal.aborted) return EXIT.interrupted
+    }
+    return exit
+  })
+}
+
+async function planSync({ list, json }: SyncOptions): Promise<number> {
+  const context = createContext({ quiet: true })
+  const { terminal } = context
+  const lists: RouteListName[] = list === 'all' ? ['routes', 'with-availability'] : [list]
+  const signal = interruptSignal()
+  return withApp(context, { role: 'sync dry run', sandbox: true }, async (app) => {
+    let exit: number = EXIT.ok
+    for (const name of lists) {
+      const plan = await dryRun(app.syncDeps, name, signal)
+      terminal.out(json === true ? JSON.stringify(plan) : planText(plan))
+      if (plan.verdict !== null) exit = EXIT.held
     }
     return exit
   })
@@ -99,8 +121,9 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
 }
 
 function runJson(run: SyncRunRow): string {
-  const { startedAt, fetchedAt, finishedAt, bytes } = run
-  return JSON.stringify({ ...JSON.parse(syncJson(run)), startedAt, fetchedAt, finishedAt, bytes })
+  const { startedAt, fetchedAt, finishedAt, bytes, reviewId } = run
+  const times = { startedAt, fetchedAt, finishedAt }
+  return JSON.stringify({ ...JSON.parse(syncJson(run)), ...times, bytes, reviewId })
 }
 
 function runsTable(runs: readonly SyncRunRow[]): string {

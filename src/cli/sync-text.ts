@@ -14,10 +14,14 @@ export function syncSentence(outcome: SyncOutcome): string {
     case 'unchanged':
       return `${what} unchanged: ${count(outcome.live)} ${list === 'routes' ? 'live' : 'available'}`
     case 'held':
-      return `${what} held for review, nothing applied${reason}`
+      return `${what} held for review, nothing applied${reason}${joinedText(outcome)}`
     default:
       return `${what} ${status}, nothing applied${reason}`
   }
+}
+
+function joinedText({ runId, reviewId }: SyncOutcome): string {
+  return (reviewId ?? runId) === runId ? '' : `; it agrees with run ${reviewId}`
 }
 
 function effectText(outcome: SyncOutcome): string {

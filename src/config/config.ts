@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util'
 import { AppError } from '../base/errors.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
 import { percentDecoded } from '../base/text.ts'
+import { GUARD_SETTINGS } from './guard-settings.ts'
 import { nearestName } from './nearest-name.ts'
 import { choice, cron, decimal, integer, type Setting, secret, text, url } from './settings.ts'
 
@@ -38,6 +39,12 @@ export const SETTINGS = {
     'accepted lists in a row that must lack a route before it is removed',
     { min: 1, max: 100, preset: 2 },
   ),
+  ...GUARD_SETTINGS,
+  SNAPSHOT_RETENTION_DAYS: integer('how long the lists of runs are kept', {
+    min: 1,
+    max: 3650,
+    preset: 30,
+  }),
   MIN_RECHECK_SECONDS: integer('shortest interval between two checks of a fare', {
     min: 1,
     max: 86_400,
@@ -54,6 +61,14 @@ export const SETTINGS = {
     preset: 1,
   }),
   API_PORT: integer('port of the API, on loopback', { min: 0, max: 65_535, preset: 8080 }),
+  API_REQUESTS_PER_SECOND: decimal(
+    'requests a second that a key, or an address without one, may make',
+    {
+      min: 0.1,
+      max: 1_000_000,
+      preset: 50,
+    },
+  ),
   ADMIN_PORT: integer('port of health and metrics, on loopback', {
     min: 0,
     max: 65_535,
@@ -164,7 +179,7 @@ function readGiven(
 }
 
 /** Names that only we can have meant: a misspelt setting would otherwise be a default that nobody chose. */
-const OURS = /^(UPSTREAM|ROUTE|AVAILABILITY|FAREWATCH|LOSS|GAIN|MIN_RECHECK)_/
+const OURS = /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK)_/
 /** Variables that the compose file reads from the same `.env`. */
 const COMPOSE = /^(COMPOSE|POSTGRES|GRAFANA)_/
 

@@ -1,90 +1,57 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from 'fastify'
-import { AppError, messageOf } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
-import { PROBLEM_TYPE, type Problem } from './problems.ts'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { AppError } from '../base/errors.ts'
+import { type AnswerErrorsOptions, answerNoRequest, createErrorAnswer } from './answer-errors.ts'
+import { problemOf, sendProblem } from './problems.ts'
 
+export { sendProblem } from './problems.ts'
 export type HttpServer = FastifyInstance
 
-const MAX_BODY_BYTES = 1_000_000
-
-/** How soon a client may ask again whose answer needed a store that is away. */
-const RETRY_AFTER_SECONDS = 5
-
-export interface HttpServerOptions {
-  readonly log: Logger
-  /** Whether an error says that a store is away: a 503 then, and no bug of ours. */
-  readonly isUnavailable?: (thrown: unknown) => boolean
+export interface HttpServerOptions extends AnswerErrorsOptions {
+  /** What every answer says beside what its endpoint does; the id of the request with them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
+const MAX_BODY_BYTES = 1_000_000
+/** A parameter of a path is an id, a code or a reference. */
+const MAX_PARAMETER_CHARS = 256
+/** A request that has not arrived by then is given up: whole bodies are a megabyte. */
+const REQUEST_TIMEOUT_MS = 30_000
+const REQUEST_ID = /^[\w.:-]{1,64}$/
+
 /** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */
-export function createHttpServer({ log, isUnavailable }: HttpServerOptions): FastifyInstance {
-  const answer = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const status = requestFault(thrown)
-    if (status !== undefined) {
-      return sendProblem(reply, { status, code: 'request.invalid', title: messageOf(thrown) })
-    }
-    if (isUnavailable?.(thrown) === true) {
-      reply.header('retry-after', RETRY_AFTER_SECONDS)
-      const title = 'The database is away; try again'
-      return sendProblem(reply, { status: 503, code: 'store.unavailable', title })
-    }
-    const endpoint = request.routeOptions.url
-    log.error({ err: thrown, method: request.method, endpoint }, 'request failed')
-    return sendProblem(reply, { status: 500, code: 'internal', title: 'Internal error' })
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const answer = createErrorAnswer(options)
+  const { headers } = options
+  const greet = (request: FastifyRequest, reply: FastifyReply) => {
+    if (headers !== undefined) reply.headers({ 'x-request-id': request.id, ...headers })
   }
   const server = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
-    frameworkErrors: (err, request, reply) => void answer(err, request, reply),
+    routerOptions: { maxParamLength: MAX_PARAMETER_CHARS },
+    genReqId: (request) => requestIdOf(request),
+    frameworkErrors: (err, request, reply) => {
+      greet(request, reply)
+      void answer(err, request, reply)
+    },
     clientErrorHandler: answerNoRequest,
   })
+  server.addHook('onRequest', async (request, reply) => greet(request, reply))
   server.setErrorHandler(answer)
   server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, { status: 404, code: 'not_found', title: 'No such endpoint' }),
+    sendProblem(reply, problemOf('request.no_endpoint')),
   )
   return server
 }
 
-/** The status of an error that is the request's fault; of ours and of strangers nothing is told. */
-function requestFault(thrown: unknown): number | undefined {
-  if (!(thrown instanceof Error)) return undefined
-  const { statusCode } = thrown as Partial<FastifyError>
-  return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? statusCode : undefined
-}
-
-const CONNECTION_FAULTS: Readonly<Record<string, number>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  HPE_HEADER_OVERFLOW: 431,
-}
-
-/** What came is no request that an endpoint could answer: headers without end, or no HTTP. */
-function answerNoRequest(err: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.writable && err.code !== 'ECONNRESET') {
-    const status = CONNECTION_FAULTS[err.code ?? ''] ?? 400
-    const title = STATUS_CODES[status] ?? ''
-    const body = JSON.stringify({ type: 'about:blank', status, code: 'request.invalid', title })
-    socket.write(
-      `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
-        `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    )
-  }
-  socket.destroy(err)
-}
-
-export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply
-    .code(problem.status)
-    .type(PROBLEM_TYPE)
-    .send({ type: 'about:blank', ...problem })
+/** The caller's own id of the request where it is one that may be logged and sent back, else a new one. */
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }
 
 /** Another process holds the port. */

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { reserveSlots } from '../upstream/budget.ts'
+import type { UpstreamGate } from '../upstream/health/upstream-gate.ts'
 import {
   advanceClock,
   type Candidate,
@@ -22,6 +23,8 @@ export interface DispatchDeps {
   readonly queue: Pick<QueueSystem, 'enqueue'>
   /** The rate that may be spent now: the budget, or less of it while the upstream is in trouble. */
   readonly requestsPerSecond: number
+  /** What the checks will have to pass; absent where there is nothing. */
+  readonly gate?: Pick<UpstreamGate, 'peek'>
 }
 
 /** A check is worth nothing late: its claim comes back by itself when its job fails. */
@@ -32,10 +35,14 @@ const JOB_ATTEMPTS = 1
  *
  * Safe to run twice, or late, or never for a while: what it does not give stays due. The claims are committed
  * before their jobs are enqueued, so that a job never comes before its claim; a crash in between costs a lease,
- * not a check.
+ * not a check. While the upstream is to be left alone nothing is given, and one turn where it is to be probed.
  */
 export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
-  const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, deps.requestsPerSecond))
+  const { requestsPerSecond } = deps
+  const entry = await deps.gate?.peek('verify')
+  if (entry?.kind === 'closed') return []
+  const atMost = entry?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
+  const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, { requestsPerSecond, atMost }))
   const claims = new Set(turns.map((turn) => turn.claimId))
   for (const claimId of claims) {
     await deps.queue.enqueue(VERIFY_QUEUE, {
@@ -47,11 +54,14 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
   return turns
 }
 
-async function claimTurns(tx: Tx, requestsPerSecond: number): Promise<Turn[]> {
-  const early = await findLaneCandidates(tx, requestsPerSecond)
+async function claimTurns(
+  tx: Tx,
+  { requestsPerSecond, atMost }: { requestsPerSecond: number; atMost: number },
+): Promise<Turn[]> {
+  const early = (await findLaneCandidates(tx, requestsPerSecond)).slice(0, atMost)
   const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
   const due = await findTurns(tx, {
-    limit: horizonCalls(requestsPerSecond),
+    limit: atMost - inLanes.length,
     without: inLanes.map((turn) => turn.fareId),
   })
   const byTurn = await giveSlots(tx, due, { requestsPerSecond, lane: false })

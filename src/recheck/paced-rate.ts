@@ -8,7 +8,7 @@ const RAMP_SECONDS = 60
 
 /**
  * The part of the budget that checks may take now, in requests a second.
- * @param trouble whether upstream trouble is open, and how long ago it last ended (null: never).
+ * @param trouble whether upstream trouble is open, and how long ago it, or the breaker of errors, last ended (null: never).
  * @example pacedRate(10, { open: false, closedSecondsAgo: 30 }) // 5
  */
 export function pacedRate(
@@ -21,16 +21,18 @@ export function pacedRate(
   return requestsPerSecond * climbed
 }
 
-/** What `pacedRate` is told, from the incidents. */
+/** What `pacedRate` is told: of the incident and the breaker, the later end. */
 export async function readTrouble(
   db: Db,
 ): Promise<{ open: boolean; closedSecondsAgo: number | null }> {
   return one(
     sql<{ open: boolean; closedSecondsAgo: number | null }>`
-      select coalesce(bool_or(closed_at is null), false) as open,
-             extract(epoch from clock_timestamp() - max(closed_at))::float8 as "closedSecondsAgo"
-        from incident
-       where kind = 'upstream_trouble'
+      select coalesce(bool_or(i.id is not null and i.closed_at is null), false) as open,
+             extract(epoch from clock_timestamp() - greatest(max(i.closed_at), max(b.closed_at)))::float8
+               as "closedSecondsAgo"
+        from (select to_timestamp((state ->> 'closedAtMs')::float8 / 1000) as closed_at
+                from upstream_breaker where endpoint = 'verify' and breaker = 'errors') b
+        left join incident i on i.kind = 'upstream_trouble'
     `,
     db,
   )

@@ -11,6 +11,8 @@ export interface ApplyArgs {
   /** Fetch time of the accepted snapshot before this one; null for the baseline, which makes no changes. */
   readonly previousAt: Date | null
   readonly confirmations: number
+  /** How many lists that agree are accepted with this one; 1 where it is accepted alone. */
+  readonly lists: number
 }
 
 /** Applies the diff of a `routes` list: absences, history, changes, in the caller's transaction. */

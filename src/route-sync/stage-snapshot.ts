@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { sql, type Tx } from '../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import type { Place, Route } from '../upstream/route-list.ts'
 
 /** Ids of two places as one number: 2^26 places are more than a list within its caps can name. */
@@ -17,8 +17,8 @@ export interface StagedSnapshot {
 
 /**
  * Stages a whole list in temporary tables of the caller's transaction: `staged_route`, two ids a row, each pair
- * once, and `staged_place`, each spelling of a place's attributes once. They end with the transaction, and with
- * the process.
+ * once, and `staged_place`, each spelling of a place's attributes once; or under another prefix, where a second list
+ * stands beside the first. They end with the transaction, and with the process.
  *
  * Duplicates collapse here, on interned ids: a set of numbers for a million routes takes some 40 MB, where a
  * unique index would cost every row a second write.
@@ -27,8 +27,10 @@ export async function stageSnapshot(
   tx: Tx,
   scrub: Scrub,
   slices: AsyncIterable<{ readonly routes: readonly Route[] }>,
+  prefix: StagingPrefix = 'staged',
 ): Promise<StagedSnapshot> {
-  await createStagingTables(tx)
+  const tables = { routes: sql.table(`${prefix}_route`), places: sql.table(`${prefix}_place`) }
+  await createStagingTables(tx, tables)
   const places = new PlaceRegister()
   const pairs = new Set<number>()
   let fetched = 0
@@ -40,13 +42,14 @@ export async function stageSnapshot(
       pairs.add(pair)
       return true
     })
-    await insertStagedRoutes(tx, fresh)
+    await insertStagedRoutes(tx, tables, fresh)
   }
   await insertStagedPlaces(
     tx,
+    tables,
     places.spellings().map((place) => scrubbed(place, scrub)),
   )
-  await sql`analyze staged_route, staged_place`.execute(tx)
+  await sql`analyze ${tables.routes}, ${tables.places}`.execute(tx)
   return {
     fetched,
     duplicates: fetched - pairs.size,
@@ -54,31 +57,46 @@ export async function stageSnapshot(
   }
 }
 
-async function createStagingTables(tx: Tx): Promise<void> {
+export type StagingPrefix = 'staged' | 'compared' | 'first' | 'second'
+
+interface StagingTables {
+  readonly routes: RawBuilder<unknown>
+  readonly places: RawBuilder<unknown>
+}
+
+async function createStagingTables(tx: Tx, { routes, places }: StagingTables): Promise<void> {
   await sql`
-    create temp table staged_route (departure_id text not null, destination_id text not null)
+    create temp table ${routes} (departure_id text not null, destination_id text not null)
     on commit drop
   `.execute(tx)
   await sql`
-    create temp table staged_place (place_id text not null, iata text not null, city text not null, country text not null)
+    create temp table ${places} (place_id text not null, iata text not null, city text not null, country text not null)
     on commit drop
   `.execute(tx)
 }
 
-async function insertStagedRoutes(tx: Tx, routes: readonly Route[]): Promise<void> {
+async function insertStagedRoutes(
+  tx: Tx,
+  tables: StagingTables,
+  routes: readonly Route[],
+): Promise<void> {
   if (routes.length === 0) return
   await sql`
-    insert into staged_route
+    insert into ${tables.routes}
     select * from unnest(${routes.map((r) => r.departure.id)}::text[],
                          ${routes.map((r) => r.destination.id)}::text[])
   `.execute(tx)
 }
 
-async function insertStagedPlaces(tx: Tx, places: readonly Place[]): Promise<void> {
+async function insertStagedPlaces(
+  tx: Tx,
+  tables: StagingTables,
+  places: readonly Place[],
+): Promise<void> {
   for (let from = 0; from < places.length; from += PLACES_PER_STATEMENT) {
     const some = places.slice(from, from + PLACES_PER_STATEMENT)
     await sql`
-      insert into staged_place
+      insert into ${tables.places}
       select * from unnest(${some.map((p) => p.id)}::text[], ${some.map((p) => p.iata)}::text[],
                            ${some.map((p) => p.city)}::text[], ${some.map((p) => p.country)}::text[])
     `.execute(tx)

@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { SyncOutcome } from './sync-run.ts'
 
 const EXPECTED = new Set(['applied', 'unchanged'])
@@ -15,8 +15,18 @@ export function reportSyncFinished(
     metrics.syncStageDuration.observe({ list, stage }, ms / 1000)
   }
   if (EXPECTED.has(status)) countAccepted(metrics, outcome)
-  const level = EXPECTED.has(status) ? 'info' : 'warn'
-  log[level]({ ...outcome }, 'route sync finished')
+  if (opensReview(outcome)) metrics.syncReviews.inc({ list })
+  log[levelOf(outcome)]({ ...outcome }, 'route sync finished')
+}
+
+/** Whether somebody is to be told: a list that agrees with one under review is no news. */
+function opensReview({ status, runId, reviewId }: SyncOutcome): boolean {
+  return status === 'held' && (reviewId ?? runId) === runId
+}
+
+function levelOf(outcome: SyncOutcome): 'info' | 'warn' {
+  const { status } = outcome
+  return EXPECTED.has(status) || (status === 'held' && !opensReview(outcome)) ? 'info' : 'warn'
 }
 
 function countAccepted(metrics: Metrics, outcome: SyncOutcome): void {

@@ -1,6 +1,7 @@
 import type { Db } from '../db/database.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { countRoutes, readSyncStates } from './route-queries.ts'
+import { countRuns } from './sync-run-queries.ts'
 
 /** Sets the gauges of route sync from the database. */
 export async function readSyncGauges(db: Db, metrics: Metrics): Promise<void> {
@@ -8,6 +9,9 @@ export async function readSyncGauges(db: Db, metrics: Metrics): Promise<void> {
     metrics.syncLastSuccess.set({ list }, seconds(lastSuccessAt))
     metrics.syncLastAttempt.set({ list }, seconds(lastAttemptAt))
     metrics.syncHeld.set({ list }, held)
+  }
+  for (const { list, status, count } of await countRuns(db)) {
+    metrics.syncRunsRecorded.set({ list, status }, count)
   }
   const { live, available } = await countRoutes(db)
   metrics.routesLive.set(live)

@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import type { SyncDeps } from './settle-snapshot.ts'
 import { reportSyncFinished } from './sync-events.ts'

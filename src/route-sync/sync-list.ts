@@ -2,8 +2,18 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { closeRun, findLastAccepted, noteFetched, openRun } from './run-records.ts'
+import { type FetchedList, listOfBody, listOfRun } from './fetched-list.ts'
+import { listLock } from './list-lock.ts'
+import {
+  type AcceptedRun,
+  type Arrival,
+  closeRun,
+  findLastAccepted,
+  noteFetched,
+  openRun,
+} from './run-records.ts'
 import { type SyncDeps, type SyncRun, settleSnapshot } from './settle-snapshot.ts'
+import { hasSnapshot } from './snapshots.ts'
 import { createStopwatch } from './stopwatch.ts'
 import type { SyncOutcome, SyncReason, SyncRequest } from './sync-run.ts'
 import { hasRunSince } from './sync-run-queries.ts'
@@ -23,7 +33,7 @@ export async function syncList(
   { list, dueAt }: SyncRequest,
   signal: AbortSignal,
 ): Promise<SyncResult> {
-  const result = await withSessionLock(deps.db, `route-sync:${list}`, async (session) => {
+  const result = await withSessionLock(deps.db, listLock(list), async (session) => {
     // One more list than the schedule asked for would confirm absences that were seen once.
     if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return 'done'
     const run = { runId: await openRun(session, list), list, stopwatch: createStopwatch() }
@@ -48,14 +58,50 @@ async function pull(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<
   if (run.list === 'with-availability' && (await findLastAccepted(deps.db, 'routes')) === null) {
     throw new NoRoutesYetError()
   }
-  const body = await run.stopwatch.time('fetch', () =>
-    deps.upstream.fetchRouteList(run.list, {
+  const { arrival, fetched } = await fetchList(deps, run, signal)
+  await noteFetched(deps.db, run.runId, arrival)
+  return inTransaction(deps.db, (tx) => settleSnapshot(tx, deps, run, fetched))
+}
+
+export interface FetchedArrival {
+  readonly arrival: Arrival
+  readonly fetched: FetchedList
+}
+
+/**
+ * Fetches a list, or learns that it is the last accepted one still. The upstream is only asked so where that one is
+ * kept, for it may have to be read again.
+ */
+export async function fetchList(
+  deps: SyncDeps,
+  { list, stopwatch }: Pick<SyncRun, 'list' | 'stopwatch'>,
+  signal: AbortSignal,
+): Promise<FetchedArrival> {
+  const previous = await findLastAccepted(deps.db, list)
+  const known = previous !== null && (await hasSnapshot(deps.db, previous.contentHash))
+  const validators = known ? previous : { etag: null, lastModified: null }
+  const body = await stopwatch.time('fetch', () =>
+    deps.upstream.fetchRouteListIfModified(list, {
       signal,
+      validators,
       onProgress: (bytes) => deps.onProgress?.({ bytes, routes: 0 }),
     }),
   )
-  await noteFetched(deps.db, run.runId, body)
-  return inTransaction(deps.db, (tx) => settleSnapshot(tx, deps, run, body))
+  if (body !== null) {
+    return {
+      arrival: { ...body, notModified: false },
+      fetched: await listOfBody(deps.db, body, deps.scrub),
+    }
+  }
+  if (previous === null) throw new Error('a list was not modified since there was none')
+  return {
+    arrival: stillThe(previous),
+    fetched: listOfRun({ ...previous, runId: previous.id }),
+  }
+}
+
+function stillThe({ bytes, contentHash, etag, lastModified }: AcceptedRun): Arrival {
+  return { bytes, contentHash, validators: { etag, lastModified }, notModified: true }
 }
 
 /** with-availability speaks of routes: without any it would only count strangers. */
@@ -70,7 +116,7 @@ export class NoRoutesYetError extends AppError {
 }
 
 /** Of the upstream's errors, those without an answer: a run without one, or with trouble of our own, has failed. */
-const NO_ANSWER = new Set(['upstream.timeout', 'upstream.network'])
+const NO_ANSWER = new Set(['upstream.timeout', 'upstream.network', 'upstream.circuit_open'])
 
 function endOf(
   err: unknown,

@@ -1,5 +1,6 @@
 import { type Db, sql } from '../db/database.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
+import { ACCEPTED } from './run-records.ts'
 import type { SyncOutcome } from './sync-run.ts'
 
 /** A finished run, as listings show it. */
@@ -8,6 +9,7 @@ export interface SyncRunRow extends SyncOutcome {
   readonly fetchedAt: Date | null
   readonly finishedAt: Date
   readonly bytes: number | null
+  readonly contentHash: string | null
 }
 
 const RUN_COLUMNS = sql`
@@ -15,18 +17,27 @@ const RUN_COLUMNS = sql`
   finished_at as "finishedAt", bytes, fetched, duplicates, conflicting_places as "conflictingPlaces",
   unknown_pairs as "unknownPairs", live, added, removed, returned, pending_absences as "pendingAbsences",
   places_changed as "placesChanged", gained, lost, durations_ms as "durationsMs",
-  case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end as reason
+  case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end as reason,
+  review_id as "reviewId", content_hash as "contentHash"
 `
+
+export interface SyncRunPage {
+  readonly list?: RouteListName | undefined
+  readonly limit: number
+  /** The last run of the page before. */
+  readonly after?: number | undefined
+}
 
 /** The newest finished runs first, of one list or of both. */
 export async function listSyncRuns(
   db: Db,
-  { list, limit }: { list?: RouteListName | undefined; limit: number },
+  { list, limit, after }: SyncRunPage,
 ): Promise<SyncRunRow[]> {
   const { rows } = await sql<SyncRunRow>`
     select ${RUN_COLUMNS}
       from sync_run
      where status is not null and (${list ?? null}::text is null or list = ${list ?? null})
+       and (${after === undefined} or (started_at, id) < (select started_at, id from sync_run where id = ${after ?? 0}))
      order by started_at desc, id desc
      limit ${limit}
   `.execute(db)
@@ -42,18 +53,22 @@ export async function findFinishedRun(db: Db, runId: number): Promise<SyncRunRow
 }
 
 /** The run of a list that is under way, or that a dead process left behind. */
-export async function findOpenRun(db: Db, list: RouteListName): Promise<number | undefined> {
-  const { rows } = await sql<{ id: number }>`
-    select id from sync_run where list = ${list} and status is null order by id desc limit 1
+export async function findOpenRun(
+  db: Db,
+  list: RouteListName,
+): Promise<{ readonly runId: number; readonly startedAt: Date } | undefined> {
+  const { rows } = await sql<{ runId: number; startedAt: Date }>`
+    select id as "runId", started_at as "startedAt"
+      from sync_run where list = ${list} and status is null order by id desc limit 1
   `.execute(db)
-  return rows[0]?.id
+  return rows[0]
 }
 
 /** Whether a run has added or removed routes after an instant. */
 export async function routesChangedSince(db: Db, instant: Date): Promise<boolean> {
   const { rows } = await sql<{ id: number }>`
     select id from sync_run
-     where list = 'routes' and status = 'applied' and fetched_at > ${instant} and added + removed > 0
+     where list = 'routes' and status in ${ACCEPTED} and fetched_at > ${instant} and added + removed > 0
      limit 1
   `.execute(db)
   return rows.length > 0
@@ -67,4 +82,34 @@ export async function hasRunSince(db: Db, list: RouteListName, instant: Date): P
      limit 1
   `.execute(db)
   return rows.length > 0
+}
+
+/** What is held for review, the oldest first. */
+export async function listHeldRuns(db: Db): Promise<SyncRunRow[]> {
+  const { rows } = await sql<SyncRunRow>`
+    select ${RUN_COLUMNS} from sync_run where status = 'held' order by id
+  `.execute(db)
+  return rows
+}
+
+/** How many runs of each list stand at which status, whichever process ran or decided them; 0 where none does. */
+export async function countRuns(
+  db: Db,
+): Promise<{ readonly list: string; readonly status: string; readonly count: number }[]> {
+  const { rows } = await sql<{ list: string; status: string; count: number }>`
+    select list, status, count(r.id) as count
+      from unnest(array['routes', 'with-availability']) list
+     cross join unnest(array['applied', 'unchanged', 'held', 'rejected', 'failed', 'approved', 'dropped']) status
+      left join sync_run r using (list, status)
+     group by list, status
+  `.execute(db)
+  return rows
+}
+
+/** The runs that are held under one review, in their order. */
+export async function listReviewRuns(db: Db, reviewId: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select id from sync_run where review_id = ${reviewId} and status = 'held' order by id
+  `.execute(db)
+  return rows.map(({ id }) => id)
 }

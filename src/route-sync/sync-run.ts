@@ -55,6 +55,8 @@ export interface SyncOutcome extends SyncCounts {
   readonly status: SyncStatus
   readonly baseline: boolean
   readonly reason: SyncReason | null
+  /** Of a list that was suspicious: the first run of its review, itself where it opened one. */
+  readonly reviewId?: number | null
   readonly durationsMs: StageDurations
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts'
+import { type HttpServer, sendProblem } from '../http/server.ts'
 import type { Query } from './read-question.ts'
 
 /** A control endpoint was asked what it does not understand, or for what is not there. */
@@ -6,13 +7,24 @@ export class ControlQueryError extends AppError {
   override readonly name = 'ControlQueryError'
   override readonly code = 'request.invalid'
   override readonly retryable = false
-  /** The server answers with it. */
   readonly statusCode: 400 | 404
 
   constructor(message: string, statusCode: 400 | 404 = 400) {
     super(message)
     this.statusCode = statusCode
   }
+}
+
+/** Lets the endpoints of a scope say what they did not understand; anything else goes on to the server. */
+export function answerControlErrors(scope: HttpServer): void {
+  scope.setErrorHandler((thrown, _request, reply) => {
+    if (!(thrown instanceof ControlQueryError)) throw thrown
+    return sendProblem(reply, {
+      status: thrown.statusCode,
+      code: thrown.code,
+      title: thrown.message,
+    })
+  })
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/

@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts'
 import { createHttpServer, listen } from '../http/server.ts'
 import { bookingEndpoints } from './booking-endpoints.ts'
 import { controlEndpoints } from './control-endpoints.ts'
+import { answerControlErrors } from './control-query.ts'
 import { faultEndpoints } from './fault-endpoints.ts'
 import { createFaultLayer } from './faults/fault-layer.ts'
 import { type FaultRule, readRules } from './faults/fault-rule.ts'
@@ -70,8 +71,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   routeListEndpoints(server, deps, lists)
   verifyEndpoints(server, deps, { world, token })
   bookingEndpoints(server, deps, { world, token })
-  controlEndpoints(server, { world, clock, lists, requestLog })
-  historyEndpoints(server, { world, clock, routesOfFile: routesFile !== undefined })
+  void server.register((scope, _options, done) => {
+    answerControlErrors(scope)
+    controlEndpoints(scope, { world, clock, lists, requestLog })
+    historyEndpoints(scope, { world, clock, routesOfFile: routesFile !== undefined })
+    done()
+  })
   faultEndpoints(server, faults)
 
   const url = await listen(server, { host, port, setting: '--port' })

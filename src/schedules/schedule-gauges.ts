@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 
 /** Sets the gauges of the schedules from their table. */
 export async function readScheduleGauges(db: Db, metrics: Metrics): Promise<void> {

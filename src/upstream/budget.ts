@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { inTransaction, one } from '../db/transaction.ts'
+import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './health/throttle.ts'
 
 /** No slot is given further ahead: what is promised now must hold whatever is learned meanwhile. */
 export const HORIZON_MS = 5_000
@@ -19,6 +20,8 @@ export interface SlotRequest {
   readonly wanted: number
   /** Whether the slots are for a lane: a confirmation, a first look, a retry, an on-demand check. */
   readonly lane: boolean
+  /** Slots further ahead than this are left to others; absent: as far as slots are given at all. */
+  readonly withinMs?: number
 }
 
 export interface Reservation {
@@ -35,21 +38,24 @@ export interface Reservation {
  * seconds ahead. Lanes have a second clock beside it that moves on 2.5/B a slot and may be ahead by the same five
  * seconds: they take 40 % in the long run, without leaving holes between their slots that nobody can fill.
  *
+ * Nothing is given while the upstream has paused us, and less than B after it: the same row holds until when, and
+ * what part of B may be spent, which grows back by 1 % of B a second. `shareAt` says the same of that part.
+ *
  * Holds the one row that all share until the transaction ends: reserve late in it. A transaction that is rolled
  * back gives its slots back.
  */
 export async function reserveSlots(
   tx: Tx,
-  { requestsPerSecond, wanted, lane }: SlotRequest,
+  { requestsPerSecond, wanted, lane, withinMs = HORIZON_MS }: SlotRequest,
 ): Promise<Reservation> {
-  const spacingUs = spacingOf(requestsPerSecond)
   const pace = {
-    spacingUs,
+    spacingUs: spacingOf(requestsPerSecond),
     laneSpacingUs: spacingOf(requestsPerSecond * LANE_SHARE),
     wanted: requestsPerSecond > 0 ? wanted : 0,
     lane,
+    withinMs,
   }
-  const { firstUs, given, nowUs } = await one(advanceBudget(pace), tx)
+  const { firstUs, spacingUs, given, nowUs } = await one(advanceBudget(pace), tx)
   const slots = Array.from({ length: given }, (_, at) => fromMicros(firstUs + at * spacingUs))
   return { slots, now: fromMicros(nowUs) }
 }
@@ -59,6 +65,7 @@ interface Pace {
   readonly laneSpacingUs: number
   readonly wanted: number
   readonly lane: boolean
+  readonly withinMs: number
 }
 
 /**
@@ -66,34 +73,49 @@ interface Pace {
  * that have passed. No clock of the budget stands further ahead than a reservation can have put it: where one
  * does, the database's clock was set back, and waiting for the old time would stop everything.
  */
-function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane }: Pace) {
-  const spacing = micros(spacingUs)
-  const laneSpacing = micros(laneSpacingUs)
+function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pace) {
   const horizon = micros(HORIZON_MS * 1000)
   const countTo = (from: RawBuilder<unknown>, step: RawBuilder<unknown>) => sql`
-    floor(extract(epoch from now + ${horizon} - ${from}) / extract(epoch from ${step})) + 1
+    floor(extract(epoch from now + ${micros(withinMs * 1000)} - ${from}) / extract(epoch from ${step})) + 1
   `
-  const laneCount = lane ? countTo(sql`lane_at`, laneSpacing) : sql`${wanted}::int`
-  return sql<{ firstUs: number; given: number; nowUs: number }>`
+  const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : sql`${wanted}::int`
+  const slotCount = sql`least(${wanted}::int, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
+  return sql<{ firstUs: number; spacingUs: number; given: number; nowUs: number }>`
     with locked as materialized (
-      select next_slot_at, next_lane_at from upstream_budget for update
+      select * from upstream_budget for update
     ), timed as materialized (
       select *, clock_timestamp() as now from locked
-    ), opened as (
-      select now,
-             greatest(now, least(next_slot_at, now + ${horizon} + ${spacing})) as slot_at,
-             greatest(now, least(next_lane_at, now + ${horizon} + ${laneSpacing})) as lane_at
+    ), paced as materialized (
+      select *, now < paused_until and paused_until <= now + ${micros(MAX_PAUSE_MS * 1000)} as paused,
+             ${slowed(spacingUs)} as spacing, ${slowed(laneSpacingUs)} as lane_spacing
         from timed
+    ), opened as (
+      select now, paused, spacing, lane_spacing,
+             greatest(now, least(next_slot_at, now + ${horizon} + spacing)) as slot_at,
+             greatest(now, least(next_lane_at, now + ${horizon} + lane_spacing)) as lane_at
+        from paced
     ), granted as materialized (
-      select *, greatest(0, least(${wanted}::int, ${countTo(sql`slot_at`, spacing)}, ${laneCount}))::int as given
+      select *, case when paused then 0 else greatest(0, ${slotCount}) end::int as given
         from opened
     )
     update upstream_budget
-       set next_slot_at = slot_at + given * ${spacing},
-           next_lane_at = lane_at + case when ${lane} then given else 0 end * ${laneSpacing}
+       set next_slot_at = slot_at + given * spacing,
+           next_lane_at = lane_at + case when ${lane} then given else 0 end * lane_spacing
       from granted
-    returning ${epochMicros('slot_at')} as "firstUs", given, ${epochMicros('now')} as "nowUs"
+    returning ${epochMicros('slot_at')} as "firstUs", (extract(epoch from spacing) * 1000000)::bigint as "spacingUs",
+              given, ${epochMicros('now')} as "nowUs"
   `
+}
+
+/** The part of the budget that may be spent at `now`, from the locked row: `shareAt` in SQL. */
+export function shareInSql(): RawBuilder<number> {
+  return sql`least(1, share + ${RECOVERY_PER_SECOND}::float8
+                            * greatest(0, extract(epoch from now - recovers_from)::float8))`
+}
+
+/** The distance of slots of the whole budget, widened to the part of it that may be spent. */
+function slowed(spacingUs: number): RawBuilder<unknown> {
+  return sql`least(${DAY_US}::float8, ceil(${spacingUs}::float8 / ${shareInSql()})) * interval '1 microsecond'`
 }
 
 export interface WaitOptions {
@@ -138,6 +160,25 @@ export async function spendOne(
       await clock.sleep(Math.min(RETRY_MS.max, Math.max(RETRY_MS.min, pauseMs)), signal)
     } else if (await waitForSlot(slot, { clock, skewMs, signal })) return
   }
+}
+
+/**
+ * Waits for a slot that lies within `withinMs`, for one call outside of any batch; false where there is none, or
+ * it could not be used. Rejects when the signal aborts.
+ */
+export async function spendSoon(
+  db: Db,
+  {
+    clock,
+    signal,
+    ...request
+  }: Required<Omit<SlotRequest, 'wanted'>> & Omit<WaitOptions, 'skewMs'>,
+): Promise<boolean> {
+  const { slots, now } = await inTransaction(db, (tx) =>
+    reserveSlots(tx, { ...request, wanted: 1 }),
+  )
+  const skewMs = now.getTime() - clock.now().getTime()
+  return slots[0] !== undefined && waitForSlot(slots[0], { clock, skewMs, signal })
 }
 
 /** Rounded up to what Postgres can hold, so that no sum of roundings exceeds the rate. */

@@ -18,6 +18,10 @@ export interface CallRecord {
   bytes: number
   /** What is reported of a call that does not throw. */
   outcome: string
+  /** Of a connection that failed: the system's code. */
+  reason?: string
+  /** What a 429 or a 503 asked us to wait; capped. */
+  retryAfterMs?: number
 }
 
 export interface RecordDeps {

@@ -66,8 +66,12 @@ export interface FlightSummary {
   readonly stops: readonly string[]
 }
 
-/** Oddities of an answer that leave the flight what `available` says; counted, never believed. */
+/** Oddities of an answer, which never change what `available` says; counted, never believed. */
 export type AnswerFault =
+  | 'list_for_object'
+  | 'doubled_names'
+  | 'text_ids'
+  | 'blank_texts'
   | 'price_unreadable'
   | 'total_unlike_sum'
   | 'categories_unlike_request'

@@ -1,3 +1,5 @@
+import type { Validators } from './lists/validators.ts'
+
 /** The upstream's two route lists. */
 export const ROUTE_LISTS = ['routes', 'with-availability'] as const
 export type RouteListName = (typeof ROUTE_LISTS)[number]
@@ -48,12 +50,16 @@ export function addCounts(a: RouteListCounts, b: RouteListCounts): RouteListCoun
   }
 }
 
-/** A downloaded list, not yet read. */
+/** A downloaded list, or the CSV of it, not yet read. */
 export interface RouteListBody {
-  /** The decoded bytes, in order; `readRouteList` reads them without joining them. */
+  /** The decoded bytes, in order; `readRouteList` or `readRoutesCsv` reads them without joining them. */
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
   /** SHA-256 of the decoded bytes, in hex: two lists with one hash are the same list. */
   readonly contentHash: string
   readonly downloadMs: number
+  /** As the upstream sent them, to ask by whether the list has changed. */
+  readonly validators: Validators
+  /** Told what was odd once the list has been read, and what ended the reading where it ended early. */
+  readonly onRead?: ((counts: RouteListCounts, failure?: unknown) => void) | undefined
 }

@@ -1,16 +1,39 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { recorded, type UpstreamCall } from './call-record.ts'
-import { createCredential } from './credential.ts'
-import { type FetchRouteListOptions, fetchRouteList } from './fetch-route-list.ts'
-import { VERIFY_ENDPOINT } from './flight-fields.ts'
-import { createHttpExchange } from './http-exchange.ts'
+import type { CallRecord, UpstreamCall } from './call-record.ts'
+import {
+  type ObserveOddities,
+  type OddEndpoint,
+  observedList,
+  odditiesOfAnswer,
+} from './contract-telemetry.ts'
+import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
+import { verifyFares } from './flights/verify-fares.ts'
+import {
+  type GuardDeps,
+  type GuardedCall,
+  guardedCall,
+  passGate,
+  passGateWithSlot,
+  type QuickRetry,
+} from './guarded-call.ts'
+import type { UpstreamGate } from './health/upstream-gate.ts'
+import {
+  type ConditionalFetchOptions,
+  type FetchRouteListOptions,
+  fetchRouteList,
+  fetchRouteListIfModified,
+  fetchRoutesCsv,
+} from './lists/fetch-route-list.ts'
+import { CSV_ENDPOINT } from './lists/routes-csv.ts'
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
+import { createCredential } from './transport/credential.ts'
+import { createHttpExchange } from './transport/http-exchange.ts'
+import { notedExchange } from './transport/noted-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
-import { verifyFares } from './verify-fares.ts'
 
 export type { RouteListBody, RouteListName } from './route-list.ts'
 
@@ -24,12 +47,21 @@ export interface UpstreamClientOptions {
   readonly limits?: Partial<UpstreamLimits> | undefined
   /** Called once for every call that ends, to count it. */
   readonly observe?: ((call: UpstreamCall) => void) | undefined
+  /** Called once for every list that is read and every verify answer that has any, to count what was odd. */
+  readonly observeOddities?: ObserveOddities | undefined
   /**
    * Awaited before a list is fetched, to wait for a slot of the budget; what it throws ends the call.
    *
    * Not for verify: its callers reserve slots for many questions at once, and call at each one's own.
    */
   readonly beforeList?: ((signal: AbortSignal) => Promise<void>) | undefined
+  /** Where absent, every call goes out. */
+  readonly gate?: UpstreamGate | undefined
+  /** Waits for a slot near enough for a quick retry, false where there is none; absent: nothing is asked twice. */
+  readonly retrySlot?: ((signal: AbortSignal) => Promise<boolean>) | undefined
+  readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined
+  /** Uniform in [0, 1). */
+  readonly random?: (() => number) | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -37,14 +69,23 @@ export interface UpstreamClient {
   /**
    * Downloads one of the route lists, unread: `readRouteList` reads it.
    *
-   * Throws the errors of upstream-errors.ts, or the signal's reason when it aborts.
+   * Throws the errors of upstream-errors.ts, or the signal's reason when it aborts; UpstreamCircuitOpenError before
+   * any call.
    */
   fetchRouteList(list: RouteListName, options: FetchRouteListOptions): Promise<RouteListBody>
+  /** The same, or null where the upstream answers that the list is still the one with these validators (304). */
+  fetchRouteListIfModified(
+    list: RouteListName,
+    options: ConditionalFetchOptions,
+  ): Promise<RouteListBody | null>
+  /** Downloads the routes as CSV, unread: `readRoutesCsv` reads them. Throws as `fetchRouteList` does. */
+  fetchRoutesCsv(options: FetchRouteListOptions): Promise<RouteListBody>
   /**
    * Asks whether a flight, and its return, is available for some passengers, in one call.
    *
    * Whatever the upstream or the network does is an observation. Throws the signal's reason when it aborts, and
-   * before any call PassengerRuleError or QuestionError for a question that the interface forbids.
+   * before any call PassengerRuleError or QuestionError for a question that the interface forbids, or
+   * UpstreamCircuitOpenError.
    */
   verifyFares(question: Question, options: { readonly signal: AbortSignal }): Promise<Observation>
   /** Ends what is in flight and closes the connections. */
@@ -53,24 +94,54 @@ export interface UpstreamClient {
 
 /** Opens nothing before the first call. Throws a TypeError for a base URL that cannot be one. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
-  const { baseUrl, scrub, log, observe, beforeList, clock = systemClock } = options
+  const { scrub, observeOddities, beforeList, gate, clock = systemClock } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const credential = createCredential(options.accessToken)
-  const exchange = createHttpExchange({ baseUrl, credential, ...limits })
+  const exchange = createHttpExchange({ baseUrl: options.baseUrl, credential, ...limits })
   const deps = { exchange, limits, scrub, clock }
+  const guard = guardOf(options, clock)
+  /** What a call needs, with its own notes. */
+  const noted = (record: CallRecord) => ({
+    ...deps,
+    exchange: notedExchange(exchange, record, { clock, maxRetryAfterMs: limits.maxRetryAfterMs }),
+  })
+  const list = async <T extends RouteListBody | null>(
+    endpoint: OddEndpoint,
+    signal: AbortSignal,
+    run: (record: CallRecord) => Promise<T>,
+  ) => {
+    const call: GuardedCall = { endpoint, group: 'lists', signal }
+    const pass = await passGateWithSlot(gate, call, beforeList)
+    return observedList(await guardedCall(guard, { ...call, pass }, run), endpoint, observeOddities)
+  }
   return {
-    async fetchRouteList(list, call) {
-      await beforeList?.(call.signal)
-      return recorded({ log, observe }, { endpoint: list, signal: call.signal }, (record) =>
-        fetchRouteList(deps, { ...call, list, record }),
-      )
-    },
+    fetchRouteList: (name, call) =>
+      list(name, call.signal, (seen) =>
+        fetchRouteList(noted(seen), { ...call, list: name, record: seen }),
+      ),
+    fetchRouteListIfModified: (name, call) =>
+      list(name, call.signal, (seen) =>
+        fetchRouteListIfModified(noted(seen), { ...call, list: name, record: seen }),
+      ),
+    fetchRoutesCsv: (call) =>
+      list(CSV_ENDPOINT, call.signal, (seen) =>
+        fetchRoutesCsv(noted(seen), { ...call, record: seen }),
+      ),
     async verifyFares(question, { signal }) {
       assertQuestion(question)
-      return recorded({ log, observe }, { endpoint: VERIFY_ENDPOINT, signal }, (record) =>
-        verifyFares(deps, { question, record, signal }),
+      const call: GuardedCall = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
+      const pass = await passGate(gate, call)
+      const answer = await guardedCall(guard, { ...call, pass }, (seen) =>
+        verifyFares(noted(seen), { question, record: seen, signal }),
       )
+      if (answer.faults.length > 0) observeOddities?.('verify', odditiesOfAnswer(answer.faults))
+      return answer
     },
     close: () => exchange.close(),
   }
+}
+
+function guardOf(options: UpstreamClientOptions, clock: Clock): GuardDeps {
+  const { log, observe, gate, retrySlot, onQuickRetry, random = Math.random } = options
+  return { log, observe, clock, gate, retrySlot, onQuickRetry, random }
 }

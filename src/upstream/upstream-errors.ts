@@ -57,7 +57,10 @@ export class UpstreamStatusError extends AppError {
   }
 }
 
-/** 401 or 403: our credential is refused, and asking again with the same one only makes it worse. */
+/**
+ * 401 or 403, or a login page in place of an answer: our credential is refused, and asking again with the same one
+ * only makes it worse.
+ */
 export class UpstreamAuthError extends AppError {
   override readonly name = 'UpstreamAuthError'
   override readonly code = 'upstream.auth'
@@ -66,7 +69,12 @@ export class UpstreamAuthError extends AppError {
   readonly status: number
 
   constructor(facts: CallFacts & { status: number }) {
-    super(told(facts, `refused our credential with ${facts.status}`))
+    const { status } = facts
+    const refusal =
+      status < 400
+        ? `sent a login page (status ${status})`
+        : `refused our credential with ${status}`
+    super(told(facts, refusal))
     this.endpoint = facts.endpoint
     this.status = facts.status
   }
@@ -87,6 +95,31 @@ export class UpstreamRateLimitedError extends AppError {
     this.endpoint = facts.endpoint
     this.status = facts.status
     this.retryAfterMs = facts.retryAfterMs
+  }
+}
+
+/**
+ * We did not ask: the upstream has told us to pause, or fails so often, or refuses our credential, that a breaker
+ * is open. `until` is when it is tried next, as far as that is known.
+ */
+export class UpstreamCircuitOpenError extends AppError {
+  override readonly name = 'UpstreamCircuitOpenError'
+  override readonly code = 'upstream.circuit_open'
+  override readonly retryable = true
+  readonly endpoint: string
+  readonly by: 'pause' | 'auth' | 'errors'
+  readonly until: Date
+
+  constructor({
+    endpoint,
+    by,
+    until,
+  }: CallFacts & { by: 'pause' | 'auth' | 'errors'; until: Date }) {
+    const what = by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open`
+    super(`${endpoint}: not asked, for ${what}; tried next at ${until.toISOString()}`)
+    this.endpoint = endpoint
+    this.by = by
+    this.until = until
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { waitForSlot } from '../upstream/budget.ts'
 import type { Observation } from '../upstream/observation.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
+import { UpstreamCircuitOpenError } from '../upstream/upstream-errors.ts'
 import type { ClaimedFare } from './claimed-fares.ts'
 
 /** One answer, and when its request began by the database's clock. */
@@ -16,6 +17,8 @@ export interface Wave {
   readonly checks: readonly Check[]
   /** Fares that were not asked: their slot had passed by more than a second. */
   readonly late: readonly number[]
+  /** Fares that were not asked because the gate was closed, or were answered by a 429: their turn is not spent. */
+  readonly held: readonly number[]
 }
 
 export interface AskDeps {
@@ -60,29 +63,50 @@ export async function* askFares(
   }
 }
 
-type Heard = Check | { readonly late: number }
+type Heard = Check | { readonly late: number } | { readonly held: number }
 
-/** One slot after the other, with one timer: hundreds of them at a time would cost more than the calls. */
+/**
+ * One slot after the other, with one timer: hundreds of them at a time would cost more than the calls. Where the
+ * gate is closed to one, those behind it need not wait for their slots to hear the same.
+ */
 async function askInTurn(
   { upstream, clock }: AskDeps,
   fares: readonly ClaimedFare[],
   { skewMs, signal, heard }: AskOptions & { heard: Heard[] },
 ): Promise<void> {
   const calls: Promise<void>[] = []
+  let isClosed = false
   for (const { fareId, slotAt, question } of fares) {
+    if (isClosed) {
+      heard.push({ held: fareId })
+      continue
+    }
     if (!(await waitForSlot(slotAt, { clock, skewMs, signal }))) {
       heard.push({ late: fareId })
       continue
     }
     const askedAt = new Date(clock.now().getTime() + skewMs)
-    const call = upstream.verifyFares(question, { signal }).then((observation) => {
-      heard.push({ fareId, askedAt, observation })
-    })
+    const call = upstream.verifyFares(question, { signal }).then(
+      (observation) => {
+        const said = { fareId, askedAt, observation }
+        heard.push(isRateLimited(observation) ? { held: fareId } : said)
+      },
+      (err: unknown) => {
+        if (!(err instanceof UpstreamCircuitOpenError)) throw err
+        isClosed = true
+        heard.push({ held: fareId })
+      },
+    )
     // Where it fails, all do; it is awaited only when the last slot has come.
     call.catch(() => undefined)
     calls.push(call)
   }
   await Promise.all(calls)
+}
+
+/** A wait that was asked for is no answer about the fare, and no failure of it. */
+export function isRateLimited({ outbound }: Observation): boolean {
+  return outbound.kind === 'unknown' && outbound.reason === 'rate_limited'
 }
 
 /** The fares lie in the order of their slots. */
@@ -99,5 +123,6 @@ function waveOf(heard: readonly Heard[]): Wave {
   return {
     checks: heard.filter((one) => 'observation' in one),
     late: heard.flatMap((one) => ('late' in one ? [one.late] : [])),
+    held: heard.flatMap((one) => ('held' in one ? [one.held] : [])),
   }
 }

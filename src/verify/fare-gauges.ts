@@ -1,5 +1,5 @@
 import type { Db } from '../db/database.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { readFareCounts } from './fare-queries.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']

@@ -3,9 +3,11 @@ import type { Gate } from '../base/gate.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { giveBackTurns } from '../recheck/give-back-turns.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
 import { returnTurns } from '../recheck/settle-turns.ts'
+import type { UpstreamGate } from '../upstream/health/upstream-gate.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { askFares, type Wave } from './ask-fares.ts'
 import { reportChecks } from './check-events.ts'
@@ -18,6 +20,8 @@ import { type RecordedCheck, recordChecks } from './record-checks.ts'
 export interface VerifyDeps {
   readonly db: Db
   readonly upstream: Pick<UpstreamClient, 'verifyFares'>
+  /** The one that the client's calls pass; absent where they pass none. */
+  readonly gate?: Pick<UpstreamGate, 'peek'>
   readonly clock: Clock
   readonly rules: Omit<DecisionRules, 'holdLosses'> & RecheckRules
   readonly metrics: Metrics
@@ -41,7 +45,7 @@ export interface VerifyFaresPayload {
  *
  * The calls happen before the transaction opens: a slow upstream must never hold a row lock. The decision happens
  * inside it, on locked rows: two overlapping checks must not both count the same loss. Answers that come late have
- * a transaction of their own. Safe to run twice: a result whose claim has passed on, or whose request is older than
+ * a transaction of their own. What was not asked, because the upstream is to be left alone, is given back unspent. Safe to run twice: a result whose claim has passed on, or whose request is older than
  * the last counted one, is dropped.
  */
 export async function verifyFaresJob(
@@ -56,20 +60,27 @@ export async function verifyFaresJob(
   for await (const wave of askFares(deps, fares, { skewMs, signal })) {
     const record = () => recordWave(deps, claimId, wave)
     const recorded = await (deps.recording?.(record) ?? record())
-    reportChecks(deps, { recorded, asked: wave.checks.length, late: wave.late.length })
+    const { checks, late, held } = wave
+    reportChecks(deps, {
+      recorded,
+      asked: checks.length,
+      late: late.length,
+      held: held.length,
+    })
   }
 }
 
 function recordWave(
   { db, rules: ordinary }: VerifyDeps,
   claimId: string,
-  { checks, late }: Wave,
+  { checks, late, held }: Wave,
 ): Promise<RecordedCheck[]> {
   return inTransaction(db, async (tx) => {
     const locked = await lockClaimed(tx, claimId)
     const rules = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
     if (late.length > 0) await returnTurns(tx, claimId, late)
+    if (held.length > 0) await giveBackTurns(tx, claimId, held)
     return recorded
   })
 }

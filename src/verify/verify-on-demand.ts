@@ -2,6 +2,9 @@ import { type Db, sql } from '../db/database.ts'
 import { inTransaction, one } from '../db/transaction.ts'
 import { spendOne } from '../upstream/budget.ts'
 import type { Observation, Question } from '../upstream/observation.ts'
+import { unaskedObservation } from '../upstream/unasked.ts'
+import { UpstreamCircuitOpenError } from '../upstream/upstream-errors.ts'
+import { isRateLimited } from './ask-fares.ts'
 import { reportChecks } from './check-events.ts'
 import { guardLosses } from './guard-losses.ts'
 import { lockFares } from './lock-fares.ts'
@@ -16,28 +19,50 @@ export interface OnDemandAnswer {
 
 /**
  * Asks one question now, within the budget's lane for it. The answer of a watched fare takes the same path as any
- * other: confirmed, recorded, told.
+ * other: confirmed, recorded, told. While the upstream is to be left alone it is not asked, and no slot is spent:
+ * the answer is unknown, `circuit_open`, and changes nothing.
  */
 export async function verifyOnDemand(
   deps: VerifyDeps,
   question: Question,
   signal: AbortSignal,
 ): Promise<OnDemandAnswer> {
-  const { db, clock, upstream, rules } = deps
-  await spendOne(db, { requestsPerSecond: rules.requestsPerSecond, lane: true, clock, signal })
-  const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, db)
-  const observation = await upstream.verifyFares(question, { signal })
+  const { db, rules } = deps
+  const { observation, askedAt } = await ask(deps, question, signal)
   const fareId = await findTrackedFare(db, question)
-  if (fareId === null) return { observation, fareId }
+  if (fareId === null || askedAt === null || isRateLimited(observation)) {
+    return { observation, fareId }
+  }
 
-  const checks = [{ fareId, askedAt: now, observation }]
+  const checks = [{ fareId, askedAt, observation }]
   const recorded = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [fareId])
     const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
     return recordChecks(tx, { checks, locked, rules: guarded, claimId: null })
   })
-  reportChecks(deps, { recorded, asked: 1, late: 0 })
+  reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
   return { observation, fareId }
+}
+
+/** `askedAt` is when the request began, by the database's clock; null where there was none. */
+async function ask(
+  { db, clock, upstream, gate, rules }: VerifyDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<{ observation: Observation; askedAt: Date | null }> {
+  try {
+    const entry = await gate?.peek('verify')
+    if (entry?.kind === 'closed') {
+      const until = new Date(entry.untilMs)
+      throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: entry.by, until })
+    }
+    await spendOne(db, { requestsPerSecond: rules.requestsPerSecond, lane: true, clock, signal })
+    const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, db)
+    return { observation: await upstream.verifyFares(question, { signal }), askedAt: now }
+  } catch (err) {
+    if (!(err instanceof UpstreamCircuitOpenError)) throw err
+    return { observation: unaskedObservation(question, err, clock.now()), askedAt: null }
+  }
 }
 
 async function findTrackedFare(db: Db, { flightId, returnFlightId, passengers }: Question) {

@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
+import { bearer, newKeyText } from '../support/api-server.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
@@ -38,6 +39,7 @@ async function newHome(): Promise<string> {
 describe('a running farewatch', () => {
   it('answers others while readers take its routes slowly', async ({ db, databaseUrl }) => {
     await sync(db, manyRoutes(60_000))
+    const key = await newKeyText(db)
     const api = startFarewatch(['api'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
@@ -51,11 +53,14 @@ describe('a running farewatch', () => {
     onTestFinished(() => readers.forEach((reader) => void reader.destroy()))
     for (const reader of readers) {
       reader.pause()
-      reader.write('GET /api/v1/data/routes HTTP/1.1\r\nhost: localhost\r\n\r\n')
+      reader.write(`GET /api/v1/data/routes?accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
       await once(reader, 'connect').catch(() => undefined)
     }
 
-    for (let i = 0; i < 5; i += 1) expect((await fetch(String(ready.api))).status).toBe(200)
+    for (let i = 0; i < 5; i += 1) {
+      const answer = await fetch(String(ready.api), { headers: bearer(key) })
+      expect(answer.status).toBe(200)
+    }
     expect((await fetch(ready.health)).status).toBe(200)
     api.child.kill('SIGTERM')
     expect(await api.ended).toBe(0)

@@ -24,12 +24,17 @@ function aFailingServer(thrown: unknown) {
   return { ask, lines }
 }
 
-const INTERNAL = { type: 'about:blank', status: 500, code: 'internal', title: 'Internal error' }
+const INTERNAL = {
+  type: 'urn:farewatch:problem:internal',
+  status: 500,
+  code: 'internal',
+  title: 'Internal error',
+}
 
 describe('a request that cannot be served', () => {
   it.each([
-    ['no such endpoint', { url: '/nowhere' }, 404, 'not_found'],
-    ['another method', { url: '/echo' }, 404, 'not_found'],
+    ['no such endpoint', { url: '/nowhere' }, 404, 'request.no_endpoint'],
+    ['another method', { url: '/echo' }, 404, 'request.no_endpoint'],
     ['malformed JSON', { payload: '{"a":' }, 400, 'request.invalid'],
     ['JSON that is empty', { payload: '' }, 400, 'request.invalid'],
     [
@@ -38,8 +43,13 @@ describe('a request that cannot be served', () => {
       400,
       'request.invalid',
     ],
-    ['a body over a megabyte', { payload: `"${'x'.repeat(1_000_000)}"` }, 413, 'request.invalid'],
-    ['a type that is not JSON', { headers: { 'content-type': 'a/b' } }, 415, 'request.invalid'],
+    ['a body over a megabyte', { payload: `"${'x'.repeat(1_000_000)}"` }, 413, 'request.too_large'],
+    [
+      'a type that is not JSON',
+      { headers: { 'content-type': 'a/b' } },
+      415,
+      'request.unsupported_type',
+    ],
     ['a malformed address', { url: '/%zz' }, 400, 'request.invalid'],
   ])('is answered with a problem: %s', async (_what, request, status, code) => {
     const { server, lines } = aServer()
@@ -56,7 +66,7 @@ describe('a request that cannot be served', () => {
     expect(answer.statusCode).toBe(status)
     expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
     expect(answer.json()).toEqual({
-      type: 'about:blank',
+      type: `urn:farewatch:problem:${code}`,
       status,
       code,
       title: expect.stringMatching(/./) as string,
@@ -66,9 +76,14 @@ describe('a request that cannot be served', () => {
   })
 
   it.each([
-    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}`, 431],
-    ['no HTTP', 'hello there\r\n\r\n', 400],
-  ])('is answered with a problem also where it is %s', async (_what, request, status) => {
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}`,
+      431,
+      'request.headers_too_large',
+    ],
+    ['no HTTP', 'hello there\r\n\r\n', 400, 'request.invalid'],
+  ])('is answered with a problem also where it is %s', async (_what, request, status, code) => {
     const { server } = aServer()
     const { port } = new URL(await listen(server, LOOPBACK))
 
@@ -82,7 +97,7 @@ describe('a request that cannot be served', () => {
     expect(answer).toMatch(/content-type: application\/problem\+json/i)
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
       status,
-      code: 'request.invalid',
+      code,
     })
   })
 })

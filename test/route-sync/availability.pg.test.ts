@@ -1,6 +1,15 @@
 import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
-import { availability, changes, fetchedAt, manyRoutes, routes, sync } from './sync-fixtures.ts'
+import {
+  availability,
+  changes,
+  fetchedAt,
+  intervals,
+  manyRoutes,
+  routes,
+  sync,
+} from './sync-fixtures.ts'
 
 const LIST = { list: 'with-availability' } as const
 
@@ -55,6 +64,44 @@ describe('a with-availability list', () => {
         runId: confirmed.runId,
       },
     ])
+  })
+
+  it('has intervals of its own, within the one of the route', async ({ db }) => {
+    const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'), LIST)
+    await sync(db, routes('PMI-BCN'), LIST)
+    const lost = await sync(db, routes('PMI-BCN'), LIST)
+    const back = await sync(db, routes('PMI-BCN', 'PMI-MAD'), LIST)
+
+    const { rows } = await sql`
+      select available, valid_from as from, valid_to as to
+        from farewatch.route_availability_history
+       where (departure_id, destination_id) = ('PMI', 'MAD')
+       order by valid_from
+    `.execute(db)
+    const [seenAt, lostAt, backAt] = await Promise.all(
+      [first, lost, back].map(({ runId }) => fetchedAt(db, runId)),
+    )
+    expect(rows).toEqual([
+      { available: true, from: seenAt, to: lostAt },
+      { available: false, from: lostAt, to: backAt },
+      { available: true, from: backAt, to: null },
+    ])
+    expect(await intervals(db, 'PMI-MAD')).toEqual([
+      { from: await fetchedAt(db, added.runId), to: null },
+    ])
+  })
+
+  it('never counts a held list as a loss', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    await sync(db, all, LIST)
+    await sync(db, all.slice(0, 30), LIST)
+    await sync(db, all.slice(0, 30), LIST)
+
+    const normal = await sync(db, all.slice(0, 39), LIST)
+
+    expect(normal).toMatchObject({ status: 'applied', lost: 0, pendingAbsences: 1, live: 40 })
   })
 
   it('reads the same bytes anew once the routes are others', async ({ db }) => {

@@ -4,10 +4,13 @@ import { GUARD_LIMITS, type SnapshotEffect, suspicionOf } from '../../src/route-
 
 const CALM: SnapshotEffect = {
   baseline: false,
+  repeated: false,
   listed: 2_000,
   live: 2_000,
   newlyAbsent: 0,
+  missing: 0,
   added: 0,
+  broughtBack: 0,
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 200,
@@ -22,6 +25,7 @@ describe('the guard', () => {
   it.each<[string, Partial<SnapshotEffect>, string | undefined]>([
     ['an ordinary day', { newlyAbsent: 30, added: 40, removed: 20 }, undefined],
     ['an empty list', { listed: 0, newlyAbsent: 2_000 }, 'empty'],
+    ['an empty list that was accepted before', { listed: 0, live: 0, repeated: true }, undefined],
     ['an empty baseline', { listed: 0, baseline: true, live: 0 }, 'empty'],
     ['a baseline of any size', { baseline: true, live: 0, added: 1_000_000 }, undefined],
     ['15 % missing', { newlyAbsent: 300 }, undefined],
@@ -30,6 +34,12 @@ describe('the guard', () => {
     ['ten of ten routes missing', { live: 10, newlyAbsent: 10 }, 'mass_absence'],
     ['twice as many routes', { added: 2_000 }, undefined],
     ['more than twice as many routes', { added: 2_001 }, 'mass_addition'],
+    ['what was removed a moment ago, and more', { added: 4_000, broughtBack: 2_000 }, undefined],
+    [
+      'what was removed a moment ago, and too much',
+      { added: 4_001, broughtBack: 2_000 },
+      'mass_addition',
+    ],
     ['a small list that grows tenfold', { live: 999, added: 9_990 }, undefined],
     ['just under half of the places changed', { placesChanged: 99 }, undefined],
     ['half of the places changed', { placesChanged: 100 }, 'mass_place_change'],
@@ -48,7 +58,7 @@ describe('the guard', () => {
   it('tells a person how many, of how many, and the limit', () => {
     const suspicion = suspicionOf({ ...CALM, newlyAbsent: 1_000 }, GUARD_LIMITS)
 
-    expect(suspicion?.text).toBe('1000 of 2000 routes are missing at once (50.0 %, limit 15.0 %)')
+    expect(suspicion?.text).toBe('1,000 of 2,000 routes are missing at once (50.0 %, limit 15.0 %)')
   })
 
   it('never lets a snapshot pass that takes more than 15 % and ten of the routes', () => {

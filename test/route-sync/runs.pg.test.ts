@@ -48,7 +48,7 @@ describe('a run', () => {
 
   it('fails, with its reason, when the upstream gives no answer', async ({ db }) => {
     const upstream = {
-      fetchRouteList: () =>
+      fetchRouteListIfModified: () =>
         Promise.reject(
           new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 120_000 }),
         ),
@@ -94,11 +94,11 @@ describe('a run', () => {
     const release = Promise.withResolvers<void>()
     let fetches = 0
     const upstream: typeof body = {
-      fetchRouteList: async (...args) => {
+      fetchRouteListIfModified: async (...args) => {
         fetches += 1
         arrived.resolve()
         await release.promise
-        return body.fetchRouteList(...args)
+        return body.fetchRouteListIfModified(...args)
       },
     }
     const deps = {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { Db } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
-import { createMetrics } from '../../src/metrics.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
 import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
 import { listSyncRuns } from '../../src/route-sync/sync-run-queries.ts'
@@ -55,7 +55,7 @@ describe('a slot of the schedule', () => {
   it('is not done by a run that got no list', async ({ db }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
     const silent = {
-      fetchRouteList: () =>
+      fetchRouteListIfModified: () =>
         Promise.reject(new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 1 })),
     }
 

@@ -1,7 +1,6 @@
-import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { createMetrics } from '../../src/metrics.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
 import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
@@ -10,6 +9,7 @@ import { startListServer } from '../support/list-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
+import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
 import {
   changes,
   livePairs,
@@ -53,26 +53,6 @@ async function differences(db: Db, seen: number): Promise<string[]> {
   ]
 }
 
-/** What other sessions of this database are at: their statement, and whether they wait for a lock. */
-async function sessions(db: Db): Promise<{ statement: string; waits: boolean }[]> {
-  const { rows } = await sql<{ statement: string; waits: boolean }>`
-    select query as statement, wait_event_type = 'Lock' as waits
-      from pg_stat_activity
-     where datname = current_database() and application_name like 'farewatch worker%' and pid <> pg_backend_pid()
-  `.execute(db)
-  return rows
-}
-
-/** Blocks writers (and readers, where asked) of a table until released, or until the test is over. */
-async function blockTable(url: string, table: string, mode: 'share' | 'access exclusive') {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  onTestFinished(() => client.end())
-  await client.query(`begin; lock table ${table} in ${mode} mode`)
-  return () => client.end()
-}
-
 interface CrashPoint {
   readonly point: string
   /** Puts what is to stop the worker in its way; what it returns lets go of it. */
@@ -83,36 +63,32 @@ interface CrashPoint {
   readonly committed: number
 }
 
-async function untilStatement(db: Db, text: string, waits = true): Promise<void> {
-  await until(`a worker at ${text}`, async () =>
-    (await sessions(db)).some((s) => s.statement.includes(text) && (s.waits || !waits)),
-  )
-}
+const worker = (text: string, waits = true) => ({ role: 'worker', text, waits })
 
 const POINTS: readonly CrashPoint[] = [
   {
     point: 'before staging ends',
     block: async () => async () => undefined,
-    reach: (db) => untilStatement(db, 'insert into staged_route', false),
+    reach: (db) => untilStatement(db, worker('insert into "staged_route"', false)),
     committed: 0,
   },
   {
     point: 'after staging',
     block: (url) => blockTable(url, 'farewatch_private.route_version', 'access exclusive'),
-    reach: (db) => untilStatement(db, 'snapshot_added'),
+    reach: (db) => untilStatement(db, worker('snapshot_difference')),
     committed: 0,
   },
   {
     point: 'in the middle of apply',
     block: (url) => blockTable(url, 'farewatch_private.place_version', 'share'),
-    reach: (db) => untilStatement(db, 'place_version'),
+    reach: (db) => untilStatement(db, worker('place_version')),
     committed: 0,
   },
   {
     point: 'after the commit, before the job ends',
     block: (url) => blockTable(url, 'farewatch_private.place_version', 'share'),
     reach: async (db, url, release) => {
-      await untilStatement(db, 'place_version')
+      await untilStatement(db, worker('place_version'))
       // From here on the queue cannot note that the job has ended.
       await blockTable(url, 'farewatch_queue.job', 'share')
       await release()
@@ -134,16 +110,16 @@ describe('a worker that is killed', () => {
       upstream.serve({ routes: AFTER })
 
       const release = await crash.block(databaseUrl)
-      const worker = startFarewatch(['worker'], {
+      const killed = startFarewatch(['worker'], {
         DATABASE_URL: databaseUrl,
         UPSTREAM_BASE_URL: upstream.url,
         ADMIN_PORT: '0',
       })
-      onTestFinished(() => void worker.child.kill('SIGKILL'))
+      onTestFinished(() => void killed.child.kill('SIGKILL'))
       await crash.reach(db, databaseUrl, release)
-      worker.child.kill('SIGKILL')
-      expect(await worker.ended).toBe('SIGKILL')
-      await until('its sessions gone', async () => (await sessions(db)).length === 0)
+      killed.child.kill('SIGKILL')
+      expect(await killed.ended).toBe('SIGKILL')
+      await until('its sessions gone', async () => (await sessionsOf(db, 'worker')).length === 0)
       await release()
 
       expect(await differences(db, crash.committed)).toEqual([])

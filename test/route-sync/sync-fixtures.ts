@@ -28,17 +28,21 @@ export function manyRoutes(count: number, hub = 'HUB'): Route[] {
 }
 
 /** An upstream that answers with these bytes. */
-export function upstreamOf(body: string): Pick<UpstreamClient, 'fetchRouteList'> {
+export function upstreamOf(body: string): ListUpstream {
   const bytes = Buffer.from(body)
   return {
-    fetchRouteList: async () => ({
+    fetchRouteListIfModified: async () => ({
       chunks: [bytes],
       bytes: bytes.length,
       contentHash: createHash('sha256').update(bytes).digest('hex'),
       downloadMs: 0,
+      validators: { etag: null, lastModified: null },
     }),
   }
 }
+
+/** What a sync asks of the upstream. */
+export type ListUpstream = Pick<UpstreamClient, 'fetchRouteListIfModified'>
 
 export interface SyncArgs {
   readonly list?: RouteListName
@@ -53,8 +57,13 @@ export const NO_GUARD: GuardLimits = {
   absentShare: 1,
   minimum: Number.POSITIVE_INFINITY,
   removedPerDayShare: 1,
-  doublingFrom: Number.POSITIVE_INFINITY,
+  growthFrom: Number.POSITIVE_INFINITY,
+  growthShare: 1,
   placesChangedShare: 1,
+  agreementShare: 0,
+  releaseLists: Number.POSITIVE_INFINITY,
+  releaseHours: 0,
+  releaseLostShare: 0,
 }
 
 export const noScrub: Scrub = (text) => text

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { createMetrics } from '../../src/metrics.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
 import { saveSchedules } from '../../src/schedules/save-schedules.ts'
 import { readScheduleGauges } from '../../src/schedules/schedule-gauges.ts'
 import { it } from '../support/test-database.ts'

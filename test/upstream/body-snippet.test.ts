@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
-import { quotable, SNIPPET_SOURCE_BYTES, snippetOf } from '../../src/upstream/body-snippet.ts'
+import {
+  quotable,
+  SNIPPET_SOURCE_BYTES,
+  snippetOf,
+} from '../../src/upstream/transport/body-snippet.ts'
 
 const TOKEN = 'CANARY-0123456789-abcdefghijklmnopqrstuvwxyz'
 const scrub = createScrub([TOKEN])

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { createCredential } from '../../src/upstream/credential.ts'
+import { createCredential } from '../../src/upstream/transport/credential.ts'
 
 const TOKEN = 'CANARY&=+/é'
 

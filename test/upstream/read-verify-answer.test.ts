@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
+import { readVerifyAnswer, type VerifyAnswer } from '../../src/upstream/flights/verify-answer.ts'
 import type { ObservedFlight, Question } from '../../src/upstream/observation.ts'
-import { readVerifyAnswer, type VerifyAnswer } from '../../src/upstream/verify-answer.ts'
 import { available, flight, hop, price, question } from './verify-fixtures.ts'
 
 const SECRET = 'a-secret-token'
@@ -187,6 +187,12 @@ describe('a flight with an oddity stays available, and it is noted', () => {
     ['duration_unlike_times', available({ legs: [hop({ duration: { seconds: 1 } })] })],
     ['flight_id_unlike_key', available({ id: 1235 })],
     ['flight_id_unlike_key', available({ id: undefined })],
+    ['text_ids', available({ id: '1234' })],
+    ['text_ids', available({ legs: [hop({ to: { id: '102' } })] })],
+    ['text_ids', available({ legs: [hop({ number: '11' })] })],
+    ['blank_texts', available({ airline: { id: 7 } })],
+    ['blank_texts', available({ from: { id: 101, iata: 'PMI', city: null, country: 'Spain' } })],
+    ['blank_texts', available({ legs: [hop({ airline: undefined })] })],
     ['extra_ids', { ...available(), 99: { available: false } }],
     ['extra_ids', { ...available(), error: null }],
     ['unknown_fields', { 1234: { available: true, flight: flight(), reason: 'x' } }],
@@ -217,7 +223,6 @@ describe('a flight with an oddity stays available, and it is noted', () => {
     ['a price of nothing', prices({ total: '0.00', nonResidents: perAdult(0) }), {}],
     ['zones between the places', available({ duration: { seconds: 13_500 + 8 * 3600 } }), {}],
     ['no duration', available({ duration: undefined }), {}],
-    ['an id as text', available({ id: '1234' }), {}],
     [
       'both groups of passengers',
       prices({ total: '105.62', residents: perAdult(21.125), nonResidents: perAdult(84.5) }),
@@ -241,7 +246,10 @@ describe('identity and itinerary', () => {
 
   it('keep every digit of an id', () => {
     const text = JSON.stringify(
-      available({ id: 'ID', airline: { id: 'AIRLINE' } }, '9007199254740993'),
+      available(
+        { id: 'ID', airline: { id: 'AIRLINE', name: 'A', twoLetterCode: 'A1' } },
+        '9007199254740993',
+      ),
     )
       .replace('"ID"', '9007199254740993')
       .replace('"AIRLINE"', '9007199254740995')

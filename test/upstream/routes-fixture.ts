@@ -1,4 +1,4 @@
-import { type RouteSlice, readRouteList } from '../../src/upstream/read-route-list.ts'
+import { type RouteSlice, readRouteList } from '../../src/upstream/lists/read-route-list.ts'
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 
 export function place(id: string, attributes: Partial<Place> = {}): Place {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock.ts'
 import { createGate } from '../../src/base/gate.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { createMetrics } from '../../src/metrics.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
@@ -32,7 +32,7 @@ export function questionOf(flightId: string): number {
 /** Takes everything of the last world away, and makes its commits fail again where a test says so. */
 export async function clearWorld(db: Db): Promise<void> {
   await sql`
-    truncate reseller, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
+    truncate reseller, api_key, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
              availability_change, watch_change, incident, check_minute, sabotage
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)

@@ -3,17 +3,18 @@ import { systemClock } from '../../src/base/clock.ts'
 import { EXIT } from '../../src/cli/exit-codes.ts'
 import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
 import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
-import { runFarewatch } from '../support/child-process.ts'
+import { runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import { startWorker } from './worker-fixtures.ts'
 
-const SECONDS = 20
+const SECONDS = 60
 const REQUESTS_PER_SECOND = 15
 /** More than the budget can ask in that time: all of it is wanted. */
-const FARES = 400
+const FARES = 1_200
 const TOKEN = 'budget-access-token'
 
 /** Milliseconds at which the sandbox got its requests, in order. */
@@ -36,8 +37,28 @@ function mostWithin(times: readonly number[], seconds: number): number {
   }, 0)
 }
 
-describe('two workers and users beside them, with a tenth of the answers spoilt', () => {
-  it('spend one budget together, and no more', { timeout: 90_000 }, async ({ db, databaseUrl }) => {
+/** A process of the API that is asked all the while; how many of its answers were good. */
+async function readApiUntil(end: number, env: Readonly<Record<string, string>>): Promise<number> {
+  const api = startFarewatch(['api'], { ...env, API_PORT: '0', ADMIN_PORT: '0' })
+  onTestFinished(() => void api.child.kill('SIGKILL'))
+  const status = await until('the API', () => /"api":"([^"]+)"/.exec(api.stdout())?.[1])
+  const made = await runFarewatch(['keys', 'create', '--operator', '--json'], env)
+  const { key } = JSON.parse(made.stdout) as { key: string }
+  const headers = { authorization: `Bearer ${key}` }
+  let good = 0
+  while (Date.now() < end) {
+    const response = await fetch(status, { headers })
+    await response.arrayBuffer()
+    if (response.ok) good += 1
+  }
+  return good
+}
+
+describe('two workers, an API and users beside them, with a tenth of the answers spoilt', () => {
+  it('spend one budget together, and no more', { timeout: 150_000 }, async ({
+    db,
+    databaseUrl,
+  }) => {
     const options = { port: 0, seed: 7, speed: 1, token: TOKEN, clock: systemClock, log: silentLog }
     const sandbox = await startSandbox(options)
     onTestFinished(() => sandbox.close())
@@ -49,21 +70,26 @@ describe('two workers and users beside them, with a tenth of the answers spoilt'
       db,
       flights.map((id) => cells({ reference: `R${id}`, flight_id: id })),
     )
+    const upstream = { UPSTREAM_BASE_URL: proxy.url }
     const settings = {
       UPSTREAM_ACCESS_TOKEN: TOKEN,
       UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
       MIN_RECHECK_SECONDS: '1',
+      // Both lists once a minute, beside the checks.
+      ROUTE_SYNC_SCHEDULE: '* * * * *',
+      AVAILABILITY_SYNC_SCHEDULE: '* * * * *',
     }
     for (let i = 0; i < 2; i += 1) startWorker({ databaseUrl, upstreamUrl: proxy.url, settings })
 
     const end = Date.now() + SECONDS * 1000
+    const reading = readApiUntil(end, { DATABASE_URL: databaseUrl, ...upstream, ...settings })
     const verifyUntilEnd = async (user: number) => {
       const exits: (number | string)[] = []
       while (Date.now() < end) {
         const flight = flights[(exits.length * 2 + user) % flights.length] ?? ''
         const { exit } = await runFarewatch(
           ['verify', '--flight', flight, '--non-residents-adults', '1'],
-          { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: proxy.url, ...settings },
+          { DATABASE_URL: databaseUrl, ...upstream, ...settings },
         )
         exits.push(exit)
       }
@@ -71,6 +97,7 @@ describe('two workers and users beside them, with a tenth of the answers spoilt'
     }
     const exits = (await Promise.all([verifyUntilEnd(0), verifyUntilEnd(1)])).flat()
     const times = await requestTimes(sandbox.url)
+    expect(await reading).toBeGreaterThan(10)
 
     const spoilt = Object.values(proxy.spoilt).reduce((sum, n) => sum + n, 0)
     expect(exits.length).toBeGreaterThan(4)
@@ -79,7 +106,7 @@ describe('two workers and users beside them, with a tenth of the answers spoilt'
     expect(spoilt).toBeGreaterThan(10)
     // The workers take some seconds to start; from then on nothing of the budget lies idle.
     expect(mostWithin(times, 10)).toBeGreaterThan(0.5 * REQUESTS_PER_SECOND * 10)
-    for (const seconds of [1, 5, 10]) {
+    for (const seconds of [1, 5, 10, 30]) {
       expect(mostWithin(times, seconds)).toBeLessThanOrEqual(
         REQUESTS_PER_SECOND * (seconds + 1) + 1,
       )

@@ -1,0 +1,107 @@
+/**
+ * What an export of many routes costs: time, bytes, and the peak memory of the process that writes it (Linux only).
+ * The reader takes what comes and keeps nothing. Beside it the same command with nothing to write.
+ *
+ *   node bench/export.ts [routes]
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { createLogger } from '../src/base/logger.ts'
+import { type Db, openDatabase, sql } from '../src/db/database.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
+import { findPlace } from '../src/embedded/postgres-place.ts'
+
+const ROUTES = Number(process.argv[2] ?? 1_000_000)
+const PLACES = 4_000
+const MAIN = path.join(import.meta.dirname, '../src/cli/main.ts')
+
+const log = createLogger({
+  level: 'silent',
+  scrub: (text) => text,
+  destination: { write: () => undefined },
+})
+
+/** In random order, as rows lie after years; two of three are available. */
+async function seedRoutes(db: Db): Promise<void> {
+  const at = new Date('2026-01-01T00:00:00Z')
+  const pair = sql`(n % ${sql.lit(PLACES)})::text, (${sql.lit(PLACES)} + n / ${sql.lit(PLACES)})::text`
+  const numbers = sql`generate_series(0, ${sql.lit(ROUTES - 1)}) n order by random()`
+  await sql`
+    insert into sync_run (list, status, baseline, fetched_at, finished_at)
+    values ('routes', 'applied', true, ${at}, ${at})
+  `.execute(db)
+  await sql`
+    insert into route_version (departure_id, destination_id, valid_from, added_by)
+    select ${pair}, ${at}::timestamptz, 1 from ${numbers}
+  `.execute(db)
+  await sql`
+    insert into route_availability_version (departure_id, destination_id, available, valid_from)
+    select ${pair}, n % 3 > 0, ${at}::timestamptz from ${numbers}
+  `.execute(db)
+  await sql`
+    insert into place_version (place_id, iata, city, country, valid_from)
+    select n::text, 'X' || n, 'City ' || n, 'Country ' || n % 90, ${at}
+      from generate_series(0, ${PLACES + Math.ceil(ROUTES / PLACES)}::int) n
+  `.execute(db)
+  await sql`vacuum (analyze) route_version, route_availability_version, place_version`.execute(db)
+}
+
+function peakMb(pid: number | undefined): number {
+  const kb = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kb) / 1024
+}
+
+async function exportOnce(databaseUrl: string, args: readonly string[]): Promise<void> {
+  const start = performance.now()
+  const child = spawn(process.execPath, [MAIN, 'routes', 'export', ...args], {
+    env: { ...process.env, DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const seen = { bytes: 0, lines: 0, peakMb: 0 }
+  child.stdout.on('data', (chunk: Buffer) => {
+    seen.bytes += chunk.length
+    seen.lines += chunk.reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
+    seen.peakMb = Math.max(seen.peakMb, peakMb(child.pid))
+  })
+  const [code] = await once(child, 'close')
+  const seconds = ((performance.now() - start) / 1000).toFixed(1)
+  console.log(
+    `${args.join(' ').padEnd(42)} exit ${code} ${String(seen.lines).padStart(9)} lines ` +
+      `${(seen.bytes / 1e6).toFixed(1).padStart(6)} MB ${seconds.padStart(5)} s  peak ${seen.peakMb.toFixed(0)} MB`,
+  )
+}
+
+const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
+const postgres = await acquireEmbeddedPostgres({ home, log })
+const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
+try {
+  await migrate(database.db)
+  await seedRoutes(database.db)
+  console.log(
+    `load average ${os
+      .loadavg()
+      .map((load) => load.toFixed(1))
+      .join(' ')}`,
+  )
+  await exportOnce(postgres.url, ['--format', 'csv', '--as-of', '1990-01-01'])
+  await exportOnce(postgres.url, ['--format', 'csv'])
+  await exportOnce(postgres.url, ['--format', 'json'])
+  await exportOnce(postgres.url, ['--format', 'csv', '--list', 'with-availability'])
+  console.log(
+    `load average ${os
+      .loadavg()
+      .map((load) => load.toFixed(1))
+      .join(' ')}`,
+  )
+} finally {
+  await database.close()
+  const { directory } = await findPlace(home)
+  await postgres.release()
+  await rm(directory, { recursive: true, force: true })
+  await rm(home, { recursive: true, force: true })
+}

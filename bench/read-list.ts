@@ -1,0 +1,65 @@
+/**
+ * Reads one large route list, in a process of its own, so that its peak of memory is nobody else's: by the client and
+ * the reader (`ours`), or by undici and one JSON.parse (`parse`). Sends what it measured to the process that forked it.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { request } from 'undici'
+import { createLogger } from '../src/base/logger.ts'
+import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
+import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
+
+export interface ListReading {
+  readonly routes: number
+  readonly bytes: number
+  readonly ms: number
+  /** Of the time, what the download took. */
+  readonly downloadMs: number
+  /** What the process grew by, from before the call to its peak. */
+  readonly grownBytes: number
+  readonly longestBlockMs: number
+}
+
+const [, , how, url = ''] = process.argv
+const log = createLogger({
+  level: 'silent',
+  scrub: (text) => text,
+  destination: { write: () => undefined },
+})
+
+type Read = Pick<ListReading, 'routes' | 'bytes' | 'downloadMs'>
+
+async function ours(): Promise<Read> {
+  const client = createUpstreamClient({ baseUrl: url, scrub: (text) => text, log })
+  const body = await client.fetchRouteList('routes', { signal: new AbortController().signal })
+  let routes = 0
+  for await (const slice of readRouteList(body)) routes += slice.routes.length
+  await client.close()
+  return { routes, bytes: body.bytes, downloadMs: body.downloadMs }
+}
+
+async function parse(): Promise<Read> {
+  const start = performance.now()
+  const { body } = await request(`${url}/api/v1/data/routes`)
+  const text = await body.text()
+  const downloadMs = performance.now() - start
+  const routes = JSON.parse(text) as unknown[]
+  return { routes: routes.length, bytes: Buffer.byteLength(text), downloadMs }
+}
+
+const peakBytes = () => process.resourceUsage().maxRSS * 1_024
+const before = process.memoryUsage.rss()
+const delays = monitorEventLoopDelay({ resolution: 1 })
+delays.enable()
+const start = performance.now()
+const read = await (how === 'ours' ? ours() : parse())
+const ms = performance.now() - start
+// One turn more, or a block that lasted until the end would not be seen.
+await new Promise((resolve) => setTimeout(resolve, 5))
+delays.disable()
+const reading: ListReading = {
+  ...read,
+  ms,
+  grownBytes: peakBytes() - before,
+  longestBlockMs: delays.max / 1e6,
+}
+process.send?.(reading, undefined, undefined, () => process.disconnect())

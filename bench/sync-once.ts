@@ -1,0 +1,14 @@
+/** One sync of the routes list in a process of its own, for its peak of memory, which it sends to who forked it. */
+import { openDatabase } from '../src/db/database.ts'
+import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
+import { log, syncOnce } from './sync-ours.ts'
+
+const [, , databaseUrl = '', baseUrl = ''] = process.argv
+const before = process.memoryUsage.rss()
+const database = openDatabase({ url: databaseUrl, applicationName: 'bench', log })
+const upstream = createUpstreamClient({ baseUrl, scrub: (text) => text, log })
+const outcome = await syncOnce(database.db, upstream)
+await upstream.close()
+await database.close()
+const grownBytes = process.resourceUsage().maxRSS * 1_024 - before
+process.send?.({ ...outcome, grownBytes }, undefined, undefined, () => process.disconnect())

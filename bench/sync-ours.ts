@@ -1,0 +1,24 @@
+/** A sync as the worker does it, but for the guard: the benches change more of a list than it lets pass. */
+import { createLogger } from '../src/base/logger.ts'
+import type { Db } from '../src/db/database.ts'
+import { GUARD_LIMITS } from '../src/route-sync/guard.ts'
+import { syncList } from '../src/route-sync/sync-list.ts'
+import type { UpstreamClient } from '../src/upstream/upstream-client.ts'
+
+export const log = createLogger({
+  level: 'silent',
+  scrub: (text) => text,
+  destination: { write: () => undefined },
+})
+
+export async function syncOnce(
+  db: Db,
+  upstream: UpstreamClient,
+): Promise<{ readonly ms: number; readonly status: string }> {
+  const start = performance.now()
+  const guard = { ...GUARD_LIMITS, absentShare: 1, removedPerDayShare: 1 }
+  const deps = { db, upstream, confirmations: 2, guard, scrub: (text: string) => text }
+  const outcome = await syncList(deps, { list: 'routes' }, new AbortController().signal)
+  const ms = performance.now() - start
+  return { ms, status: typeof outcome === 'string' ? outcome : outcome.status }
+}

@@ -1,0 +1,60 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { ResellerId } from '../base/reseller-id.ts'
+import { type Db, sql } from '../db/database.ts'
+import { affected } from '../db/transaction.ts'
+import type { Scope } from '../http/caller.ts'
+
+/** What a key opens. */
+export interface KeyGrant {
+  readonly id: number
+  /** Null: an operator's. */
+  readonly resellerId: ResellerId | null
+  readonly scopes: readonly Scope[]
+}
+
+interface GrantRow extends KeyGrant {
+  readonly hash: Buffer
+}
+
+/** The grant of a key that is neither revoked nor expired, by the database's clock; undefined for all others alike. */
+export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
+  const { rows } = await sql<GrantRow>`
+    select id, reseller_id as "resellerId", scopes, hash
+      from api_key
+     where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+  `.execute(db)
+  const [row] = rows
+  // The index compared byte by byte; what its time tells is of a hash, from which nobody comes back to a key.
+  if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined
+  const { id, resellerId, scopes } = row
+  return { id, resellerId, scopes }
+}
+
+/**
+ * The reseller of a name while nobody has ever made a key; undefined from the first key on, which a revocation does
+ * not undo.
+ */
+export async function findOpenReseller(db: Db, name: string): Promise<ResellerId | undefined> {
+  const { rows } = await sql<{ id: ResellerId }>`
+    select id from reseller where name = ${name} and not exists (select from api_key)
+  `.execute(db)
+  return rows[0]?.id
+}
+
+/** Whether anybody has ever made a key. */
+export async function hasKeys(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`select exists(select from api_key) as yes`.execute(
+    db,
+  )
+  return rows[0]?.yes === true
+}
+
+/** Notes that a key was used, at most once a minute over all processes. Returns whether it was noted. */
+export async function noteUse(db: Db, keyId: number): Promise<boolean> {
+  const statement = sql`
+    update api_key set last_used_at = clock_timestamp()
+     where id = ${keyId}
+       and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')
+  `
+  return (await affected(statement, db)) > 0
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const START = 'fwk_'
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** 62^30: 178 bits, which nobody guesses. */
+const SECRET_CHARS = 30
+/** 62^6 is above 2^32. */
+const CHECKSUM_CHARS = 6
+const KEY = /^fwk_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
+/** Enough to know one's key by in a list; the 28 characters that are left still cannot be guessed. */
+const PREFIX_CHARS = START.length + 8
+
+/**
+ * Makes a key: `fwk_`, thirty random letters and digits, and their CRC-32 in six more. By the start a scanner finds
+ * one that was published; by the checksum a typo is told without asking anybody.
+ * @param randomBelow a uniform whole number from 0 up to, but not, its argument, of cryptographic quality.
+ */
+export function newKey(randomBelow: (max: number) => number): string {
+  const secret = Array.from({ length: SECRET_CHARS }, () => ALPHABET[randomBelow(ALPHABET.length)])
+  const text = secret.join('')
+  return `${START}${text}${checksumOf(text)}`
+}
+
+/** Whether a text can be a key at all. */
+export function isWellFormedKey(text: string): boolean {
+  const [, secret, checksum] = KEY.exec(text) ?? []
+  return secret !== undefined && checksumOf(secret) === checksum
+}
+
+/**
+ * What is stored of a key. One round of SHA-256 without a salt is enough: those guard passwords, which people choose
+ * and tables hold, and would cost every request the time that they cost an attacker.
+ */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest()
+}
+
+/** What lists show of a key. */
+export function prefixOf(key: string): string {
+  return key.slice(0, PREFIX_CHARS)
+}
+
+function checksumOf(secret: string): string {
+  let rest = crc32(secret)
+  let text = ''
+  for (let i = 0; i < CHECKSUM_CHARS; i += 1) {
+    text = `${ALPHABET[rest % ALPHABET.length]}${text}`
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return text
+}

@@ -1,0 +1,33 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+export interface Version {
+  /** Changes whenever the answer does; letters, digits and `-_.:` of one's own choice, without quotes. */
+  readonly tag: string
+  readonly lastModified?: Date | undefined
+}
+
+/**
+ * Says in the answer which version it is, and whether the client has it already: then return
+ * `reply.code(304).send()` and read nothing more.
+ *
+ * Weak, since one version has several encodings. A client may keep it but asks each time; no shared cache may, since
+ * the answer is for one key.
+ */
+export function clientHas(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { tag, lastModified }: Version,
+): boolean {
+  reply.header('etag', `W/"${tag}"`)
+  reply.header('cache-control', 'private, no-cache')
+  if (lastModified !== undefined) reply.header('last-modified', lastModified.toUTCString())
+  const { 'if-none-match': tags, 'if-modified-since': since } = request.headers
+  if (tags !== undefined) return tags.trim() === '*' || tagsOf(tags).includes(tag)
+  if (since === undefined || lastModified === undefined) return false
+  // In whole seconds, as the header has it.
+  return Math.floor(lastModified.getTime() / 1000) <= Math.floor(Date.parse(since) / 1000)
+}
+
+function tagsOf(header: string): string[] {
+  return [...header.matchAll(/"([^"]*)"/g)].map(([, tag]) => tag ?? '')
+}

@@ -1,0 +1,117 @@
+import type { Scrub } from '../base/secrets.ts'
+import { sql, type Tx } from '../db/database.ts'
+import { one } from '../db/transaction.ts'
+import type { RouteListName } from '../upstream/route-list.ts'
+import { type FetchedList, listOfRun, readSlices } from './fetched-list.ts'
+import type { ReviewState } from './review.ts'
+import { type StagingPrefix, stageSnapshot } from './stage-snapshot.ts'
+
+/** A comparison reads a whole list; who brings ever new ones is told of each. */
+const COMPARED_REVIEWS = 3
+
+export interface JoinArgs {
+  readonly list: RouteListName
+  readonly fetched: FetchedList
+  /** Distinct routes in it. */
+  readonly pairs: number
+  /** Whether `staged_route` holds it. */
+  readonly staged: boolean
+  readonly agreementShare: number
+  readonly scrub: Scrub
+}
+
+interface Candidate {
+  readonly reviewId: number
+  readonly runId: number
+  readonly contentHash: string
+  readonly bytes: number
+}
+
+/**
+ * Finds the review whose lists agree with a suspicious one; undefined where it is the first of its kind. What agrees
+ * is compared with the first list of the review that is held, or else dropped, so that a review cannot drift.
+ * Leaves `compared_route`: that list where it is another one, else no rows.
+ */
+export async function findReview(tx: Tx, args: JoinArgs): Promise<ReviewState | undefined> {
+  const candidates = await findCandidates(tx, args)
+  const same = candidates.find(({ contentHash }) => contentHash === args.fetched.contentHash)
+  if (same !== undefined) {
+    await sql`
+      create temp table compared_route (departure_id text, destination_id text) on commit drop
+    `.execute(tx)
+    return readReview(tx, same.reviewId)
+  }
+  if (candidates.length === 0) return undefined
+  const prefix = await stageOnce(tx, args)
+  for (const candidate of candidates) {
+    const slices = readSlices(tx, { list: args.list, fetched: listOfRun(candidate) })
+    await stageSnapshot(tx, args.scrub, slices, 'compared')
+    if ((await differingShare(tx, prefix)) <= args.agreementShare) {
+      return readReview(tx, candidate.reviewId)
+    }
+    await sql`drop table compared_route, compared_place`.execute(tx)
+  }
+  return undefined
+}
+
+/** Reviews by their first kept list, of about the same length; those that an approval or a release ended are over. */
+async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
+  const { rows } = await sql<Candidate>`
+    select "reviewId", "runId", "contentHash", bytes
+      from (select distinct on (r.review_id)
+                   r.review_id as "reviewId", r.id as "runId", r.content_hash as "contentHash", r.bytes,
+                   r.fetched - r.duplicates as pairs
+              from sync_run r
+              join snapshot s on s.content_hash = r.content_hash
+             where r.list = ${args.list} and r.review_id is not null
+               and (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
+               and not exists (select from sync_run d
+                                where d.review_id = r.review_id and d.status in ('approved', 'applied'))
+             order by r.review_id desc, r.status = 'held' desc, r.id) first
+     where abs(pairs - ${args.pairs}::integer)
+             <= ${args.agreementShare}::float8 * greatest(pairs, ${args.pairs}::integer)
+     order by "reviewId" desc
+     limit ${COMPARED_REVIEWS}
+  `.execute(tx)
+  return rows
+}
+
+/** The last accepted list again is not staged, for its diff needs no rows. */
+async function stageOnce(tx: Tx, { list, fetched, staged, scrub }: JoinArgs) {
+  if (staged) return 'staged'
+  await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }), 'second')
+  return 'second'
+}
+
+/** Routes that one of two lists lacks, of those of the larger one; 0 for two empty lists. */
+async function differingShare(tx: Tx, prefix: StagingPrefix): Promise<number> {
+  const ours = sql.table(`${prefix}_route`)
+  const { differing, larger } = await one(
+    sql<{ differing: number; larger: number }>`
+      select (select count(*) from compared_route c
+               where not exists (select from ${ours} o
+                                  where (o.departure_id, o.destination_id) = (c.departure_id, c.destination_id)))
+           + (select count(*) from ${ours} o
+               where not exists (select from compared_route c
+                                  where (c.departure_id, c.destination_id) = (o.departure_id, o.destination_id)))
+               as differing,
+             greatest((select count(*) from compared_route), (select count(*) from ${ours})) as larger
+    `,
+    tx,
+  )
+  return larger === 0 ? 0 : differing / larger
+}
+
+async function readReview(tx: Tx, reviewId: number): Promise<ReviewState> {
+  return one(
+    sql<ReviewState>`
+      select ${reviewId}::bigint as "reviewId",
+             coalesce(json_agg(id order by id) filter (where status = 'held'), '[]') as "heldRuns",
+             min(fetched_at) filter (where status = 'held') as "heldSince",
+             bool_or(coalesce(resolution = 'rejected', false)) as rejected
+        from sync_run
+       where review_id = ${reviewId}
+    `,
+    tx,
+  )
+}

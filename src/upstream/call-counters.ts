@@ -1,0 +1,30 @@
+import type { Metrics } from '../metrics/metrics.ts'
+import type { UpstreamCall } from './call-record.ts'
+import { ODDITIES } from './contract-telemetry.ts'
+import type { QuickRetry } from './guarded-call.ts'
+import { BREAKERS, ENDPOINT_GROUPS } from './health/breaker.ts'
+import { QUICK_RETRY_OUTCOMES } from './quick-retry.ts'
+
+export interface CallCounters {
+  readonly observe: (call: UpstreamCall) => void
+  readonly onQuickRetry: (retry: QuickRetry) => void
+}
+
+/** Counts the calls of a client in the metrics; every label of a closed set begins at 0. */
+export function callCounters(metrics: Metrics): CallCounters {
+  for (const endpoint of Object.keys(ODDITIES)) {
+    metrics.rateLimited.inc({ endpoint }, 0)
+    for (const outcome of QUICK_RETRY_OUTCOMES) metrics.quickRetries.inc({ endpoint, outcome }, 0)
+  }
+  for (const endpoint of ENDPOINT_GROUPS) {
+    for (const breaker of BREAKERS) metrics.upstreamBreakerOpen.set({ endpoint, breaker }, 0)
+  }
+  return {
+    observe: ({ endpoint, outcome, durationMs }) => {
+      if (outcome === 'upstream.rate_limited') metrics.rateLimited.inc({ endpoint })
+      metrics.upstreamRequests.inc({ endpoint, outcome })
+      metrics.upstreamDuration.observe({ endpoint }, durationMs / 1000)
+    },
+    onQuickRetry: ({ endpoint, outcome }) => metrics.quickRetries.inc({ endpoint, outcome }),
+  }
+}

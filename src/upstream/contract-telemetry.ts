@@ -1,0 +1,102 @@
+import type { Metrics } from '../metrics/metrics.ts'
+import type { CsvCounts } from './lists/read-routes-csv.ts'
+import type { AnswerFault } from './observation.ts'
+import type { RouteListBody, RouteListCounts } from './route-list.ts'
+import { UpstreamContractError } from './upstream-errors.ts'
+
+const LIST_ODDITIES = [
+  'broken_list',
+  'unknown_fields',
+  'numeric_ids',
+  'blank_texts',
+  'cleaned_texts',
+  'self_routes',
+] as const
+
+const VERIFY_ODDITIES = [
+  'list_for_object',
+  'doubled_names',
+  'unknown_fields',
+  'text_ids',
+  'blank_texts',
+  'flight_id_unlike_key',
+  'extra_ids',
+  'flight_though_unavailable',
+  'price_unreadable',
+  'total_unlike_sum',
+  'categories_unlike_request',
+  'duration_unlike_times',
+] as const satisfies readonly AnswerFault[]
+
+/**
+ * What each endpoint may do beside its contract without stopping us: the closed list behind the labels of
+ * `farewatch_upstream_contract_oddities_total`. docs/upstream.md says what each means.
+ */
+export const ODDITIES = {
+  routes: LIST_ODDITIES,
+  'with-availability': LIST_ODDITIES,
+  csv: [...LIST_ODDITIES, 'unrecognised_columns', 'ragged_rows'],
+  verify: VERIFY_ODDITIES,
+} as const
+
+export type OddEndpoint = keyof typeof ODDITIES
+export type Oddity = (typeof ODDITIES)[OddEndpoint][number]
+/** How often each was met in one answer; those that are missing were not. */
+export type OddityCounts = Partial<Record<Oddity, number>>
+export type ObserveOddities = (endpoint: OddEndpoint, counts: OddityCounts) => void
+
+/** Counts oddities in the metric; every label begins at 0. */
+export function oddityCounter({
+  contractOddities,
+}: Pick<Metrics, 'contractOddities'>): ObserveOddities {
+  for (const [endpoint, oddities] of Object.entries(ODDITIES)) {
+    for (const oddity of oddities) contractOddities.inc({ endpoint, oddity }, 0)
+  }
+  return (endpoint, counts) => {
+    for (const [oddity, count] of Object.entries(counts)) {
+      if (count > 0) contractOddities.inc({ endpoint, oddity }, count)
+    }
+  }
+}
+
+/** Of a list that was read to its end, or as far as it could be: then `failure` is what ended it. */
+export function odditiesOfList(
+  counts: RouteListCounts | CsvCounts,
+  failure?: unknown,
+): OddityCounts {
+  const ofCsv =
+    'raggedRows' in counts
+      ? { ragged_rows: counts.raggedRows, unrecognised_columns: counts.unrecognisedColumns }
+      : {}
+  return {
+    ...ofCsv,
+    broken_list: failure instanceof UpstreamContractError ? 1 : 0,
+    unknown_fields: counts.unknownFields,
+    numeric_ids: counts.numericIds,
+    blank_texts: counts.blankTexts,
+    cleaned_texts: counts.cleanedTexts,
+    self_routes: counts.selfRoutes,
+  }
+}
+
+/** Has a list's oddities observed when it is read; once, for a transaction that is tried again reads it again. */
+export function observedList<Body extends RouteListBody | null>(
+  body: Body,
+  endpoint: OddEndpoint,
+  observe: ObserveOddities | undefined,
+): Body {
+  if (body === null || observe === undefined) return body
+  let told = false
+  return {
+    ...body,
+    onRead(counts: RouteListCounts, failure?: unknown) {
+      if (!told) observe(endpoint, odditiesOfList(counts, failure))
+      told = true
+    },
+  }
+}
+
+/** Of a verify answer: one for each that it has, however often. */
+export function odditiesOfAnswer(faults: readonly AnswerFault[]): OddityCounts {
+  return Object.fromEntries(faults.map((fault) => [fault, 1]))
+}

@@ -1,0 +1,61 @@
+import { type Money, parseMoney } from '../../base/money.ts'
+import type { AnswerFault, PassengerMix } from '../observation.ts'
+import { isFields } from './flight-fields.ts'
+
+/** What may be lost in rounding each passenger's price. */
+const ROUNDING = 0.01
+/** Far below a cent and far above what adding a few doubles can lose. */
+const NOISE = 1e-6
+
+const GROUPS = ['residents', 'nonResidents'] as const
+/** The passengers' names in a question, and in a price. */
+const TYPES = [
+  ['adults', 'adult'],
+  ['children', 'child'],
+  ['infants', 'infant'],
+] as const
+
+/**
+ * Reads the price of a flight: its total, null where that cannot be read, and what is odd about the rest.
+ *
+ * The prices of the categories are only ever held against the total, so that they may be floats.
+ */
+export function judgePrice(
+  price: unknown,
+  mix: PassengerMix,
+): { price: Money | null; faults: AnswerFault[] } {
+  const fields = isFields(price) ? price : {}
+  const total = parseMoney(fields.total, fields.currency)
+  const faults: AnswerFault[] = total === null ? ['price_unreadable'] : []
+  const categories = categoriesOf(fields, mix)
+  if (categories.some(({ count, each }) => count > 0 !== (each !== undefined))) {
+    faults.push('categories_unlike_request')
+  } else if (total !== null && !addsUp(total, categories)) faults.push('total_unlike_sum')
+  return { price: total, faults }
+}
+
+interface Category {
+  readonly count: number
+  /** Per passenger; undefined where there is no price. */
+  readonly each: number | undefined
+}
+
+function categoriesOf(price: Readonly<Record<string, unknown>>, mix: PassengerMix): Category[] {
+  return GROUPS.flatMap((group) => {
+    const prices = isFields(price[group]) ? price[group] : {}
+    return TYPES.map(([counted, priced]) => ({
+      count: mix[group][counted],
+      each: amountOf(prices[priced]),
+    }))
+  })
+}
+
+function amountOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+function addsUp(total: Money, categories: readonly Category[]): boolean {
+  const passengers = categories.reduce((sum, { count }) => sum + count, 0)
+  const expected = categories.reduce((sum, { count, each = 0 }) => sum + count * each, 0)
+  return Math.abs(expected - Number(total.amount)) <= passengers * ROUNDING + NOISE
+}

@@ -1,0 +1,17 @@
+import type { Db } from '../../db/database.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { BREAKERS, ENDPOINT_GROUPS } from './breaker.ts'
+import { readHealth } from './health-store.ts'
+
+/** Sets the gauges of the upstream's health from the database: the same from every process. */
+export async function readHealthGauges(db: Db, metrics: Metrics): Promise<void> {
+  const { breakers, pausedUntilMs, share } = await readHealth(db)
+  for (const endpoint of ENDPOINT_GROUPS) {
+    for (const breaker of BREAKERS) {
+      const isOpen = breakers[endpoint][breaker].open !== null
+      metrics.upstreamBreakerOpen.set({ endpoint, breaker }, isOpen ? 1 : 0)
+    }
+  }
+  metrics.upstreamPausedUntil.set(pausedUntilMs / 1000)
+  metrics.upstreamBudgetRatio.set(share)
+}

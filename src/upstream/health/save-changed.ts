@@ -1,0 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Tx } from '../../db/database.ts'
+import { BREAKERS, type EndpointGroup } from './breaker.ts'
+import { type GroupStates, saveBreaker } from './health-store.ts'
+
+/** Writes what a transition changed of a group's breakers, which the transaction holds locked. */
+export async function saveChanged(
+  tx: Tx,
+  endpoint: EndpointGroup,
+  { before, after }: { before: GroupStates; after: GroupStates },
+): Promise<void> {
+  for (const breaker of BREAKERS) {
+    const state = after[breaker]
+    if (!isDeepStrictEqual(before[breaker], state))
+      await saveBreaker(tx, { endpoint, breaker, state })
+  }
+}

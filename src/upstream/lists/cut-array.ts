@@ -1,0 +1,195 @@
+import { UpstreamContractError, UpstreamTooLargeError } from '../upstream-errors.ts'
+import { JsonScanner } from './json-scanner.ts'
+
+export interface CutLimits {
+  readonly endpoint: string
+  /** A slice ends with the first element that reaches this. */
+  readonly sliceBytes: number
+  readonly maxElements: number
+  /** With the whitespace around it; also the cap on whitespace around the whole list. */
+  readonly maxElementBytes: number
+  /** The list itself is 1. */
+  readonly maxDepth: number
+}
+
+/** Some neighbouring elements of the array, with the commas between them. */
+export interface ArrayCut {
+  /** Views into the body, in order; nothing is copied. */
+  readonly parts: readonly Uint8Array[]
+  /** Position of the first of them in the array. */
+  readonly first: number
+  /** How many there are; an empty array is a cut that claims one. */
+  readonly elements: number
+  /** Offsets in the body. */
+  readonly fromByte: number
+  readonly toByte: number
+}
+
+const CLOSING = 0x5d
+
+const COMMON_STARTS: Record<string, string> = {
+  '{': 'an object',
+  '<': 'markup',
+  n: 'null',
+  '\u00ef': 'a byte order mark',
+}
+
+/**
+ * Cuts the bytes of a JSON array into runs of whole elements, without joining or parsing them.
+ *
+ * Guarantees: when each cut parses as `[…]` and holds as many elements as it claims, the whole body is one JSON
+ * array with nothing but whitespace around it. Throws UpstreamContractError and UpstreamTooLargeError.
+ */
+export function* cutArray(
+  chunks: readonly Uint8Array[],
+  limits: CutLimits,
+): Generator<ArrayCut, void> {
+  const cutter = new ArrayCutter(limits)
+  for (const chunk of chunks) {
+    // Small windows, so that no call works through a large chunk at once.
+    for (let at = 0; at < chunk.length; at += limits.sliceBytes) {
+      yield* cutter.feed(chunk.subarray(at, at + limits.sliceBytes))
+    }
+  }
+  cutter.end()
+}
+
+class ArrayCutter {
+  readonly #limits: CutLimits
+  readonly #scanner = new JsonScanner()
+  #phase: 'before' | 'inside' | 'after' = 'before'
+  /** Of the window in the body. */
+  #offset = 0
+  #parts: Uint8Array[] = []
+  #first = 0
+  #fromByte = 0
+  #element = 0
+  #elementFrom = 0
+  #endedAt = 0
+
+  constructor(limits: CutLimits) {
+    this.#limits = limits
+  }
+
+  *feed(window: Uint8Array): Generator<ArrayCut, void> {
+    let at = 0
+    if (this.#phase === 'before') at = this.#open(window)
+    if (this.#phase === 'inside') at = yield* this.#cut(window, at)
+    if (this.#phase === 'after') this.#expectBlank(window, at)
+    this.#offset += window.length
+  }
+
+  end(): void {
+    if (this.#phase === 'before') throw this.#breach('the body is empty')
+    if (this.#phase === 'inside') {
+      throw this.#breach(`the list ends early, in element ${this.#element}, byte ${this.#offset}`)
+    }
+  }
+
+  /** The index behind the opening bracket, or the length while there is only whitespace. */
+  #open(window: Uint8Array): number {
+    const at = skipBlank(window, 0)
+    this.#assertFits(this.#offset + at, 'the whitespace before the list')
+    if (at === window.length) return at
+    const fault = faultOfStart(window)
+    if (fault) throw this.#breach(fault)
+    this.#phase = 'inside'
+    this.#fromByte = this.#elementFrom = this.#offset + at + 1
+    return at + 1
+  }
+
+  /** The index behind the closing bracket, or the length. */
+  *#cut(window: Uint8Array, start: number): Generator<ArrayCut, number> {
+    let from = start
+    let at = start
+    while (at < window.length) {
+      const end = this.#scanner.next(window, at)
+      this.#assertElement(this.#offset + end)
+      if (end === window.length) break
+      this.#element += 1
+      this.#elementFrom = this.#offset + end + 1
+      const { closed } = this.#scanner
+      if (closed) this.#close(window, end)
+      if (closed || this.#offset + end - this.#fromByte >= this.#limits.sliceBytes) {
+        yield this.#take(window.subarray(from, end), this.#offset + end)
+        from = end + 1
+      }
+      at = end + 1
+      if (closed) return at
+    }
+    if (from < window.length) this.#parts.push(window.subarray(from))
+    return window.length
+  }
+
+  #take(last: Uint8Array, toByte: number): ArrayCut {
+    const cut = {
+      parts: [...this.#parts, last],
+      first: this.#first,
+      elements: this.#element - this.#first,
+      fromByte: this.#fromByte,
+      toByte,
+    }
+    this.#parts = []
+    this.#first = this.#element
+    this.#fromByte = toByte + 1
+    return cut
+  }
+
+  #close(window: Uint8Array, at: number): void {
+    if (window[at] !== CLOSING) throw this.#breach('the list is closed by another bracket')
+    this.#phase = 'after'
+    this.#endedAt = this.#offset + at + 1
+  }
+
+  #expectBlank(window: Uint8Array, from: number): void {
+    const at = skipBlank(window, from)
+    if (at < window.length) {
+      throw this.#breach(`something follows the list at byte ${this.#offset + at}`)
+    }
+    this.#assertFits(this.#offset + at - this.#endedAt, 'the whitespace after the list')
+  }
+
+  #assertElement(end: number): void {
+    const { maxElements, maxDepth, endpoint } = this.#limits
+    if (this.#element >= maxElements) {
+      throw new UpstreamTooLargeError({
+        endpoint,
+        what: `the list is over ${maxElements} elements`,
+      })
+    }
+    this.#assertFits(end - this.#elementFrom, `element ${this.#element}`)
+    if (this.#scanner.deepest > maxDepth) {
+      throw this.#breach(`element ${this.#element} is nested deeper than ${maxDepth} levels`)
+    }
+  }
+
+  #assertFits(bytes: number, what: string): void {
+    const { endpoint, maxElementBytes } = this.#limits
+    if (bytes <= maxElementBytes) return
+    throw new UpstreamTooLargeError({ endpoint, what: `${what} is over ${maxElementBytes} bytes` })
+  }
+
+  #breach(where: string): UpstreamContractError {
+    return new UpstreamContractError({ endpoint: this.#limits.endpoint, where })
+  }
+}
+
+/** What a body begins with when it is no list; undefined when it is one, or still blank. */
+export function faultOfStart(bytes: Uint8Array): string | undefined {
+  const first = bytes[skipBlank(bytes, 0)]
+  if (first === undefined) return undefined
+  const char = String.fromCharCode(first)
+  if (char === '[') return undefined
+  return `the body begins with ${COMMON_STARTS[char] ?? 'something else'}, not with a list`
+}
+
+/** The index of the first byte from `from` on that is no JSON whitespace, or the length. */
+function skipBlank(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1
+  return at
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

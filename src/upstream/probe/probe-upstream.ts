@@ -1,0 +1,155 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Scrub } from '../../base/secrets.ts'
+import { readVerifyAnswer } from '../flights/verify-answer.ts'
+import { verifyPath } from '../flights/verify-fares.ts'
+import { LIST_PATHS } from '../lists/fetch-route-list.ts'
+import { CSV_ACCEPT, isCsvAnswer } from '../lists/routes-csv.ts'
+import type { PassengerMix, Question } from '../observation.ts'
+import { assertQuestion } from '../passenger-rules.ts'
+import type { RouteListName } from '../route-list.ts'
+import { createCredential } from '../transport/credential.ts'
+import { createHttpExchange } from '../transport/http-exchange.ts'
+import { isJsonAnswer } from '../transport/judge-answer.ts'
+import { DEFAULT_LIMITS } from '../upstream-limits.ts'
+import { type ProbeCall, type ProbeDeps, type ProbedCall, probeCall } from './probe-call.ts'
+import { findInCsv, findInList, type ProbedLists } from './probe-lists.ts'
+
+export interface ProbeOptions {
+  readonly baseUrl: string
+  readonly accessToken?: string | undefined
+  readonly scrub: Scrub
+  readonly clock: Clock
+  /** Awaited before each call: its slot of the budget. */
+  readonly beforeCall: (signal: AbortSignal) => Promise<void>
+  /** A flight to verify; null where none is known. */
+  readonly flightId: string | null
+  /** Whether to ask what a good client never asks: without a token, against a rule, for a flight that is none. */
+  readonly rude: boolean
+  readonly signal: AbortSignal
+}
+
+export interface ProbeReport {
+  readonly calls: readonly ProbedCall[]
+  /** Calls that were not made, and what makes them. */
+  readonly skipped: readonly { readonly call: string; readonly hint: string }[]
+}
+
+const ONE_ADULT: PassengerMix = {
+  residents: { adults: 0, children: 0, infants: 0 },
+  nonResidents: { adults: 1, children: 0, infants: 0 },
+}
+const THIRTEEN: PassengerMix = {
+  ...ONE_ADULT,
+  nonResidents: { adults: 13, children: 0, infants: 0 },
+}
+/** No search gives it. */
+const NO_FLIGHT = '0'
+
+/**
+ * Calls each endpoint once and tells what the upstream does where its interface says nothing.
+ *
+ * One call at a time, none tried again, no breaker asked or told: it is how one looks at an upstream that is ill.
+ * Throws QuestionError for a flight id that cannot be one, and the signal's reason when it aborts.
+ */
+export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport> {
+  const { flightId, rude } = options
+  if (flightId !== null) assertQuestion(questionOf(flightId))
+  const { baseUrl, accessToken } = options
+  const connections = { ...DEFAULT_LIMITS, baseUrl, maxConnections: 2 }
+  const exchange = createHttpExchange({ ...connections, credential: createCredential(accessToken) })
+  const bare = createHttpExchange({ ...connections, credential: createCredential(undefined) })
+  const deps: ProbeDeps = { ...options, exchange, limits: DEFAULT_LIMITS }
+  try {
+    const calls: ProbedCall[] = []
+    for (const call of documentedCalls(options)) calls.push(await probeCall(deps, call))
+    for (const { withToken, ...call } of rude ? rudeCalls(options) : []) {
+      calls.push(await probeCall(withToken ? deps : { ...deps, exchange: bare }, call))
+    }
+    return { calls, skipped: skippedCalls(options) }
+  } finally {
+    await Promise.all([exchange.close(), bare.close()])
+  }
+}
+
+function documentedCalls(options: ProbeOptions): ProbeCall[] {
+  const { flightId, scrub } = options
+  const lists: ProbedLists = { pairs: null }
+  const list = (name: RouteListName): ProbeCall => ({
+    ...listCall(options, name),
+    documented: true,
+    isGood: isJsonAnswer,
+    read: (answer) => findInList(name, answer, lists),
+  })
+  const csv: ProbeCall = {
+    ...listCall(options, 'csv'),
+    documented: true,
+    accept: CSV_ACCEPT,
+    isGood: isCsvAnswer,
+    read: (answer) => findInCsv(answer, lists, scrub),
+  }
+  const verify = flightId === null ? [] : [verifyCall(options, 'verify', questionOf(flightId))]
+  return [list('routes'), list('with-availability'), csv, ...verify]
+}
+
+/** Each shows one refusal that the interface does not. */
+function rudeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
+  const flightId = options.flightId ?? NO_FLIGHT
+  const thirteen = { ...questionOf(flightId), passengers: THIRTEEN }
+  const call = (name: string, question: Question, withToken = true) => ({
+    ...verifyCall(options, name, question),
+    documented: false,
+    withToken,
+  })
+  return [
+    {
+      ...listCall(options, 'routes'),
+      call: 'routes without a token',
+      documented: false,
+      isGood: isJsonAnswer,
+      read: async () => ({ 'needs the token': false }),
+      withToken: false,
+    },
+    call('verify without a token', questionOf(flightId), false),
+    call('verify for 13 adults', thirteen),
+    call('verify of flight 0', questionOf(NO_FLIGHT)),
+  ]
+}
+
+function skippedCalls({ flightId, rude }: ProbeOptions): ProbeReport['skipped'] {
+  const verify = { call: 'verify', hint: 'add --flight ID, a flight that a search has returned' }
+  const refusals = {
+    call: 'refusals',
+    hint: 'add --rude to ask without a token, for 13 adults and for a flight that is none',
+  }
+  return [...(flightId === null ? [verify] : []), ...(rude ? [] : [refusals])]
+}
+
+function listCall({ signal }: ProbeOptions, name: keyof typeof LIST_PATHS) {
+  const { listDeadlineMs: deadlineMs, maxBodyBytes } = DEFAULT_LIMITS
+  return { call: name as string, path: LIST_PATHS[name], deadlineMs, maxBodyBytes, signal }
+}
+
+function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Question): ProbeCall {
+  return {
+    call,
+    documented: true,
+    path: verifyPath(question),
+    deadlineMs: DEFAULT_LIMITS.verifyDeadlineMs,
+    maxBodyBytes: DEFAULT_LIMITS.maxVerifyBytes,
+    signal,
+    isGood: isJsonAnswer,
+    read: async ({ chunks }) => {
+      const { outbound, faults, detail } = readVerifyAnswer(chunks, question, scrub)
+      const { kind } = outbound
+      return {
+        flight: kind === 'unknown' ? `unknown (${outbound.reason})` : kind,
+        ...(detail === undefined ? {} : { detail }),
+        ...(faults.length === 0 ? {} : { oddities: faults }),
+      }
+    },
+  }
+}
+
+function questionOf(flightId: string): Question {
+  return { flightId, returnFlightId: null, passengers: ONE_ADULT }
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../base/clock.ts'
+import type { CallRecord } from './call-record.ts'
+import type { EndpointGroup } from './health/breaker.ts'
+import type { Pass } from './health/health-reporter.ts'
+import type { UpstreamGate } from './health/upstream-gate.ts'
+
+const PAUSE_MS = { min: 100, max: 300 }
+
+/** Where there is no gate. */
+export const UNGUARDED: Pass = { kind: 'pass', probe: null, madeAtMs: 0 }
+
+/** Failures of a moment: a proxy that restarts, a server that takes its leave. */
+const PASSING_STATUSES = new Set([502, 503, 504])
+/** The connection broke, before or in the answer; one that never came about will not come about a moment later. */
+const PASSING_REASONS = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** `mended`: the second call was answered; `no_slot`: the budget had none to spare, and there was no second call. */
+export const QUICK_RETRY_OUTCOMES = ['mended', 'failed', 'no_slot'] as const
+export type QuickRetryOutcome = (typeof QUICK_RETRY_OUTCOMES)[number]
+
+export interface QuickRetryDeps {
+  readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly gate: Pick<UpstreamGate, 'peek' | 'enter'> | undefined
+  /** Waits for a slot that lies near; false where none can be had. Absent: nothing is asked twice. */
+  readonly retrySlot: ((signal: AbortSignal) => Promise<boolean>) | undefined
+}
+
+/** Whether a call failed in a way that asking at once may mend. A wait that was asked for is a pause, not a retry. */
+export function isPassing({ outcome, status, reason, retryAfterMs }: CallRecord): boolean {
+  if (outcome === 'upstream.network') return PASSING_REASONS.has(reason ?? '')
+  if (outcome !== 'upstream.http_5xx' || retryAfterMs !== undefined) return false
+  return PASSING_STATUSES.has(status ?? 0)
+}
+
+/**
+ * Waits a moment, takes a slot for the second call and passes the gate.
+ *
+ * `none` where there is to be no second call: the failure will not pass, or the gate is closed, also for a probe's
+ * sake. Rejects when the signal aborts.
+ */
+export async function takeQuickRetry(
+  { clock, random, gate, retrySlot }: QuickRetryDeps,
+  { group, record, signal }: { group: EndpointGroup; record: CallRecord; signal: AbortSignal },
+): Promise<Pass | 'none' | 'no_slot'> {
+  if (retrySlot === undefined || !isPassing(record)) return 'none'
+  if (gate !== undefined && (await gate.peek(group)).kind !== 'free') return 'none'
+  await clock.sleep(PAUSE_MS.min + Math.floor(random() * (PAUSE_MS.max - PAUSE_MS.min)), signal)
+  const granted = await retrySlot(signal).catch(() => {
+    signal.throwIfAborted()
+    // The store is away: the first failure is the one to tell.
+    return false
+  })
+  if (!granted) return 'no_slot'
+  const entered = gate === undefined ? UNGUARDED : await gate.enter(group)
+  return entered.kind === 'pass' ? entered : 'none'
+}

@@ -1,0 +1,135 @@
+import { describe, expect } from 'vitest'
+import { createApiKey, listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
+import { createKeyAccess } from '../../src/access/check-keys.ts'
+import { noteUse } from '../../src/access/key-queries.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { newReseller } from '../watch/watch-fixtures.ts'
+
+function anAccess(db: Db) {
+  const clock = { nowMs: 0 }
+  const access = createKeyAccess({ db, log: silentLog, nowMs: () => clock.nowMs })
+  return { access, clock }
+}
+
+describe('the check of a key', () => {
+  it('tells whose it is and what for', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const theirs = await createApiKey(db, { resellerId, scopes: ['read'] })
+    const ours = await createApiKey(db, { resellerId: null })
+    const { access } = anAccess(db)
+
+    expect(await access.callerOf(theirs.text)).toEqual({
+      kind: 'reseller',
+      resellerId,
+      scopes: ['read'],
+      limitKey: `key ${theirs.key.id}`,
+      demo: false,
+    })
+    expect(await access.callerOf(ours.text)).toMatchObject({
+      kind: 'operator',
+      scopes: ['read', 'operate'],
+    })
+    await access.settled()
+  })
+
+  it('knows of a revocation within a second, in every process', async ({ db }) => {
+    const { text, key } = await createApiKey(db, { resellerId: null })
+    const processes = [anAccess(db), anAccess(db)]
+    for (const { access } of processes) expect(await access.callerOf(text)).toHaveProperty('kind')
+
+    await revokeApiKey(db, key.id)
+
+    for (const { access, clock } of processes) {
+      clock.nowMs = 999
+      expect(await access.callerOf(text)).toBe('unknown')
+      await access.settled()
+    }
+  })
+
+  it('ends a key when it expires, by the clock of the database', async ({ db }) => {
+    const { text } = await createApiKey(db, {
+      resellerId: null,
+      expiresAt: new Date(Date.now() + 3_600_000),
+    })
+    const { access, clock } = anAccess(db)
+    expect(await access.callerOf(text)).toHaveProperty('kind')
+
+    await sql`update farewatch_private.api_key set expires_at = clock_timestamp()`.execute(db)
+    clock.nowMs = 999
+
+    expect(await access.callerOf(text)).toBe('unknown')
+    await access.settled()
+  })
+
+  it('asks the database nothing about a key that was mistyped', async ({ db }) => {
+    const { access } = anAccess(db.withSchema('nowhere'))
+    const { text } = await createApiKey(db, { resellerId: null })
+
+    expect(await access.callerOf(`${text.slice(0, -1)}_`)).toBe('mistyped')
+  })
+
+  it('notes its use beside the request, once a minute over all processes', async ({ db }) => {
+    const { text, key } = await createApiKey(db, { resellerId: null })
+    const { access } = anAccess(db)
+    await access.callerOf(text)
+    await access.settled()
+
+    const [listed] = await listApiKeys(db)
+    expect(listed?.lastUsedAt).toBeInstanceOf(Date)
+    expect(await noteUse(db, key.id)).toBe(false)
+    await sql`
+      update farewatch_private.api_key set last_used_at = last_used_at - interval '61 seconds'
+    `.execute(db)
+    expect(await noteUse(db, key.id)).toBe(true)
+  })
+
+  it('is not hindered by a use that cannot be noted', async ({ db }) => {
+    const { text } = await createApiKey(db, { resellerId: null })
+    const { access } = anAccess(db)
+    await sql`alter table farewatch_private.api_key rename last_used_at to used_at`.execute(db)
+
+    expect(await access.callerOf(text)).toMatchObject({ kind: 'operator' })
+    await expect(access.settled()).resolves.toBeUndefined()
+  })
+})
+
+describe('keys', () => {
+  it('are kept as hashes alone', async ({ db }) => {
+    const { text } = await createApiKey(db, { resellerId: null })
+
+    const { rows } = await sql<{ row: string }>`
+      select to_jsonb(k)::text as row from farewatch_private.api_key k
+    `.execute(db)
+
+    expect(rows).toHaveLength(1)
+    expect(rows[0]?.row).not.toContain(text.slice(12))
+    expect(rows[0]?.row).toContain(text.slice(0, 12))
+  })
+
+  it('have no scope that is not of their kind', async ({ db }) => {
+    const resellerId = await newReseller(db)
+
+    for (const args of [
+      { resellerId, scopes: ['operate'] },
+      { resellerId: null, scopes: ['read', 'watch'] },
+      { resellerId, scopes: [] },
+    ] as const) {
+      await expect(createApiKey(db, args)).rejects.toMatchObject({
+        code: 'access.scope_not_grantable',
+      })
+    }
+    expect(await listApiKeys(db)).toEqual([])
+  })
+
+  it('are revoked once; again changes nothing, and nobody’s is an error', async ({ db }) => {
+    const { key } = await createApiKey(db, { resellerId: null })
+
+    const first = await revokeApiKey(db, key.id)
+    const second = await revokeApiKey(db, key.id)
+
+    expect(first.revokedAt).toEqual(second.revokedAt)
+    await expect(revokeApiKey(db, key.id + 1)).rejects.toMatchObject({ code: 'access.no_such_key' })
+  })
+})

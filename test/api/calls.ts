@@ -1,0 +1,48 @@
+import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
+import type { Operation } from '../../src/http/operation.ts'
+import { type Answer, ask } from '../support/api-server.ts'
+import type { Seed } from './seed.ts'
+
+export type AnyOperation = Operation<ApiDeps>
+
+/** Every operation by its id, as vitest wants its cases. */
+export const EVERY: readonly (readonly [string, AnyOperation])[] = API_OPERATIONS.map(
+  (operation) => [operation.id, operation],
+)
+
+export interface CallArgs {
+  readonly key?: string | undefined
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>> | string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const DEADLINE_MS = 20_000
+
+/** Calls an operation as its example has it, but for what is given. */
+export function call(base: string, operation: AnyOperation, args: CallArgs = {}): Promise<Answer> {
+  const { example, method } = operation
+  const params = { ...example.params, ...args.params }
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+    encodeURIComponent((params[name] ?? 'x').toWellFormed()),
+  )
+  const query = args.query ?? example.query ?? {}
+  const search = typeof query === 'string' ? query : new URLSearchParams(query).toString()
+  const body = 'body' in args ? args.body : example.body
+  return ask(`${base}${path}${search === '' ? '' : `?${search}`}`, {
+    method,
+    signal: AbortSignal.timeout(DEADLINE_MS),
+    headers: {
+      ...(args.key === undefined ? {} : { authorization: `Bearer ${args.key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...args.headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+}
+
+/** The key of somebody who may call the operation. */
+export function rightKey({ keys }: Seed, { audience }: AnyOperation): string {
+  return audience === 'operators' ? keys.operator : keys.alpha
+}

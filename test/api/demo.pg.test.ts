@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { json } from 'node:stream/consumers'
+import { describe, expect } from 'vitest'
+import { createApiKey, revokeApiKey } from '../../src/access/api-keys.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+const DEMO = { openReseller: 'demo' }
+
+/** A request with headers that fetch would not let a test set. */
+async function send(base: string, headers: Record<string, string>) {
+  const request = http.request(`${base}/api/v1/status`, { headers }).end()
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return { status: response.statusCode, body: (await json(response)) as Record<string, unknown> }
+}
+
+describe('the demo', () => {
+  it('needs no key until there is one, and says so', async ({ db }) => {
+    await createReseller(db, 'demo')
+    let nowMs = 0
+    const base = await startApi(db, { ...DEMO, nowMs: () => nowMs })
+
+    const open = await ask(`${base}/api/v1/status`)
+    const key = await newKeyText(db)
+    nowMs += 1_000
+    const closed = await ask(`${base}/api/v1/status`)
+
+    expect(open.status).toBe(200)
+    expect(open.headers.get('farewatch-demo')).toBe(
+      'open without a key until the first one is created',
+    )
+    expect(closed).toMatchObject({ status: 401, body: { code: 'access.no_key' } })
+    const keyed = await ask(`${base}/api/v1/status`, { headers: bearer(key) })
+    expect(keyed.status).toBe(200)
+    expect(keyed.headers.get('farewatch-demo')).toBeNull()
+  })
+
+  it('does not open again when the first key is revoked', async ({ db }) => {
+    await createReseller(db, 'demo')
+    const { key } = await createApiKey(db, { resellerId: null })
+    await revokeApiKey(db, key.id)
+    const base = await startApi(db, DEMO)
+
+    expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
+  })
+
+  it('refuses a wrong key: whoever sends one wants to be somebody', async ({ db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+
+    expect((await ask(`${base}/api/v1/status`, { headers: bearer('fwk_wrong') })).status).toBe(401)
+  })
+
+  it.for([
+    ['another name, that was made to point here', { host: 'evil.example:8080' }, 'Host'],
+    ['a name that begins like ours', { host: 'localhost.evil.example' }, 'Host'],
+    ['an address of this machine in a network', { host: '192.168.1.7:8080' }, 'Host'],
+    ['a page of another origin', { host: 'localhost:1', origin: 'http://localhost:2' }, 'Origin'],
+    ['a page without an origin', { host: 'localhost:1', origin: 'null' }, 'Origin'],
+    [
+      'an image of another site',
+      { host: 'localhost:1', 'sec-fetch-site': 'cross-site' },
+      'Sec-Fetch-Site',
+    ],
+    [
+      'a page on another port',
+      { host: 'localhost:1', 'sec-fetch-site': 'same-site' },
+      'Sec-Fetch-Site',
+    ],
+  ] as const)('does not answer %s', async ([, headers, parameter], { db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+
+    const { status, body } = await send(base, headers)
+
+    expect(status).toBe(403)
+    expect(body).toMatchObject({ code: 'access.not_local', parameter })
+  })
+
+  it.for([
+    { host: 'localhost:1' },
+    { host: 'LOCALHOST' },
+    { host: '127.0.0.1:8080' },
+    { host: '[::1]:8080' },
+    { host: 'localhost:1', origin: 'http://localhost:1', 'sec-fetch-site': 'same-origin' },
+  ])('answers this machine: %j', async (headers, { db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+
+    expect((await send(base, headers)).status).toBe(200)
+  })
+
+  it('checks nothing of that for a key, which a stranger’s page does not have', async ({ db }) => {
+    const base = await startApi(db, DEMO)
+    const headers = {
+      ...bearer(await newKeyText(db)),
+      host: 'fares.example',
+      origin: 'https://a.b',
+    }
+
+    expect((await send(base, headers)).status).toBe(200)
+  })
+})

@@ -1,0 +1,38 @@
+import { expect } from 'vitest'
+import { ask, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+it('/openapi.json is served to whoever asks, and again only when it changed', async ({ db }) => {
+  const base = await startApi(db)
+
+  const first = await ask(`${base}/openapi.json`)
+  const again = await ask(`${base}/openapi.json`, {
+    headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+  })
+
+  expect(first.body).toMatchObject({ openapi: '3.1.0' })
+  expect(first.headers.get('cache-control')).toBe('private, no-cache')
+  expect(again).toMatchObject({ status: 304, text: '' })
+})
+
+it('/docs is a page that needs nothing from elsewhere, and runs nothing of elsewhere', async ({
+  db,
+}) => {
+  const base = await startApi(db)
+
+  const page = await ask(`${base}/docs`)
+  const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '')
+
+  expect(page.status).toBe(200)
+  expect(page.headers.get('content-security-policy')).toMatch(
+    /default-src 'none'; script-src 'self';/,
+  )
+  expect(page.text).not.toMatch(/<script>/)
+  expect(links.length).toBeGreaterThan(3)
+  for (const link of links) {
+    const address = new URL(link, `${base}/docs`)
+    expect(address.origin).toBe(base)
+    expect((await ask(address.href)).status, link).toBe(200)
+  }
+  expect((await ask(`${base}/docs/json`)).body).toMatchObject({ openapi: '3.1.0' })
+})

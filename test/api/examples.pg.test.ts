@@ -1,0 +1,50 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { describe, expect } from 'vitest'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { call, EVERY, rightKey } from './calls.ts'
+import { seedApi } from './seed.ts'
+
+/** What of a value its schema does not have. */
+function faults(schema: TSchema | undefined, value: unknown): unknown {
+  return schema === undefined ? [] : Value.Errors(schema, value)
+}
+
+describe.for(EVERY)('the example of %s', ([, operation]) => {
+  const { answer, example, method } = operation
+
+  it('works, and is answered in the shape that is documented', async ({ db }) => {
+    const seed = await seedApi(db)
+    const base = await startApi(db)
+
+    const real = await call(base, operation, { key: rightKey(seed, operation) })
+
+    expect(real.status, real.text).toBe(answer.status ?? 200)
+    const type = answer.status === 204 ? null : (answer.type ?? 'application/json')
+    expect(real.headers.get('content-type')?.split(';')[0] ?? null).toBe(
+      type === null ? null : type.split(';')[0],
+    )
+    expect(faults(answer.schema, real.body)).toEqual([])
+  })
+
+  it('documents an answer of that shape', () => {
+    expect(faults(answer.schema, example.answer)).toEqual([])
+  })
+
+  it.runIf(method === 'GET')('has a HEAD without a body', async ({ db }) => {
+    const seed = await seedApi(db)
+    const base = await startApi(db)
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(example.params?.[name] ?? ''),
+    )
+
+    const head = await fetch(`${base}${path}?${new URLSearchParams(example.query ?? {})}`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${rightKey(seed, operation)}` },
+    })
+
+    expect(head.status).toBe(answer.status ?? 200)
+    expect(await head.text()).toBe('')
+  })
+})

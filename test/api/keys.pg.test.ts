@@ -1,0 +1,110 @@
+import { describe, expect } from 'vitest'
+import { type Answer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
+import { scopedKey, seedApi, wrongKeys } from './seed.ts'
+
+/** A problem without what differs from one request to the next. */
+function shapeOf({ status, headers, body }: Answer): unknown {
+  const { requestId, ...problem } = body
+  expect(requestId).toBe(headers.get('x-request-id'))
+  const told = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit)$/.test(name))
+  return { status, problem, headers: Object.fromEntries(told) }
+}
+
+function problem(status: number, code: string): unknown {
+  return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
+}
+
+describe.for(EVERY)('%s', ([, operation]) => {
+  it('answers nobody without a key that opens it', async ({ db }) => {
+    const { alpha, keys } = await seedApi(db)
+    const base = await startApi(db)
+
+    const none = await call(base, operation)
+    const mistyped = await call(base, operation, { key: `${keys.alpha.slice(0, -1)}!` })
+
+    expect(none).toEqual(problem(401, 'access.no_key'))
+    expect(none.headers.get('www-authenticate')).toBe('Bearer realm="farewatch"')
+    expect(mistyped).toEqual(problem(401, 'access.mistyped_key'))
+    expect(mistyped.headers.get('www-authenticate')).toMatch(/error="invalid_token"/)
+    const shapes: unknown[] = []
+    for (const key of Object.values(await wrongKeys(db, alpha))) {
+      const answer = await call(base, operation, { key })
+      expect(answer).toEqual(problem(401, 'access.unknown_key'))
+      shapes.push(shapeOf(answer))
+    }
+    // Expired, revoked and never given look alike.
+    expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
+  })
+
+  it('answers no key that lacks its scope', async ({ db }) => {
+    const { alpha } = await seedApi(db)
+    const base = await startApi(db)
+    const without = {
+      read: () => scopedKey(db, alpha, ['watch']),
+      watch: () => scopedKey(db, alpha, ['read']),
+      operate: () => scopedKey(db, alpha, ['read', 'watch']),
+    }
+
+    const answer = await call(base, operation, { key: await without[operation.scope]() })
+
+    expect(answer).toEqual(problem(403, 'access.missing_scope'))
+    expect(answer.headers.get('www-authenticate')).toContain(`scope="${operation.scope}"`)
+  })
+
+  it.runIf(operation.audience === 'resellers')('is not for operators', async ({ db }) => {
+    const { keys } = await seedApi(db)
+    const base = await startApi(db)
+
+    const answer = await call(base, operation, { key: keys.operator })
+
+    const code = operation.scope === 'read' ? 'access.resellers_only' : 'access.missing_scope'
+    expect(answer).toEqual(problem(403, code))
+  })
+
+  it.runIf(operation.audience === 'resellers' && operation.params !== undefined)(
+    'has nothing of another reseller',
+    async ({ db }) => {
+      const { keys } = await seedApi(db)
+      const base = await startApi(db)
+
+      const answer = await call(base, operation, { key: keys.beta })
+
+      expect(answer.status).toBe(404)
+      expect(answer.body).not.toHaveProperty('detail')
+    },
+  )
+
+  it('takes a key in the query on the upstream’s own endpoints alone', async ({ db }) => {
+    const seed = await seedApi(db)
+    const base = await startApi(db)
+    const query = { ...operation.example.query, accessToken: rightKey(seed, operation) }
+
+    const answer = await call(base, operation, { query })
+
+    if (operation.upstream === true) expect(answer.status).toBe(200)
+    else expect(answer).toEqual(problem(400, 'request.key_in_query'))
+    expect(answer.text).not.toContain(rightKey(seed, operation))
+  })
+
+  it('takes a parameter that it does not have as its interface says', async ({ db }) => {
+    const seed = await seedApi(db)
+    const base = await startApi(db)
+    const query = { ...operation.example.query, 'not a parameter,é': '1' }
+
+    const answer = await call(base, operation, { query, key: rightKey(seed, operation) })
+
+    expectStrange(operation, answer)
+  })
+})
+
+function expectStrange({ upstream }: AnyOperation, answer: Answer): void {
+  if (upstream === true) {
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('farewatch-ignored')).toBe('not%20a%20parameter%2C%C3%A9')
+    return
+  }
+  expect(answer).toEqual(problem(400, 'request.unknown_parameter'))
+  expect(answer.body.parameter).toBe('not a parameter,é')
+}

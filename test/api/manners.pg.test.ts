@@ -1,0 +1,301 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { text } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished } from 'vitest'
+import { openDatabase } from '../../src/db/database.ts'
+import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+
+/** What a client sends by hand, and all that comes back. */
+async function exchange(base: string, request: string): Promise<string> {
+  const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.end(request)
+  return text(socket)
+}
+
+describe('an answer', () => {
+  it('says what it is, and that nothing may run, frame or keep it', async ({ db }) => {
+    const base = await startApi(db)
+
+    const { headers } = await ask(`${base}/api/v1/status`, {
+      headers: bearer(await newKeyText(db)),
+    })
+
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      vary: 'authorization, accept-encoding',
+    })
+  })
+
+  it('bears the id of its request: the client’s own, where that is one', async ({ db }) => {
+    const base = await startApi(db)
+    const idFor = async (given: string) => {
+      const { headers, body } = await ask(`${base}/nowhere`, { headers: { 'x-request-id': given } })
+      expect(body.requestId).toBe(headers.get('x-request-id'))
+      return headers.get('x-request-id')
+    }
+
+    expect(await idFor('order-7:a.b_c')).toBe('order-7:a.b_c')
+    for (const odd of ['a b', '<script>', 'x'.repeat(65), '{"a":1}']) {
+      expect(await idFor(odd)).toMatch(/^[0-9a-f-]{36}$/)
+    }
+  })
+
+  it('gives no page of another origin leave to read it', async ({ db }) => {
+    const base = await startApi(db)
+    const headers = { ...bearer(await newKeyText(db)), origin: 'https://example.org' }
+
+    const answer = await ask(`${base}/api/v1/status`, { headers })
+    const preflight = await ask(`${base}/api/v1/status`, {
+      method: 'OPTIONS',
+      headers: { ...headers, 'access-control-request-method': 'GET' },
+    })
+
+    expect(preflight.status).toBe(405)
+    for (const { headers: told } of [answer, preflight]) {
+      expect([...told.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    }
+  })
+
+  it.for([
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const)('of size comes in %s to whoever takes it', async ([encoding, inflate], { db }) => {
+    await sync(db, manyRoutes(300))
+    const base = await startApi(db)
+    const key = await newKeyText(db)
+    const head = `GET /api/v1/data/routes HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}`
+    const { port } = new URL(base)
+    const socket = net.connect(Number(port), '127.0.0.1')
+    socket.write(`${head.replace('1.1', '1.0')}\r\naccept-encoding: ${encoding}\r\n\r\n`)
+    const chunks: Buffer[] = []
+    for await (const chunk of socket) chunks.push(chunk as Buffer)
+    const whole = Buffer.concat(chunks)
+    const cut = whole.indexOf('\r\n\r\n')
+
+    expect(whole.subarray(0, cut).toString()).toMatch(
+      new RegExp(`content-encoding: ${encoding}`, 'i'),
+    )
+    const plain = await ask(`${base}/api/v1/data/routes`, {
+      headers: { ...bearer(key), 'accept-encoding': 'identity' },
+    })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(inflate(whole.subarray(cut + 4)).toString()).toBe(plain.text)
+  })
+})
+
+describe('a request', () => {
+  it.for([
+    ['GET', '/nowhere', 404, 'request.no_endpoint', null],
+    ['GET', '/api/v1/status/', 404, 'request.no_endpoint', null],
+    ['GET', '/API/v1/status', 404, 'request.no_endpoint', null],
+    ['POST', '/nowhere', 404, 'request.no_endpoint', null],
+    ['DELETE', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
+    ['POST', '/api/v1/status?a=1', 405, 'request.no_method', 'GET, HEAD'],
+    ['PROPFIND', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
+  ] as const)(
+    'that is %s %s is answered %d',
+    async ([method, path, status, code, allow], { db }) => {
+      const base = await startApi(db)
+      const body =
+        method === 'POST' ? { body: '<a/>', headers: { 'content-type': 'text/xml' } } : {}
+
+      const answer = await ask(`${base}${path}`, { method, ...body })
+
+      expect(answer).toMatchObject({ status, body: { code, status } })
+      expect(answer.headers.get('allow')).toBe(allow)
+    },
+  )
+
+  it.for([
+    ['an address without end', `/api/v1/status?a=${'x'.repeat(9_000)}`, {}, 414],
+    ['an address that cannot be decoded', '/api/v1/%zz', {}, 400],
+    ['headers without end', '/api/v1/status', { x: 'x'.repeat(20_000) }, 431],
+    ['a body that could unfold', '/api/v1/status', { 'content-encoding': 'gzip' }, 415],
+  ] as const)('with %s is refused', async ([, path, headers, status], { db }) => {
+    const base = await startApi(db)
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+
+    const answer = await exchange(
+      base,
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join('')}\r\n`,
+    )
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/content-type: application\/problem\+json/i)
+  })
+
+  it('names every parameter that the endpoint does not have, and those that it has', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    const headers = bearer(await newKeyText(db))
+
+    const { body } = await ask(`${base}/api/v1/sync-runs?lmit=1&list=routes&after=2`, { headers })
+
+    expect(body).toMatchObject({
+      status: 400,
+      code: 'request.unknown_parameter',
+      parameter: 'lmit',
+      detail: 'the endpoint does not have "lmit", "after": it has list, limit, cursor',
+    })
+  })
+
+  it.for([
+    ['limit=0', 'limit', 'limit must be a whole number from 1 to 1000'],
+    ['limit=1e3', 'limit', 'limit must be a whole number from 1 to 1000'],
+    ['limit=1.5', 'limit', 'limit must be a whole number from 1 to 1000'],
+    ['limit=', 'limit', 'limit must be a whole number from 1 to 1000'],
+    ['limit=NaN', 'limit', 'limit must be a whole number from 1 to 1000'],
+    ['list=fares', 'list', 'list must be one of routes, with-availability'],
+    ['list=routes%00', 'list', 'list may hold no NUL'],
+  ] as const)('with %s is told what would be right', async ([query, parameter, detail], { db }) => {
+    const base = await startApi(db)
+
+    const { status, body } = await ask(`${base}/api/v1/sync-runs?${query}`, {
+      headers: bearer(await newKeyText(db)),
+    })
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter, detail })
+  })
+
+  it('with a parameter twice is refused, on the upstream’s own endpoints too', async ({ db }) => {
+    const base = await startApi(db)
+    const key = await newKeyText(db)
+
+    const ours = await ask(`${base}/api/v1/sync-runs?limit=1&limit=2`, { headers: bearer(key) })
+    const theirs = await ask(`${base}/api/v1/data/routes?accessToken=${key}&accessToken=${key}`)
+
+    expect(ours.body).toMatchObject({ code: 'request.doubled_parameter', parameter: 'limit' })
+    expect(theirs.body).toMatchObject({
+      code: 'request.doubled_parameter',
+      parameter: 'accessToken',
+    })
+  })
+})
+
+describe('a page', () => {
+  it('leads to the next one, until all was seen once', async ({ db }) => {
+    for (let i = 0; i < 5; i += 1) await sync(db, manyRoutes(3 + i))
+    const base = await startApi(db)
+    const headers = bearer(await newKeyText(db))
+    const seen: number[] = []
+
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+      const { body } = await ask(`${base}/api/v1/sync-runs?limit=2${from}`, { headers })
+      seen.push(...(body.items as { runId: number }[]).map(({ runId }) => runId))
+      cursor = body.next as string | null
+    }
+
+    expect(seen).toHaveLength(5)
+    expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a))
+  })
+
+  it.for(['', 'x', '..', 'MQ.AAAAAAAAAAAA', '💥'])(
+    'does not begin at %j',
+    async (cursor, { db }) => {
+      const base = await startApi(db)
+
+      const { body } = await ask(`${base}/api/v1/sync-runs?cursor=${encodeURIComponent(cursor)}`, {
+        headers: bearer(await newKeyText(db)),
+      })
+
+      expect(body).toMatchObject({ code: 'request.invalid_cursor', parameter: 'cursor' })
+    },
+  )
+
+  it('of one list does not go on in another', async ({ db }) => {
+    for (let i = 0; i < 3; i += 1) await sync(db, manyRoutes(3 + i))
+    const base = await startApi(db)
+    const headers = bearer(await newKeyText(db))
+    const { body } = await ask(`${base}/api/v1/sync-runs?limit=1`, { headers })
+
+    const other = await ask(
+      `${base}/api/v1/sync-runs?limit=1&list=routes&cursor=${String(body.next)}`,
+      { headers },
+    )
+
+    expect(other.body).toMatchObject({ code: 'request.invalid_cursor' })
+  })
+})
+
+describe('the rate limit', () => {
+  it('counts each key by itself, says what is left and when to come again', async ({ db }) => {
+    const base = await startApi(db, { requestsPerSecond: 0.2, nowMs: () => 0 })
+    const first = { headers: bearer(await newKeyText(db)) }
+    const second = { headers: bearer(await newKeyText(db)) }
+    const url = `${base}/api/v1/status`
+
+    const answers = [await ask(url, first), await ask(url, first), await ask(url, first)]
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(answers.map(({ headers }) => headers.get('ratelimit'))).toEqual([
+      '"default";r=1;t=5',
+      '"default";r=0;t=10',
+      '"default";r=0;t=10',
+    ])
+    const [, , refused] = answers
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"default";q=2;w=10')
+    expect(refused?.headers.get('retry-after')).toBe('5')
+    expect(refused?.body).toMatchObject({ code: 'access.too_many_requests' })
+    expect((await ask(url, second)).status).toBe(200)
+  })
+
+  it('counts requests without a right key by their address, and no others with them', async ({
+    db,
+  }) => {
+    const base = await startApi(db, { requestsPerSecond: 0.2, nowMs: () => 0 })
+    const url = `${base}/api/v1/status`
+
+    const statuses = [await ask(url), await ask(url, { headers: bearer('fwk_x') }), await ask(url)]
+
+    expect(statuses.map(({ status }) => status)).toEqual([401, 401, 429])
+    expect((await ask(url, { headers: bearer(await newKeyText(db)) })).status).toBe(200)
+  })
+})
+
+describe('a database that is away', () => {
+  it('is a 503 that says when to come again', async ({ db }) => {
+    const port = await freePort()
+    const url = `postgres://nobody@127.0.0.1:${port}/none`
+    const away = openDatabase({ url, applicationName: 'test', log: silentLog })
+    onTestFinished(() => away.close())
+    const base = await startApi(away.db)
+
+    const answer = await ask(`${base}/api/v1/status`, { headers: bearer(await newKeyText(db)) })
+
+    expect(answer).toMatchObject({ status: 503, body: { code: 'store.unavailable' } })
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  it('may also be one whose connections are all taken', async ({ db, databaseUrl }) => {
+    const key = await newKeyText(db)
+    const small = openDatabase({
+      url: databaseUrl,
+      applicationName: 'test',
+      log: silentLog,
+      maxConnections: 1,
+    })
+    onTestFinished(() => small.close())
+    const taken = await small.pool.connect()
+    onTestFinished(() => taken.release())
+    const base = await startApi(small.db)
+
+    const answer = await ask(`${base}/api/v1/status`, { headers: bearer(key) })
+
+    expect(answer).toMatchObject({ status: 503, body: { code: 'store.unavailable' } })
+  })
+})

@@ -1,0 +1,82 @@
+import { expect, onTestFinished } from 'vitest'
+import { fareStateAt } from '../../src/sandbox/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/flight-id.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
+import { folderWith } from '../config/config-fixture.ts'
+import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { runFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+
+/** A flight of the sandbox's world that can be booked. */
+function openFlight({ world }: Sandbox): string {
+  const ids = world.pairs.map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
+  const open = ids.find((id) => {
+    const found = findFlight(world, id)
+    return found !== undefined && fareStateAt(found, START.getTime()).available
+  })
+  if (open === undefined) throw new Error('no flight of the sandbox can be booked')
+  return open
+}
+
+async function startSandboxOf(databaseUrl: string) {
+  const sandbox = await startTestSandbox()
+  onTestFinished(() => sandbox.close())
+  const env = {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: sandbox.url,
+    UPSTREAM_ACCESS_TOKEN: TOKEN,
+  }
+  return { sandbox, env }
+}
+
+it('upstream probe tells what the sandbox does, within the budget and without its token', async ({
+  databaseUrl,
+}) => {
+  const { sandbox, env } = await startSandboxOf(databaseUrl)
+  const args = ['upstream', 'probe', '--flight', openFlight(sandbox), '--rude', '--json']
+
+  const { exit, stdout, stderr } = await runFarewatch(args, env, folderWith())
+
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+  const { calls, skipped } = JSON.parse(stdout) as ProbeReport
+  expect(calls.map(({ call, outcome, status }) => [call, outcome, status])).toEqual([
+    ['routes', 'ok', 200],
+    ['with-availability', 'ok', 200],
+    ['csv', 'ok', 200],
+    ['verify', 'ok', 200],
+    ['routes without a token', 'ok', 200],
+    ['verify without a token', 'upstream.auth', 401],
+    ['verify for 13 adults', 'upstream.http_4xx', 400],
+    ['verify of flight 0', 'ok', 200],
+  ])
+  expect(calls[1]?.found).toMatchObject({ shape: 'Route[]', 'pairs not among the routes': 0 })
+  expect(calls[2]?.found).toMatchObject({ 'columns name both ids': true, delimiter: ',' })
+  expect(calls[3]?.found).toEqual({ flight: 'available' })
+  expect(skipped).toEqual([])
+  expect(stdout).not.toContain(TOKEN)
+}, 60_000)
+
+it('upstream probe prints tables for people, and hints at what it did not ask', async ({
+  databaseUrl,
+}) => {
+  const { env } = await startSandboxOf(databaseUrl)
+
+  const { exit, stdout } = await runFarewatch(['upstream', 'probe'], env, folderWith())
+
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/^call +outcome +status +content type/)
+  expect(stdout).toMatch(/^csv +columns +departure_id, departure_iata/m)
+  expect(stdout).toContain('not asked: verify; add --flight ID')
+}, 60_000)
+
+it('upstream probe fails where an endpoint does not answer as it should', async ({
+  databaseUrl,
+}) => {
+  const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+
+  const { exit, stdout } = await runFarewatch(['upstream', 'probe'], env, folderWith())
+
+  expect(exit).toBe(1)
+  expect(stdout).toMatch(/^routes +upstream.network +-/m)
+}, 60_000)

@@ -1,0 +1,123 @@
+import type { BODY_FAULTS } from '../../src/sandbox/faults/body-faults.ts'
+import type { STATUS_FAULTS } from '../../src/sandbox/faults/status-faults.ts'
+import type { WIRE_FAULTS } from '../../src/sandbox/faults/wire-faults.ts'
+import { type CasesOf, everywhere, type FaultCase, HONEST, refused } from './fault-case.ts'
+import { SHORT } from './fault-ground.ts'
+
+const CONTRACT = 'upstream.contract_violation'
+
+const status = (code: number) => ({ parameters: { code } })
+
+export const STATUS_CASES: CasesOf<keyof typeof STATUS_FAULTS> = {
+  status: [
+    ...[500, 502, 503, 504].map((code) => ({
+      danger: 'server errors' as const,
+      ...status(code),
+      ...refused('upstream.http_5xx', 'http_5xx'),
+    })),
+    ...[400, 404, 410].map((code) => ({
+      danger: 'dead ids' as const,
+      ...status(code),
+      ...refused('upstream.http_4xx', 'http_4xx'),
+    })),
+    ...[401, 403].map((code) => ({
+      danger: 'credential refused' as const,
+      ...status(code),
+      ...refused('upstream.auth', 'auth'),
+    })),
+    ...[204, 206].map((code) => ({
+      danger: 'something else than promised' as const,
+      ...status(code),
+      ...refused(CONTRACT, 'contract_violation'),
+    })),
+  ],
+  'rate-limited': ['seconds', 'date', 'absurd', 'missing', 'garbage'].map((retryAfter) => ({
+    danger: 'asked to wait' as const,
+    parameters: { retryAfter },
+    ...refused('upstream.rate_limited', 'rate_limited'),
+  })),
+  redirect: [301, 302, 303, 307, 308].map((code) => ({
+    danger: 'redirects' as const,
+    ...status(code),
+    ...refused('upstream.redirect', 'contract_violation'),
+  })),
+  'token-expired': [{ danger: 'credential refused', verify: { client: everywhere('auth') } }],
+  'echo-request': [
+    { danger: 'server errors', ...refused('upstream.http_5xx', 'http_5xx') },
+    {
+      danger: 'something else than promised',
+      ...status(200),
+      ...refused(CONTRACT, 'malformed'),
+    },
+  ],
+}
+
+const silent: FaultCase = {
+  danger: 'slow or silent',
+  limits: SHORT,
+  ...refused('upstream.timeout', 'timeout', { run: 'failed' }),
+}
+const cutOff: FaultCase = { danger: 'cut off', ...refused(CONTRACT, 'malformed') }
+const broken: FaultCase = {
+  danger: 'cut off',
+  ...refused('upstream.network', 'network', { run: 'failed' }),
+}
+
+export const WIRE_CASES: CasesOf<keyof typeof WIRE_FAULTS> = {
+  latency: [
+    { ...silent, parameters: { ms: 60_000 } },
+    {
+      danger: 'slow or silent',
+      parameters: { ms: 50 },
+      list: { client: 'ok', run: 'unchanged' },
+      verify: { client: HONEST },
+    },
+  ],
+  hang: [silent],
+  'hang-body': [silent],
+  drip: [silent],
+  reset: [broken],
+  'reset-body': [broken],
+  truncate: [cutOff],
+  'wrong-length': ['larger', 'smaller'].map((length) => ({ ...cutOff, parameters: { length } })),
+}
+
+const unpromised = 'something else than promised'
+const malformed: FaultCase = { danger: unpromised, ...refused(CONTRACT, 'malformed') }
+const violation = refused(CONTRACT, 'contract_violation')
+const idMissing = refused(CONTRACT, 'id_missing')
+
+export const BODY_CASES: CasesOf<keyof typeof BODY_FAULTS> = {
+  html: [
+    malformed,
+    { danger: unpromised, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
+  ],
+  'login-page': [{ danger: 'credential refused', ...refused('upstream.auth', 'auth') }],
+  empty: [malformed],
+  null: [{ danger: unpromised, ...violation }],
+  'empty-object': [{ danger: unpromised, ...idMissing }],
+  'empty-array': [
+    {
+      danger: unpromised,
+      list: { client: 'ok', run: 'held', reason: 'empty' },
+      verify: { ...violation.verify, oddities: ['list_for_object'] },
+    },
+    {
+      danger: 'a list not to be believed',
+      list: { of: 'with-availability', client: 'ok', run: 'held', reason: 'empty' },
+    },
+  ],
+  'error-in-200': [
+    {
+      danger: unpromised,
+      list: idMissing.list,
+      verify: { ...idMissing.verify, oddities: ['extra_ids'] },
+    },
+    { danger: unpromised, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
+  ],
+  'wrong-type': ['text/plain', 'text/json', 'text/html'].map((type) => ({
+    ...malformed,
+    parameters: { type },
+  })),
+  bom: [malformed],
+}

@@ -1,0 +1,109 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import type { UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
+import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { RULES } from '../verify/fare-fixtures.ts'
+import { makeDue } from '../verify/worker-fixtures.ts'
+
+export const REQUESTS_PER_SECOND = 1_000
+const { signal } = new AbortController()
+
+/** Everything that is believed, recorded and owed of one fare. */
+export interface FareFacts {
+  readonly fareId: number
+  readonly pair: string
+  readonly believed: { readonly outbound: string; readonly return: string | null }
+  readonly price: string | null
+  /** The state of the decision, counters included. */
+  readonly state: unknown
+  readonly kinds: readonly string[]
+  readonly reason: string | null
+  readonly checks: number
+  readonly lane: string | null
+  readonly vdue: number
+  readonly claimed: boolean
+  /** Whether it is due at once. */
+  readonly due: boolean
+}
+
+/** In the order in which they were tracked. */
+export async function fareFacts(db: Db): Promise<FareFacts[]> {
+  const { rows } = await sql<FareFacts>`
+    select s.tracked_fare_id as "fareId", s.pair,
+           jsonb_build_object('outbound', s.outbound, 'return', s.return) as believed,
+           s.price || ' ' || s.currency as price, s.state, s.last_reason as reason, s.checks,
+           q.lane, q.vdue, q.claim_id is not null as claimed, q.not_before <= clock_timestamp() as due,
+           array(select kind from availability_change c
+                  where c.tracked_fare_id = s.tracked_fare_id order by seq) as kinds
+      from fare_state s join fare_schedule q using (tracked_fare_id)
+     order by s.tracked_fare_id
+  `.execute(db)
+  return rows
+}
+
+/** Forgets all fares, and what was learned of the upstream. */
+export async function forgetFares(db: Db): Promise<void> {
+  await sql`truncate tracked_fare, reseller, evidence, incident, check_minute restart identity cascade`.execute(
+    db,
+  )
+  await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
+  await sql`update recheck_clock set v = 0, tickets = 0, counted_at = '-infinity'`.execute(db)
+  await forgetHealth(db)
+}
+
+/** As if nothing had ever been asked: no slot is promised, nothing is paused or broken. */
+export async function forgetHealth(db: Db): Promise<void> {
+  await sql`
+    update upstream_budget
+       set next_slot_at = default, next_lane_at = default, paused_until = default, pauses_in_row = default,
+           share = default, recovers_from = default, lowered_at = default
+  `.execute(db)
+  await sql`update upstream_breaker set state = default`.execute(db)
+}
+
+/** One process that asks: the schedule and the job as they are in the product. */
+export interface Asker {
+  readonly deps: VerifyJobDeps
+  /** Gives turns, and asks those; how many there were. */
+  round(): Promise<number>
+  /** The same with every fare due, whatever its interval. */
+  fullRound(): Promise<number>
+}
+
+export function askerOf(
+  db: Db,
+  upstream: Pick<UpstreamClient, 'verifyFares'>,
+  gate?: UpstreamGate,
+): Asker {
+  const deps: VerifyJobDeps = {
+    db,
+    upstream,
+    ...(gate === undefined ? {} : { gate }),
+    clock: systemClock,
+    rules: { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND },
+    metrics: createMetrics(),
+    log: silentLog,
+  }
+  const round = async () => {
+    const claims: string[] = []
+    const queue = {
+      enqueue: async (_queue: string, { payload }: { payload: object }) => {
+        claims.push((payload as { claimId: string }).claimId)
+      },
+    }
+    const { requestsPerSecond } = deps.rules
+    const parts = { db, queue, requestsPerSecond, ...(gate === undefined ? {} : { gate }) }
+    const turns = await dispatchChecks(parts)
+    await Promise.all(claims.map((claimId) => verifyFaresJob(deps, { claimId }, signal)))
+    return turns.length
+  }
+  const fullRound = async () => {
+    await makeDue(db)
+    return round()
+  }
+  return { deps, round, fullRound }
+}

@@ -1,0 +1,90 @@
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createScrub } from '../../src/base/secrets.ts'
+import { type Db, openDatabase } from '../../src/db/database.ts'
+import { fareStateAt } from '../../src/sandbox/fare-life.ts'
+import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/flight-id.ts'
+import type { LoggedRequest, LogPage } from '../../src/sandbox/request-log.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
+import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { cloneDatabase } from '../support/test-database.ts'
+import { type ClientFixture, clientOf } from '../upstream/client-fixture.ts'
+
+/** One sandbox whose world stands still, and one database, for many tests. */
+export interface FaultGround {
+  readonly sandbox: Sandbox
+  readonly db: Db
+  readonly databaseUrl: string
+  /** Flights that can be booked, and those that are sold out, each of another pair. */
+  readonly open: readonly string[]
+  readonly sold: readonly string[]
+  /** Until the end of the test. */
+  spoil(...rules: FaultRule[]): void
+  honest(): void
+  /** A client that knows the token, until the end of the test. */
+  client(options?: Parameters<typeof clientOf>[1]): ClientFixture
+  /** What the sandbox was asked after a number. */
+  logAfter(seq: number): Promise<readonly LoggedRequest[]>
+  /** The number of the last request. */
+  lastSeq(): Promise<number>
+  close(): Promise<void>
+}
+
+export async function prepareFaultGround(): Promise<FaultGround> {
+  const sandbox = await startTestSandbox({ clock: systemClock, speed: 0 })
+  const clone = await cloneDatabase()
+  const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
+  const logAfter = (seq: number) => readLog(sandbox, seq)
+  return {
+    sandbox,
+    db: database.db,
+    databaseUrl: clone.url,
+    open: flightsThatAre(sandbox, true),
+    sold: flightsThatAre(sandbox, false),
+    spoil: (...rules) => {
+      sandbox.setFaults(rules)
+      onTestFinished(() => sandbox.setFaults([]))
+    },
+    honest: () => sandbox.setFaults([]),
+    client: (options) => {
+      const credential = { accessToken: TOKEN, scrub: createScrub([TOKEN]) }
+      const fixture = clientOf(sandbox.url, { ...credential, ...options })
+      onTestFinished(() => fixture.client.close())
+      return fixture
+    },
+    logAfter,
+    lastSeq: async () => (await logAfter(0)).at(-1)?.seq ?? 0,
+    close: async () => {
+      await database.close()
+      await clone.drop()
+      await sandbox.close()
+    },
+  }
+}
+
+/** Deadlines short enough for a test that waits for them. */
+export const SHORT: Partial<UpstreamLimits> = { listDeadlineMs: 400, verifyDeadlineMs: 400 }
+
+function flightsThatAre({ world }: Sandbox, available: boolean): string[] {
+  const day = dayOf(START) + 20
+  return world.pairs
+    .map((pair) => flightIdOf({ pair, day, number: 0 }))
+    .filter((id) => {
+      const flight = findFlight(world, id)
+      return flight && fareStateAt(flight, START.getTime()).available === available
+    })
+}
+
+async function readLog(sandbox: Sandbox, seq: number): Promise<LoggedRequest[]> {
+  const all: LoggedRequest[] = []
+  for (let after = seq; ; ) {
+    const response = await fetch(`${sandbox.url}/sandbox/log?after=${after}`)
+    const { entries, next } = (await response.json()) as LogPage
+    if (entries.length === 0) return all
+    all.push(...entries)
+    after = next
+  }
+}

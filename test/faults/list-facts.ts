@@ -1,0 +1,62 @@
+import { type Db, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { syncList } from '../../src/route-sync/sync-list.ts'
+import type { SyncOutcome } from '../../src/route-sync/sync-run.ts'
+import type { RouteListName } from '../../src/upstream/route-list.ts'
+import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
+import { noScrub } from '../route-sync/sync-fixtures.ts'
+
+/** Everything that a list can change, as numbers and hashes. */
+export interface ListFacts {
+  readonly routes: string
+  readonly available: string
+  readonly places: string
+  readonly absences: string
+  readonly changes: number
+}
+
+export async function listFacts(db: Db): Promise<ListFacts> {
+  return one(
+    sql<ListFacts>`
+      select md5((select string_agg(v::text, '' order by departure_id, destination_id, valid_from)
+                    from route_version v)) as routes,
+             md5((select string_agg(v::text, '' order by departure_id, destination_id, valid_from)
+                    from route_availability_version v)) as available,
+             md5((select string_agg(v::text, '' order by place_id, valid_from) from place_version v)) as places,
+             md5((select string_agg(v::text, '' order by v::text) from pending_absence v)) as absences,
+             (select count(*) from route_change) as changes
+    `,
+    db,
+  )
+}
+
+/** What is live now, and what of it available, as one hash: the history behind it may be another. */
+export async function liveFacts(db: Db): Promise<string> {
+  const { live } = await one(
+    sql<{ live: string }>`
+      select md5(string_agg(concat_ws('|', departure_id, destination_id, available), ','
+                            order by departure_id, destination_id)) as live
+        from farewatch.routes_current
+    `,
+    db,
+  )
+  return live
+}
+
+/** The next sync must ask for the whole list: what is still the last accepted one is not sent again. */
+export async function forgetValidators(db: Db): Promise<void> {
+  await sql`update sync_run set etag = null, last_modified = null`.execute(db)
+}
+
+/** One run of the real sync. */
+export async function syncOnce(
+  db: Db,
+  upstream: Pick<UpstreamClient, 'fetchRouteListIfModified'>,
+  list: RouteListName = 'routes',
+): Promise<SyncOutcome> {
+  const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS, scrub: noScrub }
+  const outcome = await syncList(deps, { list }, new AbortController().signal)
+  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
+  return outcome
+}

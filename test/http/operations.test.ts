@@ -1,0 +1,275 @@
+import { Type } from 'typebox'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { AppError } from '../../src/base/errors.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import type { ResellerId } from '../../src/base/reseller-id.ts'
+import { createApi } from '../../src/http/api.ts'
+import type { Access, Caller, Scope } from '../../src/http/caller.ts'
+import { clientHas } from '../../src/http/etags.ts'
+import { type Operation, operations } from '../../src/http/operation.ts'
+import { ProblemError } from '../../src/http/problems.ts'
+import { createRateLimit } from '../../src/http/rate-limit.ts'
+import { sendText } from '../../src/http/send-text.ts'
+
+/** What the handlers of these tests work with, in the place of a database. */
+interface Shelf {
+  readonly things: readonly string[]
+}
+const SHELF: Shelf = { things: ['lamp'] }
+const { shared, reseller, operator } = operations<Shelf>()
+
+const SHAPE = { additionalProperties: false }
+const common = { tag: 'Things', summary: 'Things', example: { answer: {} } } as const
+
+const own = reseller({
+  ...common,
+  id: 'own',
+  method: 'GET',
+  path: '/own/{thingId}',
+  scope: 'read',
+  params: Type.Object({ thingId: Type.Integer({ minimum: 1, maximum: 9 }) }, SHAPE),
+  answer: { about: 'A thing.' },
+  handler: async ({ things, resellerId }, { params }) => ({ things, resellerId, ...params }),
+})
+
+const make = reseller({
+  ...common,
+  id: 'make',
+  method: 'POST',
+  path: '/own',
+  scope: 'watch',
+  body: Type.Object({ name: Type.String({ maxLength: 5 }) }, SHAPE),
+  bodyLimitBytes: 100,
+  answer: { about: 'Made.', status: 201 },
+  handler: async (_deps, { body }) => ({ made: body.name }),
+})
+
+const clear = operator({
+  ...common,
+  id: 'clear',
+  method: 'DELETE',
+  path: '/things',
+  scope: 'operate',
+  answer: { about: 'Gone.', status: 204 },
+  handler: async () => undefined,
+})
+
+const SOME: readonly Operation<Shelf>[] = [own, make, clear]
+
+/** A key here is what it opens. */
+const access: Access = {
+  callerWithoutKey: async () => undefined,
+  callerOf: async (key) => {
+    const [kind, ...scopes] = key.split('-') as [string, ...Scope[]]
+    const caller = { scopes, limitKey: key, demo: false }
+    if (kind === 'operator') return { kind, ...caller } satisfies Caller
+    return { kind: 'reseller', resellerId: 7 as ResellerId, ...caller }
+  },
+}
+
+function anApi(list = SOME) {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    scrub: (line) => line,
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const limit = createRateLimit({ requestsPerSecond: 1_000, nowMs: () => 0 })
+  const server = createApi({ log, operations: list, deps: SHELF, document: {}, access, limit })
+  onTestFinished(() => server.close())
+  const ask = async (
+    method: 'GET' | 'POST' | 'DELETE',
+    url: string,
+    {
+      key = 'reseller-read-watch',
+      ...rest
+    }: { key?: string; payload?: object | string; headers?: object } = {},
+  ) =>
+    server.inject({
+      method,
+      url,
+      ...rest,
+      headers: { authorization: `Bearer ${key}`, ...rest.headers },
+    })
+  return { ask, lines }
+}
+
+/** An operation of everybody that does this. */
+function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shelf> {
+  return shared({
+    ...common,
+    id: 'doing',
+    method: 'GET',
+    path: '/doing',
+    scope: 'read',
+    answer: { about: 'Done.' },
+    handler,
+  })
+}
+
+describe('an operation', () => {
+  it('of a reseller is given the reseller of the key, whatever the request says', async () => {
+    const { ask } = anApi()
+
+    const answer = await ask('GET', '/own/3')
+
+    expect(answer.json()).toEqual({ things: ['lamp'], resellerId: 7, thingId: 3 })
+    expect((await ask('GET', '/own/3?resellerId=8')).statusCode).toBe(400)
+  })
+
+  it.each([
+    ['GET', '/own/3', 'operator-read-operate', 403, 'access.resellers_only'],
+    ['GET', '/own/3', 'reseller-watch', 403, 'access.missing_scope'],
+    ['POST', '/own', 'reseller-read', 403, 'access.missing_scope'],
+    ['DELETE', '/things', 'reseller-read-watch', 403, 'access.missing_scope'],
+    ['GET', '/own/x', undefined, 400, 'request.invalid_parameter'],
+    ['GET', '/own/10', undefined, 400, 'request.invalid_parameter'],
+    ['GET', `/own/${'1'.repeat(300)}`, undefined, 414, 'request.address_too_long'],
+    ['POST', '/own/3', undefined, 405, 'request.no_method'],
+  ] as const)('%s %s for %s is a problem: %d %s', async (method, url, key, status, code) => {
+    const { ask } = anApi()
+
+    const answer = await ask(method, url, key === undefined ? {} : { key })
+
+    expect(answer.statusCode).toBe(status)
+    expect(answer.json()).toMatchObject({ status, code })
+  })
+
+  it.each([
+    [{ name: 'lamp' }, 201, undefined],
+    [{ name: 'chandelier' }, 400, 'request.invalid_body'],
+    [{ name: 'lamp', colour: 'red' }, 400, 'request.invalid_body'],
+    [{ name: 'x'.repeat(200) }, 413, 'request.too_large'],
+    ['', 400, 'request.invalid_body'],
+  ])('reads its body %j', async (payload, status, code) => {
+    const { ask } = anApi()
+
+    const answer = await ask('POST', '/own', { payload })
+
+    expect(answer.statusCode).toBe(status)
+    expect(answer.json()).toMatchObject(code === undefined ? { made: 'lamp' } : { code })
+  })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
+    'takes no body that a page elsewhere can send unasked: %s',
+    async (type) => {
+      const { ask } = anApi()
+
+      const answer = await ask('POST', '/own', {
+        payload: '{"name":"lamp"}',
+        headers: { 'content-type': type },
+      })
+
+      expect(answer.json()).toMatchObject({ code: 'request.unsupported_type' })
+    },
+  )
+
+  it('refuses a caller before it has read the body', async () => {
+    const { ask } = anApi()
+
+    const answer = await ask('POST', '/own', { key: 'reseller-read', payload: 'x'.repeat(500) })
+
+    expect(answer.json()).toMatchObject({ code: 'access.missing_scope' })
+  })
+
+  it('may answer with nothing', async () => {
+    const { ask } = anApi()
+
+    const answer = await ask('DELETE', '/things', { key: 'operator-operate' })
+
+    expect(answer).toMatchObject({ statusCode: 204, body: '' })
+  })
+})
+
+class FullError extends AppError {
+  override readonly name = 'FullError'
+  override readonly code = 'not_found'
+  override readonly retryable = true
+  readonly retryAfterMs = 1_200
+}
+
+class StrangeError extends AppError {
+  override readonly name = 'StrangeError'
+  override readonly code = 'strange.thing'
+  override readonly retryable = false
+}
+
+describe('a handler that throws', () => {
+  it('a problem has it answered', async () => {
+    const failing = doing(() => Promise.reject(new ProblemError('not_found')))
+
+    const answer = await anApi([failing]).ask('GET', '/doing')
+
+    expect(answer.json()).toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  it('an error whose code is in the table has it answered with its message and its pause', async () => {
+    const failing = doing(() => Promise.reject(new FullError('the shelf is full')))
+
+    const answer = await anApi([failing]).ask('GET', '/doing')
+
+    expect(answer.json()).toMatchObject({ code: 'not_found', detail: 'the shelf is full' })
+    expect(answer.headers['retry-after']).toBe('2')
+  })
+
+  it.each([new StrangeError('inner workings'), new Error('inner workings')])(
+    'anything else tells nothing, and is logged',
+    async (thrown) => {
+      const { ask, lines } = anApi([doing(() => Promise.reject(thrown))])
+
+      const answer = await ask('GET', '/doing')
+
+      expect(answer.json()).toMatchObject({ status: 500, code: 'internal' })
+      expect(answer.body).not.toContain('inner workings')
+      expect(lines.join('')).toContain('inner workings')
+    },
+  )
+
+  it('before the first part of a text is answered with a problem', async () => {
+    async function* parts(): AsyncGenerator<string, void> {
+      yield* []
+      throw new ProblemError('not_found')
+    }
+
+    const answer = await anApi([doing((_deps, { reply }) => sendText(reply, parts()))]).ask(
+      'GET',
+      '/doing',
+    )
+
+    expect(answer.json()).toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('a version', () => {
+  const MODIFIED = new Date('2026-01-31T12:00:00.900Z')
+  const versioned = doing(async (_deps, { request, reply }) => {
+    if (clientHas(request, reply, { tag: 'v1', lastModified: MODIFIED })) {
+      return reply.code(304).send()
+    }
+    return { whole: true }
+  })
+
+  it.each([
+    [{}, 200],
+    [{ 'if-none-match': 'W/"v1"' }, 304],
+    [{ 'if-none-match': '"v0", "v1"' }, 304],
+    [{ 'if-none-match': '*' }, 304],
+    [{ 'if-none-match': '"v2"' }, 200],
+    [{ 'if-none-match': 'v1' }, 200],
+    [{ 'if-modified-since': 'Sat, 31 Jan 2026 12:00:00 GMT' }, 304],
+    [{ 'if-modified-since': 'Sat, 31 Jan 2026 11:59:59 GMT' }, 200],
+    [{ 'if-modified-since': 'yesterday' }, 200],
+    // The tag knows better.
+    [{ 'if-none-match': '"v2"', 'if-modified-since': 'Sat, 31 Jan 2026 12:00:00 GMT' }, 200],
+  ])('that the client has, by %j, is a %d', async (headers, status) => {
+    const answer = await anApi([versioned]).ask('GET', '/doing', { headers })
+
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers).toMatchObject({
+      etag: 'W/"v1"',
+      'last-modified': 'Sat, 31 Jan 2026 12:00:00 GMT',
+      'cache-control': 'private, no-cache',
+    })
+    expect(answer.body === '').toBe(status === 304)
+  })
+})

@@ -1,0 +1,57 @@
+import { expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
+import { it } from '../support/test-database.ts'
+import { callThrough, ENDS, gateOn, passHealth, passOf } from '../upstream/health-fixtures.ts'
+
+it('is the whole budget where nothing ever happened', async ({ db }) => {
+  const trouble = await readTrouble(db)
+
+  expect(trouble).toEqual({ open: false, closedSecondsAgo: null })
+  expect(pacedRate(10, trouble)).toBe(10)
+})
+
+it('climbs for a minute after the breaker of errors has closed', async ({ db }) => {
+  const gate = gateOn(db)
+  await gate.enter('verify')
+  for (let i = 0; i < 20; i += 1) {
+    void gate.report('verify', { record: ENDS.timeout, pass: passOf() })
+  }
+  await gate.close()
+  await passHealth(db, 5_000)
+  await callThrough(gateOn(db), 'good')
+
+  const rates: number[] = []
+  for (const seconds of [0, 15, 15, 30]) {
+    await passHealth(db, seconds * 1000)
+    rates.push(Math.round(pacedRate(100, await readTrouble(db))))
+  }
+
+  expect(rates).toEqual([10, 25, 50, 100])
+})
+
+it.for([
+  { incident: 50, breaker: 10, rate: 17 },
+  { incident: 10, breaker: 50, rate: 17 },
+])(
+  'counts from the later end: incident $incident s ago, breaker $breaker s ago',
+  async (ago, { db }) => {
+    await sql`
+    insert into incident (kind, closed_at)
+    values ('upstream_trouble', clock_timestamp() - make_interval(secs => ${ago.incident}))
+  `.execute(db)
+    await sql`
+    update upstream_breaker
+       set state = jsonb_set(state, '{closedAtMs}', to_jsonb(extract(epoch from clock_timestamp() - make_interval(secs => ${ago.breaker})) * 1000))
+     where endpoint = 'verify' and breaker = 'errors'
+  `.execute(db)
+
+    expect(Math.round(pacedRate(100, await readTrouble(db)))).toBe(ago.rate)
+  },
+)
+
+it('is a tenth while the incident is open, whatever the breaker says', async ({ db }) => {
+  await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
+
+  expect(pacedRate(100, await readTrouble(db))).toBe(10)
+})

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect } from 'vitest'
+import { askSql } from '../../src/db/ask.ts'
+import { it } from '../support/test-database.ts'
+import { seedAnalytics } from './analytics-history.ts'
+
+const PAGE = readFileSync(new URL('../../docs/analytics.md', import.meta.url), 'utf8')
+
+interface Question {
+  readonly title: string
+  readonly statement: string
+}
+
+/** Each section of the page that holds SQL. */
+function questions(): Question[] {
+  return PAGE.split(/^## /m)
+    .slice(1)
+    .map((section) => ({
+      title: section.split('\n', 1)[0] ?? '',
+      statement: /```sql\n([\s\S]*?)```/.exec(section)?.[1] ?? '',
+    }))
+}
+
+/** What each question is answered by the seeded history, cell by cell as Postgres writes them. */
+const ANSWERS: Readonly<Record<string, readonly string[]>> = {
+  'The network on a date': ['Spain | 5 | 2', 'Portugal | 1 | 1'],
+  'Churn by country and month': [
+    '2026-03 | Portugal | 3 | 3',
+    '2026-04 | Portugal | 1 | 1',
+    '2026-04 | Spain | 1 | 0',
+    '2026-05 | Spain | 1 | 0',
+  ],
+  'Routes that return each summer': ['p1 | p3 | 2023 2024 2025'],
+  'New destinations of a place': ['p4 | Porto | Portugal | 2026-04-15 06:00:00+00 | t'],
+  'The longest-lived routes': [
+    'p1 | p2 | 1277 | 1 | t',
+    'p2 | p1 | 1277 | 1 | t',
+    'p3 | p2 | 1205 | 1 | t',
+  ],
+  Flappers: ['p3 | p4 | 3 | 6 days 16:00:00'],
+  'The share of available routes by country, over time': [
+    '2025-05 | Spain | 3 | 3 | 100.0',
+    '2025-06 | Spain | 3 | 3 | 100.0',
+    '2025-07 | Spain | 2 | 4 | 50.0',
+    '2025-08 | Spain | 2 | 4 | 50.0',
+    '2025-09 | Spain | 2 | 4 | 50.0',
+    '2025-10 | Spain | 3 | 4 | 75.0',
+  ],
+  'What changed about a place': [
+    '2025-02-20 06:00:00+00 | NCE → NCE | Nice → Nice |  → France',
+    "2025-08-01 06:00:00+00 | NCE → NCE | Nice → Nice Côte d'Azur | France → France",
+  ],
+  'How old our knowledge of the routes was at an instant': [
+    'routes | 2025-02-10 06:00:00+00 | 3 days 12:00:00',
+    'with-availability | 2025-02-10 06:00:00+00 | 3 days 12:00:00',
+  ],
+  'Gaps in our own watching': [
+    'routes | 2025-02-10 06:00:00+00 | 2025-02-14 06:00:00+00 | 4 days | rejected (upstream.contract_violation)',
+  ],
+  'Time to sold out, by days before departure': [
+    '0-6 | 1 | 33 days 23:59:40',
+    '7-29 | 1 | 6 days 23:59:40',
+    '30 and more | 1 | 18 days 23:59:40',
+  ],
+  'What was believed of a fare at an instant, and since when': [
+    'bookable | 135.50 | EUR | 2026-05-10 10:00:00+00 | 5 days 02:00:00',
+  ],
+  'The price path of a fare': [
+    '2026-05-01 10:00:00+00 | 120.00 | EUR | -',
+    '2026-05-10 10:00:00+00 | 135.50 | EUR | 15.50',
+    '2026-05-25 10:00:00+00 | 150.00 | EUR | 14.50',
+  ],
+  'Fares that opened again': [
+    '1 | 2026-05-20 10:00:00+00 | 2026-05-25 10:00:00+00 | 5 days | 135.50 | 150.00 | EUR',
+  ],
+  'Lists that were not believed': [
+    '2025-02 | routes | rejected | upstream.contract_violation | 3',
+    '2026-01 | routes | dropped | mass_absence | 2',
+  ],
+}
+
+describe('the questions of the analytics page', () => {
+  it('are all checked here, and none is checked that is not there', () => {
+    expect(questions().map(({ title }) => title)).toEqual(Object.keys(ANSWERS))
+    expect(questions().filter(({ statement }) => statement === '')).toEqual([])
+  })
+
+  it.for(questions())('$title', async ({ title, statement }, { database }) => {
+    await seedAnalytics(database.db)
+
+    const { rows } = await askSql(database, statement)
+
+    expect(rows.map((cells) => cells.map((cell) => cell ?? '-').join(' | '))).toEqual(
+      ANSWERS[title],
+    )
+  })
+})
+
+describe('routes_as_of', () => {
+  it('is looked into by the planner, so that only what is asked of it is read', async ({
+    database,
+  }) => {
+    await seedAnalytics(database.db)
+
+    const { rows } = await askSql(
+      database,
+      `explain select * from farewatch.routes_as_of('2025-07-01') where departure_id = 'p1'`,
+    )
+
+    const plan = rows.flat().join('\n')
+    expect(plan).not.toContain('Function Scan')
+    expect(plan).toContain(`departure_id = 'p1'`)
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect } from 'vitest'
+import { differenceText } from '../../src/cli/sync-report-text.ts'
+import { runText } from '../../src/cli/sync-run-text.ts'
+import type { Db } from '../../src/db/database.ts'
+import { diffSnapshots, type ListDifference } from '../../src/route-sync/diff-snapshots.ts'
+import { showRun } from '../../src/route-sync/show-run.ts'
+import { it } from '../support/test-database.ts'
+import { approve } from './review-fixtures.ts'
+import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'
+
+async function diff(db: Db, from: number, to: number): Promise<ListDifference[]> {
+  const found: ListDifference[] = []
+  for await (const page of diffSnapshots({ db, scrub: noScrub }, [from, to])) found.push(...page)
+  return found
+}
+
+describe('the difference of two lists', () => {
+  it('is the places that changed, the routes that went, and the new ones', async ({ db }) => {
+    const first = await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-BCN'))
+    const edited = {
+      departure: place('PMI', { city: 'Palma', iata: '' }),
+      destination: place('MAD'),
+    }
+    const second = await sync(
+      db,
+      [route('IBZ-PMI'), edited].map((r) => ({ ...r })),
+    )
+
+    const found = await diff(db, first.runId, second.runId)
+
+    expect(found.map(differenceText)).toEqual([
+      expect.stringContaining('~ #PMI '),
+      '- PMI City PMI → BCN City BCN',
+      expect.stringContaining('+ IBZ City IBZ → '),
+    ])
+  })
+
+  it('is nothing between a list and itself, and turns round with its runs', async ({ db }) => {
+    const first = await sync(db, routes('PMI-MAD'))
+    const second = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+
+    expect(await diff(db, first.runId, first.runId)).toEqual([])
+    expect((await diff(db, first.runId, second.runId)).map((d) => d.kind)).toEqual(['added'])
+    expect((await diff(db, second.runId, first.runId)).map((d) => d.kind)).toEqual(['removed'])
+  })
+
+  it('comes in pages, each route once, and lets go of its connection when nobody reads on', async ({
+    db,
+  }) => {
+    const first = await sync(db, routes('PMI-MAD'))
+    const second = await sync(db, manyRoutes(12_000))
+
+    const found = await diff(db, first.runId, second.runId)
+    expect(new Set(found.map((d) => JSON.stringify(d))).size).toBe(12_001)
+
+    for (let i = 0; i < 30; i += 1) {
+      for await (const _page of diffSnapshots({ db, scrub: noScrub }, [first.runId, first.runId]))
+        break
+    }
+    for await (const page of diffSnapshots({ db, scrub: noScrub }, [first.runId, second.runId])) {
+      expect(page).toHaveLength(5_000)
+      break
+    }
+    expect(await diff(db, first.runId, first.runId)).toEqual([])
+  })
+
+  it('needs runs that are there, and their lists', async ({ db }) => {
+    const { runId } = await sync(db, routes('PMI-MAD'))
+    await expect(diff(db, runId, 99)).rejects.toMatchObject({ code: 'sync.run_not_found' })
+
+    await db.deleteFrom('snapshot' as never).execute()
+    await expect(diff(db, runId, runId)).rejects.toMatchObject({ code: 'sync.snapshot_gone' })
+  })
+})
+
+describe('a run', () => {
+  it('is shown with its list, its changes and its review', async ({ db }) => {
+    await sync(db, manyRoutes(40))
+    const held = await sync(db, manyRoutes(20))
+    await approve(db, held.runId)
+
+    const shown = await showRun(db, held.runId)
+
+    expect(shown).toMatchObject({
+      status: 'approved',
+      reason: { code: 'mass_absence' },
+      reviewRuns: [held.runId],
+      resolution: 'approved',
+      changes: { route_removed: 20 },
+    })
+    const text = runText(shown)
+    expect(text).toContain(`run ${held.runId} of routes: approved`)
+    expect(text).toContain('changes     route_removed 20')
+    expect(text).toContain('mass_absence: 20 of 40 routes are missing at once')
+  })
+})

@@ -1,0 +1,104 @@
+import { describe, expect } from 'vitest'
+import { planText } from '../../src/cli/sync-report-text.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { dryRun } from '../../src/route-sync/report-plan.ts'
+import { it } from '../support/test-database.ts'
+import { depsOf } from './review-fixtures.ts'
+import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
+
+const never = new AbortController().signal
+const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
+
+/** Everything that a sync may write, as one text. */
+async function everything(db: Db): Promise<string> {
+  const tables = [
+    'sync_run',
+    'route_version',
+    'place_version',
+    'pending_absence',
+    'route_change',
+    'snapshot',
+  ]
+  const texts = tables.map(async (table) => {
+    const { rows } = await sql`select t::text from ${sql.table(table)} t order by 1`.execute(db)
+    return JSON.stringify(rows)
+  })
+  return (await Promise.all(texts)).join()
+}
+
+describe('a dry run', () => {
+  it('says what would be added, removed, awaited and changed, and changes nothing', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
+    await sync(db, routes('PMI-MAD', 'PMI-IBZ', 'PMI-MAD'))
+    const before = await everything(db)
+    const edited = { departure: place('PMI'), destination: place('MAD', { city: 'Vallecas' }) }
+
+    const report = await plan(db, [edited, route('PMI-SVQ')])
+
+    expect(report).toMatchObject({
+      baseline: false,
+      liveBefore: 3,
+      missing: 2,
+      verdict: null,
+      forecast: { added: 1, removed: 1, pendingAbsences: 1, placesChanged: 1, live: 3 },
+    })
+    expect(report.examples.added.map((r) => r.destination.id)).toEqual(['SVQ'])
+    expect(report.examples.missing.map((r) => r.destination.id)).toEqual(['BCN', 'IBZ'])
+    expect(await everything(db)).toBe(before)
+    expect(planText(report).split('\n').at(-1)).toBe(
+      'it would add 1, remove 1, change 1 place, await 1 absence (3 live after)',
+    )
+  })
+
+  it('foretells exactly what the sync then does', async ({ db }) => {
+    await sync(db, manyRoutes(40))
+    await sync(db, manyRoutes(38))
+    const next = [...manyRoutes(36), ...routes('NEW-ONE')]
+
+    const { forecast } = await plan(db, next)
+
+    expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
+  })
+
+  it('says that the guard would hold the list, and why', async ({ db }) => {
+    await sync(db, manyRoutes(40))
+
+    const report = await plan(db, manyRoutes(20))
+
+    expect(report.verdict).toMatchObject({ code: 'mass_absence' })
+    expect(planText(report)).toContain('routes would be held: 20 of 40 routes are missing at once')
+  })
+
+  it('of the first list is the baseline', async ({ db }) => {
+    const report = await plan(db, routes('PMI-MAD'))
+
+    expect(report).toMatchObject({ baseline: true, verdict: null, forecast: { added: 1, live: 1 } })
+  })
+
+  it('of availability tells gains, losses and strangers', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+    const before = await everything(db)
+    const deps = depsOf(db, routes('PMI-BCN', 'NOT-OURS'))
+
+    const report = await dryRun(deps, 'with-availability', never)
+
+    expect(report.forecast).toMatchObject({
+      gained: 1,
+      lost: 0,
+      pendingAbsences: 1,
+      unknownPairs: 1,
+    })
+    expect(await everything(db)).toBe(before)
+  })
+
+  it('of a list that is none fails as the sync would', async ({ db }) => {
+    const deps = { ...depsOf(db), upstream: depsOf(db, [{}] as never).upstream }
+
+    await expect(dryRun(deps, 'routes', never)).rejects.toMatchObject({
+      code: 'upstream.contract_violation',
+    })
+  })
+})

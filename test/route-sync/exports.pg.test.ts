@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { Readable } from 'node:stream'
+import { parse } from 'csv-parse/sync'
+import { describe, expect } from 'vitest'
+import { type Database, type Db, sql } from '../../src/db/database.ts'
+import { exportRoutes, type RouteExport } from '../../src/route-sync/export-routes.ts'
+import { bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { fetchedAt, manyRoutes, routes, sync } from './sync-fixtures.ts'
+
+type Line = Record<string, string>
+
+/** More than two pages. */
+const MANY = 12_000
+
+async function textOf(db: Db, args: RouteExport): Promise<string> {
+  let text = ''
+  for await (const part of exportRoutes(db, args)) text += part
+  return text
+}
+
+async function csvRows(db: Db, args: Omit<RouteExport, 'format'> = {}): Promise<Line[]> {
+  return parse<Line>(await textOf(db, { ...args, format: 'csv' }), { columns: true })
+}
+
+function pairsOf(rows: readonly Line[]): string[] {
+  return rows.map((row) => `${row.departure_id}-${row.destination_id}`)
+}
+
+/** How often a connection was taken from the pool since. */
+function countQueries({ pool }: Database): () => number {
+  let taken = 0
+  pool.on('acquire', () => {
+    taken += 1
+  })
+  return () => taken
+}
+
+async function listenTo({ db }: Database): Promise<{ url: string; port: number; key: string }> {
+  const url = await startApi(db)
+  return { url, port: Number(new URL(url).port), key: await newKeyText(db) }
+}
+
+async function connectionsOf(db: Db, name: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from pg_stat_activity where application_name = ${name} and datname = current_database()
+  `.execute(db)
+  return rows[0]?.count ?? -1
+}
+
+describe('an export', () => {
+  it('says in every format what routes_as_of says, in the order of the ids', async ({ db }) => {
+    await sync(db, [...manyRoutes(MANY), ...manyRoutes(30, 'A')])
+    await sync(db, manyRoutes(40), { list: 'with-availability' })
+
+    const csv = await csvRows(db)
+    const json = JSON.parse(await textOf(db, { format: 'json' })) as Record<string, unknown>[]
+
+    const { rows } = await sql<Record<string, unknown>>`
+      select * from farewatch.routes_as_of('infinity') order by departure_id, destination_id
+    `.execute(db)
+    expect(rows).toHaveLength(MANY + 30)
+    expect(json).toEqual(JSON.parse(JSON.stringify(rows)))
+    expect(Object.keys(csv[0] ?? {})).toEqual(Object.keys(rows[0] ?? {}))
+    expect(pairsOf(csv)).toEqual(rows.map((row) => `${row.departure_id}-${row.destination_id}`))
+  })
+
+  it('may be of available routes alone, however few they are', async ({ db }) => {
+    await sync(db, manyRoutes(MANY))
+    await sync(db, routes('HUB-D7', 'HUB-D11000'), { list: 'with-availability' })
+
+    const rows = await csvRows(db, { onlyAvailable: true })
+
+    expect(pairsOf(rows)).toEqual(['HUB-D11000', 'HUB-D7'])
+    expect(rows.map((row) => row.available)).toEqual(['true', 'true'])
+  })
+
+  it('is of a past instant, and the same whenever it is asked for', async ({ db }) => {
+    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
+    const once = await textOf(db, { format: 'csv', asOf: first })
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+
+    expect(await textOf(db, { format: 'csv', asOf: first })).toBe(once)
+    expect(pairsOf(await csvRows(db))).toEqual(['PMI-BCN', 'PMI-MAD'])
+    expect(pairsOf(await csvRows(db, { asOf: new Date('2000-01-01') }))).toEqual([])
+  })
+
+  it.for([
+    { asked: 'of now', asOf: undefined },
+    { asked: 'of a day to come', asOf: new Date('2100-01-01') },
+  ])(
+    'asked $asked, shows one moment on all its pages though a list is applied meanwhile',
+    async ({ asOf }, { db }) => {
+      await sync(db, manyRoutes(MANY))
+      const texts = exportRoutes(db, { format: 'csv', asOf })
+      let text = (await texts.next()).value + (await texts.next()).value
+      await sync(db, [...manyRoutes(MANY), ...manyRoutes(20, 'Z')])
+
+      for await (const more of texts) text += more
+
+      expect(parse<Line>(text, { columns: true })).toHaveLength(MANY)
+    },
+  )
+
+  it('reads nothing ahead, and holds nothing once nobody takes more', async ({ database }) => {
+    await sync(database.db, manyRoutes(MANY))
+    const queries = countQueries(database)
+    const texts = exportRoutes(database.db, { format: 'json' })
+
+    await texts.next()
+    expect(queries()).toBe(2)
+    expect(database.pool.idleCount).toBe(database.pool.totalCount)
+    await texts.return(undefined)
+
+    const stream = Readable.from(exportRoutes(database.db, { format: 'json' }))
+    await once(stream, 'readable')
+    stream.destroy()
+    await once(stream, 'close')
+    expect(queries()).toBeLessThanOrEqual(6)
+    expect(database.pool.idleCount).toBe(database.pool.totalCount)
+  })
+})
+
+describe('the CSV endpoint', () => {
+  it('sends what an export is, named as CSV in UTF-8', async ({ database }) => {
+    const { url, key } = await listenTo(database)
+    await sync(database.db, routes('PMI-MAD', 'PMI-BCN'))
+
+    const response = await fetch(`${url}/api/v1/data/routes/csv`, { headers: bearer(key) })
+
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
+    expect(await response.text()).toBe(await textOf(database.db, { format: 'csv' }))
+  })
+
+  it('lets its connection go when the client is killed halfway', async ({ database }) => {
+    const { port, key } = await listenTo(database)
+    await sync(database.db, manyRoutes(3 * MANY))
+    const queries = countQueries(database)
+    const client = net.connect(port, '127.0.0.1')
+    client.write(
+      `GET /api/v1/data/routes/csv?accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
+    )
+    await once(client, 'data')
+    client.pause()
+
+    client.resetAndDestroy()
+
+    const { pool } = database
+    await until('an idle pool', () => queries() >= 2 && pool.idleCount === pool.totalCount)
+    expect(pool.waitingCount).toBe(0)
+  })
+})
+
+describe('farewatch routes export', () => {
+  it('ends well, and leaves no connection, when its reader has seen enough', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await sync(db, manyRoutes(5 * MANY))
+    const command = startFarewatch(['routes', 'export'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    })
+    const { stdout } = command.child
+    if (stdout === null) throw new Error('the command has no output')
+    await once(stdout, 'data')
+
+    stdout.destroy()
+
+    expect(await command.ended).toBe(0)
+    expect(command.stderr()).toBe('')
+    await until('no connection', async () => (await connectionsOf(db, 'farewatch export')) === 0)
+  })
+
+  it('writes one list of one instant in one format', async ({ db, databaseUrl }) => {
+    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD', 'PMI-BCN'))).runId)
+    const listed = await sync(db, routes('PMI-BCN'), { list: 'with-availability' })
+    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
+    const then = await fetchedAt(db, listed.runId)
+    const args = ['routes', 'export', '--format', 'json', '--list', 'with-availability']
+
+    const command = startFarewatch([...args, '--as-of', then.toISOString()], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    })
+
+    expect(await command.ended).toBe(0)
+    expect(JSON.parse(command.stdout())).toMatchObject([
+      { departure_id: 'PMI', destination_id: 'BCN', since: first.toISOString(), available: true },
+    ])
+  })
+})

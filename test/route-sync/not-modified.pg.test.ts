@@ -1,0 +1,113 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { syncList } from '../../src/route-sync/sync-list.ts'
+import type { SyncOutcome } from '../../src/route-sync/sync-run.ts'
+import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
+import { it } from '../support/test-database.ts'
+import { depsOf } from './review-fixtures.ts'
+import {
+  availability,
+  type ListUpstream,
+  livePairs,
+  manyRoutes,
+  routes,
+  upstreamOf,
+} from './sync-fixtures.ts'
+
+const never = new AbortController().signal
+
+/** An upstream that says 304 to who holds its list, by an entity tag that follows from the bytes. */
+function tagged(list: readonly Route[]) {
+  const body = upstreamOf(JSON.stringify(list))
+  const asked: (string | null)[] = []
+  const upstream: ListUpstream = {
+    fetchRouteListIfModified: async (name, call) => {
+      asked.push(call.validators.etag)
+      const found = await body.fetchRouteListIfModified(name, call)
+      if (found === null) return null
+      const etag = `"${found.contentHash.slice(0, 8)}"`
+      return call.validators.etag === etag
+        ? null
+        : { ...found, validators: { etag, lastModified: null } }
+    },
+  }
+  return { upstream, asked }
+}
+
+async function run(
+  db: Db,
+  upstream: ListUpstream,
+  list: RouteListName = 'routes',
+): Promise<SyncOutcome> {
+  const outcome = await syncList({ ...depsOf(db), upstream }, { list }, never)
+  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
+  return outcome
+}
+
+async function toldOf(db: Db, runId: number) {
+  const { rows } = await sql<{ notModified: boolean; bytes: number; hash: string }>`
+    select not_modified as "notModified", bytes, content_hash as hash from farewatch.sync_runs where id = ${runId}
+  `.execute(db)
+  return rows[0]
+}
+
+describe('an upstream that says its list has not changed', () => {
+  it('is taken at its word: the run is unchanged and has the hash of the list it stands for', async ({
+    db,
+  }) => {
+    const { upstream, asked } = tagged(routes('PMI-MAD'))
+    const first = await run(db, upstream)
+
+    const second = await run(db, upstream)
+    const third = await run(db, upstream)
+
+    expect(second).toMatchObject({ status: 'unchanged', fetched: 1, live: 1 })
+    expect(third.status).toBe('unchanged')
+    expect(asked).toEqual([null, expect.any(String), asked[1]])
+    const listed = await toldOf(db, first.runId)
+    expect(await toldOf(db, third.runId)).toEqual({ ...listed, notModified: true })
+  })
+
+  it('confirms what is pending as the list itself would', async ({ db }) => {
+    await run(db, tagged(routes('PMI-MAD', 'PMI-BCN')).upstream)
+    const { upstream } = tagged(routes('PMI-BCN'))
+    await run(db, upstream)
+
+    expect(await run(db, upstream)).toMatchObject({ status: 'applied', removed: 1 })
+    expect(await livePairs(db)).toEqual(['PMI-BCN'])
+  })
+
+  it('is asked for the list itself when the last accepted one is not kept', async ({ db }) => {
+    const { upstream, asked } = tagged(routes('PMI-MAD'))
+    await run(db, upstream)
+    await sql`delete from snapshot`.execute(db)
+
+    await run(db, upstream)
+
+    expect(asked).toEqual([null, null])
+  })
+
+  it('has its kept with-availability list read anew once the routes are others', async ({ db }) => {
+    await run(db, tagged(routes('PMI-MAD')).upstream)
+    const { upstream } = tagged(routes('PMI-MAD', 'PMI-BCN'))
+    await run(db, upstream, 'with-availability')
+    await run(db, tagged(routes('PMI-MAD', 'PMI-BCN')).upstream)
+
+    const outcome = await run(db, upstream, 'with-availability')
+
+    expect(outcome).toMatchObject({ status: 'applied', gained: 1 })
+    expect(await toldOf(db, outcome.runId)).toMatchObject({ notModified: true })
+    expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': true })
+  })
+
+  it('is never asked by a list that is held', async ({ db }) => {
+    await run(db, tagged(manyRoutes(40)).upstream)
+    const half = tagged(manyRoutes(20))
+
+    await run(db, half.upstream)
+    const again = await run(db, half.upstream)
+
+    expect(again).toMatchObject({ status: 'held' })
+    expect(await toldOf(db, again.runId)).toMatchObject({ notModified: false })
+  })
+})

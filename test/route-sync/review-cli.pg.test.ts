@@ -1,0 +1,60 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { runFarewatch } from '../support/child-process.ts'
+import { startListServer } from '../support/list-server.ts'
+import { it } from '../support/test-database.ts'
+import { fetchedAt, manyRoutes, sync } from './sync-fixtures.ts'
+
+describe('the commands about held runs', { timeout: 60_000 }, () => {
+  it('list, explain, show, compare and reject what is held', async ({ db, databaseUrl }) => {
+    const fw = (...args: string[]) => runFarewatch(['sync', ...args], { DATABASE_URL: databaseUrl })
+    expect(await fw('review')).toMatchObject({ exit: 0, stdout: 'nothing is held\n' })
+    const { runId: first } = await sync(db, manyRoutes(40))
+    const { runId } = await sync(db, manyRoutes(20))
+    const id = String(runId)
+    const at = (await fetchedAt(db, runId)).toISOString()
+
+    expect((await fw('review')).stdout).toBe(
+      `run ${id}  ${at}  routes  20 of 40 routes are missing at once (50.0 %, limit 15.0 %)\n`,
+    )
+    expect(JSON.parse((await fw('review', id, '--json')).stdout)).toMatchObject({
+      runId,
+      heldWith: [runId],
+      reason: { code: 'mass_absence' },
+      plan: { missing: 20, forecast: { removed: 20, live: 20 } },
+    })
+    expect((await fw('show', id)).stdout).toMatch(/^run \d+ of routes: held\n/)
+    const lines = (await fw('diff', String(first), id)).stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(20)
+    expect(lines[0]).toBe('- HUB City HUB → D20 City D20')
+
+    expect(await fw('reject', id)).toMatchObject({
+      exit: 0,
+      stdout: `dropped run ${id}; nothing else changed\n`,
+    })
+    expect(await fw('approve', id)).toMatchObject({ exit: 1, stdout: '' })
+    expect(await fw('review', '0')).toMatchObject({ exit: 2 })
+  })
+
+  it('print the plan of a dry run, by an exit code that says whether it would be held', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await sync(db, manyRoutes(40))
+    const upstream = await startListServer()
+    onTestFinished(() => upstream.close())
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream.url }
+    const dryRun = () => runFarewatch(['sync', '--list', 'routes', '--dry-run'], env)
+
+    upstream.serve({ routes: manyRoutes(41) })
+    expect(await dryRun()).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining('it would add 1, remove 0, change no places (41 live after)'),
+    })
+    upstream.serve({ routes: manyRoutes(20) })
+    expect(await dryRun()).toMatchObject({
+      exit: 3,
+      stdout: expect.stringContaining('routes would be held: 20 of 40'),
+    })
+    expect(upstream.requests).toHaveLength(2)
+  })
+})

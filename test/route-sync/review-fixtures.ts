@@ -1,0 +1,64 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { approveRun, rejectRun } from '../../src/route-sync/decide-run.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { reviewRun } from '../../src/route-sync/report-plan.ts'
+import type { SyncDeps } from '../../src/route-sync/settle-snapshot.ts'
+import type { SyncStatus } from '../../src/route-sync/sync-run.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
+import { noScrub, upstreamOf } from './sync-fixtures.ts'
+
+const never = new AbortController().signal
+
+/** What a sync of these routes is handed. */
+export function depsOf(db: Db, list: readonly Route[] = []): SyncDeps {
+  return {
+    db,
+    upstream: upstreamOf(JSON.stringify(list)),
+    confirmations: 2,
+    guard: GUARD_LIMITS,
+    scrub: noScrub,
+  }
+}
+
+const decideDeps = (db: Db) => ({ ...depsOf(db), clock: systemClock })
+
+export const approve = (db: Db, runId: number) => approveRun(decideDeps(db), runId, never)
+export const reject = (db: Db, runId: number) => rejectRun(decideDeps(db), runId, never)
+export const review = (db: Db, runId: number) => reviewRun(depsOf(db), runId)
+
+/** As if all that happened so far had happened so many hours ago. */
+export async function hoursPass(db: Db, hours: number): Promise<void> {
+  const ago = sql`make_interval(hours => ${hours}::integer)`
+  await sql`
+    update sync_run set started_at = started_at - ${ago}, fetched_at = fetched_at - ${ago},
+                        finished_at = finished_at - ${ago}
+  `.execute(db)
+  for (const table of ['route_version', 'route_availability_version', 'place_version']) {
+    await sql`
+      update ${sql.table(table)} set valid_from = valid_from - ${ago}, valid_to = valid_to - ${ago}
+    `.execute(db)
+  }
+  await sql`update snapshot set kept_at = kept_at - ${ago}`.execute(db)
+}
+
+export interface DecidedRun {
+  readonly status: SyncStatus
+  readonly reviewId: number | null
+  readonly resolution: string | null
+  readonly resolvedBy: number | null
+}
+
+export async function runOf(db: Db, runId: number): Promise<DecidedRun> {
+  const { rows } = await sql<DecidedRun>`
+    select status, review_id as "reviewId", resolution, resolved_by as "resolvedBy"
+      from farewatch.sync_runs where id = ${runId}
+  `.execute(db)
+  if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
+  return rows[0]
+}
+
+export async function keptLists(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from snapshot`.execute(db)
+  return rows[0]?.count ?? -1
+}

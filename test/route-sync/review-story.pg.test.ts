@@ -1,0 +1,117 @@
+import { describe, expect } from 'vitest'
+import { reviewText } from '../../src/cli/sync-report-text.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { reportSyncFinished } from '../../src/route-sync/sync-events.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { approve, reject, review, runOf } from './review-fixtures.ts'
+import {
+  fetchedAt,
+  intervals,
+  livePairs,
+  manyRoutes,
+  route,
+  routes,
+  sync,
+} from './sync-fixtures.ts'
+
+/** So many routes that none is a rounding error, all of one country but one. */
+const FIRST = [...manyRoutes(118), ...routes('OLD-ONE', 'OLD-TWO')]
+const SECOND = [...manyRoutes(118), ...routes('NEW-ONE', 'NEW-TWO', 'NEW-SIX')]
+const HALF = SECOND.slice(0, 60)
+
+async function pairsOf(list: typeof FIRST): Promise<string[]> {
+  return list.map((r) => `${r.departure.id}-${r.destination.id}`).sort()
+}
+
+describe('a list of which half is missing', () => {
+  it('is held, rejected, held again without a new alert, approved, and made good', async ({
+    db,
+  }) => {
+    const metrics = createMetrics()
+    const told: string[] = []
+    const log = Object.assign(Object.create(silentLog), {
+      info: () => void told.push('info'),
+      warn: () => void told.push('warn'),
+    })
+    const run = async (list: typeof FIRST) => {
+      const outcome = await sync(db, list)
+      reportSyncFinished({ metrics, log }, outcome)
+      return outcome
+    }
+    await run(FIRST)
+    await run(SECOND)
+
+    const held = await run(HALF)
+    expect(held).toMatchObject({ status: 'held', reviewId: held.runId })
+    expect(await reject(db, held.runId)).toEqual([held.runId])
+    expect(await runOf(db, held.runId)).toMatchObject({ status: 'dropped', resolution: 'rejected' })
+
+    const again = await run(HALF)
+    expect(again).toMatchObject({ status: 'held', reviewId: held.runId })
+    expect(told).toEqual(['info', 'info', 'warn', 'info'])
+    const { values } = await metrics.syncReviews.get()
+    expect(values.find((v) => v.labels.list === 'routes')?.value).toBe(1)
+
+    const approved = await approve(db, again.runId)
+    expect(approved).toMatchObject({ status: 'approved', added: 0, removed: 63, live: 60 })
+    expect(await livePairs(db)).toEqual(await pairsOf(HALF))
+    const gone = await fetchedAt(db, again.runId)
+
+    const back = await run(SECOND)
+    expect(back).toMatchObject({ status: 'applied', added: 61, live: 121 })
+    expect(await livePairs(db)).toEqual(await pairsOf(SECOND))
+    expect(await intervals(db, 'NEW-ONE')).toEqual([
+      { from: expect.any(Date), to: gone },
+      { from: await fetchedAt(db, back.runId), to: null },
+    ])
+    expect(await intervals(db, 'OLD-ONE')).toMatchObject([{ to: gone }])
+  })
+
+  it('is made good though more comes back than was left', async ({ db }) => {
+    const all = manyRoutes(2_003)
+    await sync(db, all)
+    const held = await sync(db, all.slice(0, 1_001))
+    await approve(db, held.runId)
+
+    const back = await sync(db, all)
+
+    expect(back).toMatchObject({ status: 'applied', added: 1_002, live: 2_003 })
+  })
+
+  it('is explained in a few lines that a person understands', async ({ db }) => {
+    await sync(db, FIRST)
+    const edited = {
+      ...route('HUB-D0'),
+      destination: { ...route('HUB-D0').destination, city: 'Elsewhere' },
+    }
+    const held = await sync(db, [edited, ...HALF.slice(1), ...routes('NEU-DA')])
+
+    const text = reviewText(await review(db, held.runId))
+
+    const at = (await fetchedAt(db, held.runId)).toISOString()
+    expect(text.split('\n')).toEqual([
+      `run ${held.runId} of routes is held since ${at}: 60 of 120 routes are missing at once (50.0 %, limit 15.0 %)`,
+      '  list        61 routes in 0.0 MB, where 120 are live',
+      '  missing     60 of 120 (50.0 %): HUB City HUB → D100 City D100, HUB City HUB → D101 City D101, ' +
+        'HUB City HUB → D102 City D102, HUB City HUB → D103 City D103, HUB City HUB → D104 City D104, …',
+      '  from        Spain 60 of 120',
+      '  cut off     61 places: OLD City OLD, D100 City D100, D101 City D101, D102 City D102, D103 City D103, …',
+      '  new         1: NEU City NEU → DA City DA',
+      '  places      1 changed: #D0 D0 City D0 Spain is now D0 Elsewhere Spain',
+      `approve it to add 1, remove 60, change 1 place (61 live after):  farewatch sync approve ${held.runId}`,
+      `reject it to drop it and keep what is held:  farewatch sync reject ${held.runId}`,
+    ])
+  })
+
+  it('is told with those that agree with it', async ({ db }) => {
+    await sync(db, FIRST)
+    const held = await sync(db, HALF)
+    const other = await sync(db, HALF)
+
+    expect(await review(db, other.runId)).toMatchObject({ heldWith: [held.runId, other.runId] })
+    expect(reviewText(await review(db, other.runId))).toContain(
+      `agrees with held run ${held.runId}`,
+    )
+  })
+})

@@ -1,0 +1,112 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, expect } from 'vitest'
+import { createScrub } from '../../src/base/secrets.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { packSnapshot } from '../../src/route-sync/pack-snapshot.ts'
+import { showRun } from '../../src/route-sync/show-run.ts'
+import { loadSnapshot, pruneSnapshots, saveSnapshot } from '../../src/route-sync/snapshots.ts'
+import { it } from '../support/test-database.ts'
+import { hoursPass, keptLists } from './review-fixtures.ts'
+import { manyRoutes, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
+
+async function keptText(db: Db, runId: number): Promise<string> {
+  const { contentHash } = await showRun(db, runId)
+  return Buffer.concat(await loadSnapshot(db, { runId, contentHash })).toString()
+}
+
+async function hashOf(db: Db, runId: number): Promise<string | null> {
+  return (await showRun(db, runId)).contentHash
+}
+
+const DAYS = 24
+
+describe('the list of a run', () => {
+  it('is kept as it came, to the byte, when it is applied or held', async ({ db }) => {
+    const body = ` ${JSON.stringify(manyRoutes(40))}\n`
+    const applied = await syncBody(db, body)
+    const held = await syncBody(db, '[]')
+
+    expect(await keptText(db, applied.runId)).toBe(body)
+    expect(await keptText(db, held.runId)).toBe('[]')
+  })
+
+  it('is kept once, however many runs bring it', async ({ db }) => {
+    const first = await sync(db, routes('PMI-MAD'))
+    const again = await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+
+    expect(again.status).toBe('unchanged')
+    expect(await hashOf(db, again.runId)).toBe(await hashOf(db, first.runId))
+    expect(await keptLists(db)).toBe(1)
+  })
+
+  it('is not kept when it is none', async ({ db }) => {
+    await syncBody(db, '{"error":"busy"}')
+
+    expect(await keptLists(db)).toBe(0)
+  })
+
+  it('is not kept when it quotes a secret of ours, and the run is as good', async ({ db }) => {
+    const secret = 'CANARY-0123456789'
+    const quoting = [{ ...routes('PMI-MAD')[0], debug: secret }]
+
+    const outcome = await syncBody(db, JSON.stringify(quoting), { scrub: createScrub([secret]) })
+
+    expect(outcome.status).toBe('applied')
+    expect(await keptLists(db)).toBe(0)
+  })
+
+  it('comes back whole from many parts', async ({ db }) => {
+    const chunks = Array.from({ length: 40 }, () => randomBytes(50_000))
+    const whole = Buffer.concat(chunks)
+    const contentHash = createHash('sha256').update(whole).digest('hex')
+    const packed = await packSnapshot(chunks, noScrub)
+    if (packed === null) throw new Error('it was not packed')
+
+    await db.transaction().execute((tx) => saveSnapshot(tx, contentHash, packed))
+
+    const kept = Buffer.concat(await loadSnapshot(db, { runId: 1, contentHash }))
+    expect(kept.equals(whole)).toBe(true)
+  })
+
+  it('is never taken for whole when a part is missing or another', async ({ db }) => {
+    const { runId } = await sync(db, manyRoutes(40))
+    await sql`update snapshot_part set content = substr(content, 1, 20)`.execute(db)
+    await expect(keptText(db, runId)).rejects.toMatchObject({ code: 'sync.snapshot_damaged' })
+
+    await sql`delete from snapshot_part`.execute(db)
+    await expect(keptText(db, runId)).rejects.toMatchObject({ code: 'sync.snapshot_damaged' })
+  })
+})
+
+describe('the retention', () => {
+  it('lets go of old lists, but not of held ones and the last accepted of each list', async ({
+    db,
+  }) => {
+    const old = await sync(db, [
+      ...manyRoutes(40),
+      { departure: place('OLD'), destination: place('ONE') },
+    ])
+    const last = await sync(db, manyRoutes(40))
+    const available = await sync(db, manyRoutes(39), { list: 'with-availability' })
+    const held = await sync(db, manyRoutes(10))
+    await hoursPass(db, 31 * DAYS)
+
+    expect(await pruneSnapshots(db, 30)).toBe(1)
+
+    expect((await showRun(db, old.runId)).storedBytes).toBeNull()
+    for (const { runId } of [last, available, held]) {
+      expect((await showRun(db, runId)).storedBytes).toBeGreaterThan(0)
+    }
+  })
+
+  it('counts from the last run that brought the list', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    await hoursPass(db, 31 * DAYS)
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-BCN'))
+
+    expect(await pruneSnapshots(db, 30)).toBe(0)
+    expect(await keptLists(db)).toBe(2)
+  })
+})

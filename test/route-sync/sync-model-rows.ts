@@ -1,0 +1,145 @@
+import { type Db, type RawBuilder, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import type { Interval, ModelChange } from './sync-model-history.ts'
+
+/** Live routes and their availability. */
+type Moment = Map<string, boolean | null>
+
+/** An accepted run; its valid time is the instant that the model names by it. */
+interface Accepted {
+  readonly run: number
+  readonly list: string
+  readonly baseline: boolean
+  readonly at: Date
+}
+
+/** What the database holds, in the model's words. */
+export interface Held {
+  readonly statuses: readonly { run: number; status: string }[]
+  readonly routes: readonly Interval<unknown>[]
+  readonly availability: readonly Interval<unknown>[]
+  readonly places: readonly Interval<unknown>[]
+  /** In the order of their numbers. */
+  readonly changes: readonly ModelChange[]
+  readonly seqs: readonly number[]
+  readonly head: number
+  readonly accepted: readonly Accepted[]
+  /** What routes_as_of says of the valid time of each accepted run. */
+  readonly moments: Map<number, Moment>
+  readonly current: Moment
+}
+
+export async function readHeld(db: Db): Promise<Held> {
+  const accepted = await readAccepted(db)
+  const byTime = new Map(accepted.map(({ run, at }) => [at.getTime(), run]))
+  const runAt = (at: Date) => byTime.get(at.getTime()) ?? Number.NaN
+  const { rows: statuses } = await sql<{ run: number; status: string }>`
+    select id as run, status from farewatch.sync_runs order by id
+  `.execute(db)
+  const { head } = await one(
+    sql<{ head: number }>`select last_seq as head from feed_head where feed = 'route'`,
+    db,
+  )
+  const rows = await readChanges(db)
+  const pair = sql`departure_id || '-' || destination_id`
+  return {
+    statuses,
+    routes: await readIntervals(db, sql`${pair}, null from farewatch.route_history`, runAt),
+    availability: await readIntervals(
+      db,
+      sql`${pair}, available from farewatch.route_availability_history`,
+      runAt,
+    ),
+    places: await readIntervals(
+      db,
+      sql`place_id, json_build_object('iata', iata, 'city', city, 'country', country)
+            from farewatch.place_history`,
+      runAt,
+    ),
+    changes: rows.map(({ seq: _, lastSeen, firstMissed, ...change }) => {
+      return { ...change, lastSeen: runAt(lastSeen), firstMissed: runAt(firstMissed) }
+    }),
+    seqs: rows.map(({ seq }) => seq),
+    head,
+    accepted,
+    moments: await readMoments(db, accepted),
+    current: await readMoment(db, sql`farewatch.routes_current`),
+  }
+}
+
+/** In the order of their valid times. */
+async function readAccepted(db: Db): Promise<Accepted[]> {
+  const { rows } = await sql<Accepted>`
+    select id as run, list, baseline, fetched_at as at
+      from farewatch.sync_runs
+     where status in ('applied', 'unchanged', 'approved')
+     order by fetched_at
+  `.execute(db)
+  return rows
+}
+
+type ChangeRow = Omit<ModelChange, 'lastSeen' | 'firstMissed'> & {
+  readonly seq: number
+  readonly lastSeen: Date
+  readonly firstMissed: Date
+}
+
+async function readChanges(db: Db): Promise<ChangeRow[]> {
+  const { rows } = await sql<ChangeRow>`
+    select seq, kind, coalesce(place_id, departure_id || '-' || destination_id) as of, before, after,
+           last_seen_at as "lastSeen", first_missed_at as "firstMissed", sync_run_id as run
+      from farewatch.route_changes
+     order by seq
+  `.execute(db)
+  return rows
+}
+
+async function readIntervals(
+  db: Db,
+  columnsAndView: RawBuilder<unknown>,
+  runAt: (at: Date) => number,
+): Promise<Interval<unknown>[]> {
+  const { rows } = await sql<{ of: string; what: unknown; from: Date; to: Date | null }>`
+    select h.* from (select valid_from as from, valid_to as to, ${columnsAndView}) h ("from", "to", of, what)
+  `.execute(db)
+  return rows.map(({ of, what, from, to }) => {
+    return { of, what, from: runAt(from), to: to === null ? null : runAt(to) }
+  })
+}
+
+async function readMoments(db: Db, accepted: readonly Accepted[]): Promise<Map<number, Moment>> {
+  const moments = new Map<number, Moment>()
+  for (const { run, at } of accepted) {
+    moments.set(run, await readMoment(db, sql`farewatch.routes_as_of(${at})`))
+  }
+  return moments
+}
+
+async function readMoment(db: Db, routes: RawBuilder<unknown>): Promise<Moment> {
+  const { rows } = await sql<{ of: string; available: boolean | null }>`
+    select departure_id || '-' || destination_id as of, available from ${routes}
+  `.execute(db)
+  return new Map(rows.map(({ of, available }) => [of, available]))
+}
+
+/**
+ * The live routes, and whether each is available, that come of the baselines and of the changes after them. That a
+ * route is not available from the first is no change: here it is the same as what is not known.
+ */
+export function replayed({ accepted, moments, changes }: Held): Map<string, boolean> {
+  const live = new Map<string, boolean>()
+  for (const { run, baseline } of accepted) {
+    for (const [of, available] of baseline ? (moments.get(run) ?? []) : []) {
+      live.set(of, available ?? false)
+    }
+    for (const change of changes) if (change.run === run) replay(live, change)
+  }
+  return live
+}
+
+function replay(live: Map<string, boolean>, { kind, of }: ModelChange): void {
+  if (kind === 'route_added') live.set(of, false)
+  if (kind === 'route_removed') live.delete(of)
+  if (kind === 'route_gained_availability') live.set(of, true)
+  if (kind === 'route_lost_availability') live.set(of, false)
+}

@@ -1,0 +1,68 @@
+import { onTestFinished } from 'vitest'
+import { createApiKey, type NewApiKey } from '../../src/access/api-keys.ts'
+import { createKeyAccess } from '../../src/access/check-keys.ts'
+import { API_DOCUMENT } from '../../src/app/api-document.ts'
+import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import type { Logger } from '../../src/base/logger.ts'
+import type { Db } from '../../src/db/database.ts'
+import { isDatabaseUnavailable } from '../../src/db/unavailable.ts'
+import { createApi } from '../../src/http/api.ts'
+import { createRateLimit } from '../../src/http/rate-limit.ts'
+import { listen } from '../../src/http/server.ts'
+import { silentLog } from './silent-log.ts'
+
+export interface ApiArgs {
+  readonly openReseller?: string
+  readonly requestsPerSecond?: number
+  readonly log?: Logger
+  /** Milliseconds that the memory of keys and the rate limit go by; the machine's where missing. */
+  readonly nowMs?: () => number
+}
+
+/** The whole API on a database, on a socket; returns its base URL, closed after the test. */
+export async function startApi(db: Db, args: ApiArgs = {}): Promise<string> {
+  const { openReseller, requestsPerSecond = 1_000_000, log = silentLog } = args
+  const nowMs = args.nowMs ?? (() => performance.now())
+  const access = createKeyAccess({ db, log, nowMs, openReseller })
+  const server = createApi({
+    log,
+    isUnavailable: isDatabaseUnavailable,
+    operations: API_OPERATIONS,
+    deps: { db },
+    document: API_DOCUMENT,
+    access,
+    limit: createRateLimit({ requestsPerSecond, nowMs }),
+  })
+  server.addHook('onClose', () => access.settled())
+  onTestFinished(() => server.close())
+  return listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
+}
+
+/** The text of a new key: an operator's unless given. */
+export async function newKeyText(db: Db, args: Partial<NewApiKey> = {}): Promise<string> {
+  return (await createApiKey(db, { resellerId: null, ...args })).text
+}
+
+export function bearer(key: string): { authorization: string } {
+  return { authorization: `Bearer ${key}` }
+}
+
+/** What is asked of an endpoint, with its status and its body. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Record<string, unknown>
+}
+
+export async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  const json = response.headers.get('content-type')?.includes('json') === true && text !== ''
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: json ? (JSON.parse(text) as Record<string, unknown>) : {},
+  }
+}

@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction, one } from '../../src/db/transaction.ts'
+import { HORIZON_MS, reserveSlots, spendSoon } from '../../src/upstream/budget.ts'
+import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/health/health-store.ts'
+import { type PauseHint, shareAt, throttled } from '../../src/upstream/health/throttle.ts'
+import { it } from '../support/test-database.ts'
+import { passHealth } from './health-fixtures.ts'
+
+function reserve(db: Db, { rate = 10, wanted = 1_000, lane = false, withinMs = HORIZON_MS } = {}) {
+  return inTransaction(db, (tx) =>
+    reserveSlots(tx, { requestsPerSecond: rate, wanted, lane, withinMs }),
+  )
+}
+
+/** What a gate does when an answer asks to wait. */
+function hear(db: Db, hint: PauseHint): Promise<void> {
+  return inTransaction(db, async (tx) => {
+    const { throttle, nowMs } = await lockThrottle(tx)
+    await saveThrottle(tx, throttled(throttle, hint, nowMs))
+  })
+}
+
+const refusal = (retryAfterMs: number): PauseHint => ({ retryAfterMs, lowers: true })
+
+it('gives no slot during a pause, and fewer after it', async ({ db }) => {
+  await hear(db, refusal(60_000))
+  const paused = await reserve(db)
+  await passHealth(db, 59_000)
+  const still = await reserve(db)
+  await passHealth(db, 1_000)
+  const after = await reserve(db)
+
+  expect([paused.slots, still.slots]).toEqual([[], []])
+  expect(after.slots[0]?.getTime()).toBe(after.now.getTime())
+  // 10 a second times 0.7, five seconds ahead.
+  expect(after.slots).toHaveLength(36)
+})
+
+it('grows back to the whole budget in half a minute', async ({ db }) => {
+  await hear(db, refusal(1_000))
+  await passHealth(db, 1_000)
+  const given: number[] = []
+  for (let second = 0; second <= 40; second += 10) {
+    given.push((await reserve(db)).slots.length)
+    await passHealth(db, 10_000)
+  }
+
+  expect(given).toEqual([36, 41, 46, 51, 51])
+})
+
+it('knows the same share in SQL as in code, whatever was heard', async ({ db }) => {
+  const { throttle, nowMs } = await inTransaction(db, lockThrottle)
+  for (const [share, ago] of [
+    [1, 0],
+    [0.7, -500],
+    [0.7, 0],
+    [0.343, 12_345],
+    [0.01, 98_999],
+    [0.01, 10_000_000],
+  ] as const) {
+    const state = { ...throttle, share, recoversFromMs: nowMs - ago }
+    await inTransaction(db, (tx) => saveThrottle(tx, state))
+
+    const read = await readHealth(db)
+
+    expect(read.share).toBeCloseTo(shareAt(state, read.nowMs), 5)
+  }
+})
+
+it('forgets a pause that lies further ahead than any can', async ({ db }) => {
+  await hear(db, refusal(60_000))
+  await passHealth(db, -3_600_000)
+  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
+    db,
+  )
+
+  expect((await reserve(db)).slots.length).toBeGreaterThan(0)
+})
+
+/** By how much the fullest window of any length is over B(W+1)+1; not above 0 where the budget holds. */
+function worstExcess(times: readonly number[], rate: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return sorted.reduce((worst, from, first) => {
+    const excesses = sorted
+      .slice(first)
+      .map((to, at) => at + 1 - (rate * ((to - from) / 1000 + 1) + 1))
+    return Math.max(worst, ...excesses)
+  }, Number.NEGATIVE_INFINITY)
+}
+
+it('never exceeds the budget, whatever pauses come between', { timeout: 60_000 }, async ({
+  db,
+}) => {
+  const rate = 7
+  const steps = fc.array(
+    fc.record({
+      retryAfterMs: fc.option(fc.integer({ min: 0, max: 8_000 })),
+      lane: fc.boolean(),
+      wanted: fc.nat(40),
+      withinMs: fc.constantFrom(1_000, HORIZON_MS),
+      passMs: fc.nat(4_000),
+    }),
+    { minLength: 1, maxLength: 25 },
+  )
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      await sql`
+        update upstream_budget
+           set next_slot_at = '-infinity', next_lane_at = '-infinity', paused_until = 'epoch',
+               share = 1, recovers_from = 'epoch', lowered_at = 'epoch'
+      `.execute(db)
+      const given: number[] = []
+      let aheadMs = 0
+      for (const { retryAfterMs, passMs, ...ask } of all) {
+        if (retryAfterMs !== null) await hear(db, refusal(retryAfterMs))
+        const { slots } = await reserve(db, { rate, ...ask })
+        given.push(...slots.map((slot) => slot.getTime() + aheadMs))
+        await passHealth(db, passMs)
+        aheadMs += passMs
+      }
+      expect(worstExcess(given, rate)).toBeLessThanOrEqual(0)
+      expect(new Set(given).size).toBe(given.length)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+it('gives a near slot where there is one, and waits for it', async ({ db }) => {
+  const slept: number[] = []
+  const clock: Clock = {
+    now: () => new Date(),
+    sleep: async (ms, signal) => {
+      slept.push(ms)
+      await systemClock.sleep(ms, signal)
+    },
+  }
+  const ask = {
+    requestsPerSecond: 5,
+    lane: true,
+    withinMs: 1_000,
+    clock,
+    signal: new AbortController().signal,
+  }
+  await reserve(db, { rate: 5, wanted: 2 })
+
+  expect(await spendSoon(db, ask)).toBe(true)
+  expect(slept).toHaveLength(1)
+})
+
+it('takes nothing where the next slot lies too far ahead', async ({ db }) => {
+  await reserve(db, { rate: 5, wanted: 8 })
+  const nextSlot = () => one(sql<{ at: Date }>`select next_slot_at as at from upstream_budget`, db)
+  const before = await nextSlot()
+  const ask = { requestsPerSecond: 5, lane: true, withinMs: 1_000, clock: systemClock }
+
+  expect(await spendSoon(db, { ...ask, signal: new AbortController().signal })).toBe(false)
+  expect(await nextSlot()).toEqual(before)
+})

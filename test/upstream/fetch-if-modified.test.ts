@@ -1,0 +1,119 @@
+import { expect, it } from 'vitest'
+import { createScrub } from '../../src/base/secrets.ts'
+import { conditionsOf, validatorsOf } from '../../src/upstream/lists/validators.ts'
+import { type Answer, answering, json } from './answering-server.ts'
+import { clientOf } from './client-fixture.ts'
+import { ROUTES, readAll } from './routes-fixture.ts'
+
+const BODY = JSON.stringify(ROUTES)
+const ETAG = '"v1"'
+const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT'
+const NONE = { etag: null, lastModified: null }
+const { signal } = new AbortController()
+
+/** An upstream that knows its list by one tag and one date. */
+const versioned: Answer = (request, response) => {
+  const { 'if-none-match': tag, 'if-modified-since': date } = request.headers
+  if (tag === ETAG || (tag === undefined && date === DATE)) {
+    response.writeHead(304, { etag: ETAG })
+    response.end()
+    return
+  }
+  json(BODY, { etag: ETAG, 'last-modified': DATE })(request, response)
+}
+
+const always304: Answer = (_request, response) => {
+  response.writeHead(304)
+  response.end()
+}
+
+it('gives the validators of a list as they came, a weak tag too', async () => {
+  await using server = await answering(json(BODY, { etag: 'W/"a,b"', 'last-modified': DATE }))
+  await using fixture = clientOf(server.url)
+
+  const body = await fixture.client.fetchRouteList('routes', { signal })
+
+  expect(body.validators).toEqual({ etag: 'W/"a,b"', lastModified: DATE })
+})
+
+it.each([
+  ['its tag', { etag: ETAG, lastModified: null }],
+  ['its date', { etag: null, lastModified: DATE }],
+  ['both', { etag: ETAG, lastModified: DATE }],
+])('is null for a list that is still the one with %s', async (_what, validators) => {
+  await using server = await answering(versioned)
+  await using fixture = clientOf(server.url)
+
+  const body = await fixture.client.fetchRouteListIfModified('routes', { signal, validators })
+
+  expect(body).toBeNull()
+  expect(fixture.calls).toMatchObject([{ outcome: 'upstream.not_modified', status: 304 }])
+})
+
+it('fetches a list that has changed, with its new validators', async () => {
+  await using server = await answering(versioned)
+  await using fixture = clientOf(server.url)
+  const validators = { etag: '"v0"', lastModified: null }
+
+  const body = await fixture.client.fetchRouteListIfModified('routes', { signal, validators })
+
+  expect(body?.validators).toEqual({ etag: ETAG, lastModified: DATE })
+  expect((await readAll(body?.chunks ?? [])).routes).toEqual(ROUTES)
+})
+
+it('asks for the list itself where there are no validators', async () => {
+  await using server = await answering(versioned)
+  await using fixture = clientOf(server.url)
+
+  const body = await fixture.client.fetchRouteListIfModified('routes', { signal, validators: NONE })
+
+  expect(body?.bytes).toBe(BODY.length)
+})
+
+it('refuses a 304 that was not asked for', async () => {
+  await using server = await answering(always304)
+  await using fixture = clientOf(server.url)
+  const unasked = { code: 'upstream.contract_violation', status: 304 }
+
+  const plain = fixture.client.fetchRouteList('routes', { signal })
+  await expect(plain).rejects.toMatchObject(unasked)
+  const bare = fixture.client.fetchRouteListIfModified('routes', { signal, validators: NONE })
+  await expect(bare).rejects.toMatchObject(unasked)
+  await expect(fixture.client.fetchRoutesCsv({ signal })).rejects.toMatchObject(unasked)
+})
+
+it('keeps its connections after a 304', async () => {
+  const ports = new Set<number | undefined>()
+  await using server = await answering((request, response) => {
+    ports.add(request.socket.remotePort)
+    always304(request, response)
+  })
+  await using fixture = clientOf(server.url)
+  const validators = { etag: ETAG, lastModified: null }
+
+  for (let i = 0; i < 8; i += 1) {
+    await fixture.client.fetchRouteListIfModified('routes', { signal, validators })
+  }
+
+  // A call that begins as the last one ends may meet a connection that is not free yet.
+  expect(ports.size).toBeLessThanOrEqual(2)
+})
+
+it.each([
+  ['a tag without quotes', { etag: 'v1' }],
+  ['a star, which would match any list', { etag: '*' }],
+  ['several tags', { etag: '"a", "b"' }],
+  ['a tag over 200 characters', { etag: `"${'x'.repeat(200)}"` }],
+  ['a tag that holds a secret of ours', { etag: '"for-SECRET-1"' }],
+  ['a tag outside ASCII', { etag: '"é"' }],
+  ['a date that is none', { 'last-modified': 'Wed, 99 Foo 2026 07:28:00 GMT' }],
+  ['a date of another form', { 'last-modified': '2026-10-21T07:28:00Z' }],
+  ['a number', { 'last-modified': '0' }],
+  ['no header', {}],
+])('has no validator in %s', (_what, headers) => {
+  expect(validatorsOf({ headers }, createScrub(['SECRET-1']))).toEqual(NONE)
+})
+
+it('never sends a validator that it would not have taken', () => {
+  expect(conditionsOf({ etag: '*', lastModified: 'x\r\ny: z' })).toEqual({})
+})

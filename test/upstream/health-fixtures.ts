@@ -1,0 +1,124 @@
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/logger.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import type {
+  BreakerName,
+  BreakerState,
+  EndpointGroup,
+  Outcomes,
+} from '../../src/upstream/health/breaker.ts'
+import type { Pass } from '../../src/upstream/health/health-reporter.ts'
+import { createUpstreamGate, type UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import { silentLog } from '../support/silent-log.ts'
+
+export const HEALTHY: BreakerState = {
+  open: null,
+  closedAtMs: null,
+  trips: 0,
+  failuresInARow: 0,
+  failedAtMs: null,
+  window: [],
+}
+
+export function outcomes(parts: Partial<Outcomes> = {}): Outcomes {
+  return { counts: [], goodAtMs: null, failuresInARow: 0, fatal: false, probe: null, ...parts }
+}
+
+export interface GateParts {
+  readonly clock?: Clock
+  readonly log?: Logger
+  readonly accessToken?: string
+}
+
+/** A process's worth of a gate. */
+export function gateOn(db: Db, parts: GateParts = {}): UpstreamGate {
+  return createUpstreamGate({
+    db,
+    clock: systemClock,
+    log: silentLog,
+    accessToken: 'token-of-the-tests',
+    ...parts,
+  })
+}
+
+/** A clock that a test moves, beside the real one; its sleeps move it too. */
+export function movedClock(): Clock & { move(ms: number): void } {
+  let aheadMs = 0
+  return {
+    move: (ms) => {
+      aheadMs += ms
+    },
+    now: () => new Date(Date.now() + aheadMs),
+    sleep: async (ms) => {
+      aheadMs += ms
+    },
+  }
+}
+
+export const ENDS = {
+  good: { outcome: 'ok', status: 200 },
+  unauthorized: { outcome: 'upstream.auth', status: 401 },
+  forbidden: { outcome: 'upstream.auth', status: 403 },
+  serverError: { outcome: 'upstream.http_5xx', status: 500 },
+  timeout: { outcome: 'upstream.timeout', status: undefined },
+  aborted: { outcome: 'aborted', status: undefined },
+  limited: { outcome: 'upstream.rate_limited', status: 429 },
+} as const
+
+export type End = keyof typeof ENDS
+
+export function passOf(probe: string | null = null): Pass {
+  return { kind: 'pass', probe, madeAtMs: Date.now() }
+}
+
+/** One call through a gate that is not closed. */
+export async function callThrough(
+  gate: UpstreamGate,
+  end: End,
+  group: EndpointGroup = 'verify',
+): Promise<Pass> {
+  const pass = await gate.enter(group)
+  if (pass.kind === 'closed') throw new Error(`the gate is closed by ${pass.by}`)
+  await gate.report(group, { record: ENDS[end], pass })
+  return pass
+}
+
+export async function stateOf(
+  db: Db,
+  endpoint: EndpointGroup,
+  breaker: BreakerName,
+): Promise<BreakerState> {
+  const { rows } = await sql<{ state: BreakerState }>`
+    select state from upstream_breaker where endpoint = ${endpoint} and breaker = ${breaker}
+  `.execute(db)
+  if (rows[0] === undefined) throw new Error('there is no such breaker')
+  return rows[0].state
+}
+
+/** Lets time pass for the shared state: every instant in it comes so much nearer. */
+export async function passHealth(db: Db, ms: number): Promise<void> {
+  const { rows } = await sql<{ endpoint: string; breaker: string; state: BreakerState }>`
+    select endpoint, breaker, state from upstream_breaker
+  `.execute(db)
+  for (const { endpoint, breaker, state } of rows) {
+    const { open } = state
+    const probe = open?.probe ? { ...open.probe, untilMs: open.probe.untilMs - ms } : null
+    const earlier = {
+      ...state,
+      closedAtMs: state.closedAtMs === null ? null : state.closedAtMs - ms,
+      open: open && { ...open, probe, sinceMs: open.sinceMs - ms, probeAtMs: open.probeAtMs - ms },
+    }
+    await sql`
+      update upstream_breaker set state = ${JSON.stringify(earlier)}::jsonb
+       where endpoint = ${endpoint} and breaker = ${breaker}
+    `.execute(db)
+  }
+  await sql`
+    update upstream_budget
+       set paused_until = paused_until - ${`${ms} ms`}::interval,
+           recovers_from = recovers_from - ${`${ms} ms`}::interval,
+           lowered_at = lowered_at - ${`${ms} ms`}::interval,
+           next_slot_at = next_slot_at - ${`${ms} ms`}::interval,
+           next_lane_at = next_lane_at - ${`${ms} ms`}::interval
+  `.execute(db)
+}

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import type { QuickRetry } from '../../src/upstream/guarded-call.ts'
+import type { Entry } from '../../src/upstream/health/gate-entry.ts'
+import type { UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import type { RouteListName } from '../../src/upstream/route-list.ts'
+import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
+import { type Answer, answering, json } from './answering-server.ts'
+import { clientOf } from './client-fixture.ts'
+import { ROUTES } from './routes-fixture.ts'
+import { available, question } from './verify-fixtures.ts'
+
+const { signal } = new AbortController()
+const GOOD = json(JSON.stringify(available()))
+
+function status(code: number, headers: Record<string, string> = {}): Answer {
+  return (_request, response) => response.writeHead(code, headers).end()
+}
+
+const reset: Answer = ({ socket }) => socket.resetAndDestroy()
+const hangUp: Answer = ({ socket }) => socket.destroy()
+const resetInBody: Answer = ({ socket }, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('{"1234":', () => socket.resetAndDestroy())
+}
+
+/** One after the other; the last one goes on. */
+function inTurn(...answers: Answer[]): Answer {
+  let next = 0
+  return (request, response) => answers[Math.min(next++, answers.length - 1)]?.(request, response)
+}
+
+function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
+  const slept: number[] = []
+  const retries: QuickRetry[] = []
+  const fixture = clientOf(url, {
+    clock: {
+      now: () => new Date(),
+      sleep: async (ms) => {
+        slept.push(ms)
+      },
+    },
+    random: () => 0.5,
+    retrySlot: async () => true,
+    onQuickRetry: (retry) => retries.push(retry),
+    ...options,
+  })
+  return { fixture, slept, retries }
+}
+
+/** A gate that lets everything through, and shows itself as it is told. */
+function gateThat(entries: readonly Entry[] = []): UpstreamGate {
+  let next = 0
+  return {
+    peek: async () => entries[next++] ?? { kind: 'free' },
+    enter: async () => {
+      const entry = entries[next++]
+      return entry?.kind === 'closed' ? entry : { kind: 'pass', probe: null, madeAtMs: 0 }
+    },
+    report: () => undefined,
+    close: async () => undefined,
+  }
+}
+
+describe.each([
+  ['a 502', status(502)],
+  ['a 503', status(503)],
+  ['a 504', status(504)],
+  ['a reset', reset],
+  ['the end of the connection', hangUp],
+  ['a reset in the body', resetInBody],
+])('after %s', (_name, failure) => {
+  it('a question is asked once more, a moment later, each call counted', async () => {
+    await using server = await answering(inTurn(failure, GOOD))
+    const { fixture, slept, retries } = retryingOn(server.url)
+    await using _ = fixture
+
+    const { outbound } = await fixture.client.verifyFares(question(), { signal })
+
+    expect(outbound.kind).toBe('available')
+    expect(slept).toEqual([200])
+    expect(fixture.calls.map((call) => call.outcome)).toEqual([expect.any(String), 'ok'])
+    expect(fixture.calls[0]?.outcome).not.toBe('ok')
+    expect(retries).toEqual([{ endpoint: 'verify', outcome: 'mended' }])
+  })
+
+  it('a list is fetched once more', async () => {
+    await using server = await answering(inTurn(failure, json(JSON.stringify(ROUTES))))
+    const { fixture, retries } = retryingOn(server.url)
+    await using _ = fixture
+    const list: RouteListName = 'with-availability'
+
+    expect(await fixture.pull(list)).toHaveLength(ROUTES.length)
+    expect(retries).toEqual([{ endpoint: list, outcome: 'mended' }])
+  })
+})
+
+it('asks a second time and no third', async () => {
+  await using server = await answering(status(503))
+  const { fixture, retries } = retryingOn(server.url)
+  await using _ = fixture
+
+  const { outbound } = await fixture.client.verifyFares(question(), { signal })
+
+  expect(outbound).toEqual({ kind: 'unknown', reason: 'http_5xx' })
+  expect(server.requests).toHaveLength(2)
+  expect(retries).toEqual([{ endpoint: 'verify', outcome: 'failed' }])
+})
+
+it.each([
+  ['a 500', status(500)],
+  ['a 404', status(404)],
+  ['a 401', status(401)],
+  ['a 429', status(429)],
+  ['a redirect', status(302, { location: '/elsewhere' })],
+  ['a 503 that says when to come back', status(503, { 'retry-after': '7' })],
+  ['an odd answer', json('[]')],
+])('asks once where it meets %s', async (_name, answer) => {
+  await using server = await answering(answer)
+  const { fixture, slept, retries } = retryingOn(server.url)
+  await using _ = fixture
+
+  await fixture.client.verifyFares(question(), { signal })
+
+  expect(server.requests).toHaveLength(1)
+  expect([slept, retries]).toEqual([[], []])
+})
+
+it('lets the first failure stand where no slot is near', async () => {
+  await using server = await answering(status(502))
+  const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => false })
+  await using _ = fixture
+
+  await expect(fixture.pull()).rejects.toMatchObject({ code: 'upstream.http_5xx', status: 502 })
+
+  expect(server.requests).toHaveLength(1)
+  expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
+})
+
+it('lets the first failure stand where the store of the slots is away', async () => {
+  await using server = await answering(status(502))
+  const { fixture } = retryingOn(server.url, { retrySlot: () => Promise.reject(new Error('away')) })
+  await using _ = fixture
+
+  await expect(fixture.pull()).rejects.toMatchObject({ status: 502 })
+})
+
+const CLOSED: Entry = { kind: 'closed', by: 'errors', untilMs: 0 }
+
+it.each([
+  ['closed', [{ kind: 'free' }, CLOSED]],
+  ['closed by the time of its slot', [{ kind: 'free' }, { kind: 'free' }, CLOSED]],
+  ['open for a probe alone', [{ kind: 'free' }, { kind: 'probe' }]],
+] as const)('asks once while the gate is %s', async (_name, entries) => {
+  await using server = await answering(status(503))
+  const { fixture, retries } = retryingOn(server.url, { gate: gateThat(entries) })
+  await using _ = fixture
+
+  await fixture.client.verifyFares(question(), { signal })
+
+  expect(server.requests).toHaveLength(1)
+  expect(retries).toEqual([])
+})
+
+it('asks once where it was given no slots to ask twice', async () => {
+  await using server = await answering(status(503))
+  const { fixture } = retryingOn(server.url, { retrySlot: undefined })
+  await using _ = fixture
+
+  await fixture.client.verifyFares(question(), { signal })
+
+  expect(server.requests).toHaveLength(1)
+})
+
+it('ends with the reason of a caller that gave up in between', async () => {
+  const abort = new AbortController()
+  await using server = await answering(status(503))
+  const { fixture } = retryingOn(server.url, {
+    clock: {
+      now: () => new Date(),
+      sleep: async (_ms, during) => {
+        abort.abort(new Error('gave up'))
+        during?.throwIfAborted()
+      },
+    },
+  })
+  await using _ = fixture
+
+  const asked = fixture.client.verifyFares(question(), { signal: abort.signal })
+
+  await expect(asked).rejects.toThrow('gave up')
+})

@@ -1,0 +1,288 @@
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { AppError } from '../../src/base/errors.ts'
+import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
+import { readRoutesCsv } from '../../src/upstream/lists/read-routes-csv.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { RouteListBody } from '../../src/upstream/route-list.ts'
+import { type ClientFixture, clientOf } from './client-fixture.ts'
+import { type Ending, type RawServer, startRawServer } from './raw-server.ts'
+import { chunksOf, ROUTES } from './routes-fixture.ts'
+import { available, question } from './verify-fixtures.ts'
+
+const ID = '1234'
+const RETURN_ID = '99'
+const QUESTION = question({ returnFlightId: RETURN_ID })
+const UNAVAILABLE = '{"1234":{"available":false},"99":{"available":false}}'
+const { signal } = new AbortController()
+let server: RawServer
+let fixture: ClientFixture
+
+beforeAll(async () => {
+  server = await startRawServer()
+  fixture = clientOf(server.url, { limits: { verifyDeadlineMs: 5_000, listDeadlineMs: 5_000 } })
+})
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** An answer on the wire, and the body that a reader of HTTP may take it for; null: it has none, or none whole. */
+interface WireAnswer {
+  readonly bytes: Buffer
+  readonly body: Buffer | null
+}
+
+type Framing = (body: Buffer) => WireAnswer
+
+const JSON_TYPE = 'application/json'
+const TYPES = [
+  'application/json',
+  'text/csv',
+  'text/plain',
+  'text/html',
+  'Application/JSON;x=y',
+  '',
+]
+function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: odd })
+}
+
+const anyHead = (type: string) =>
+  fc.record({
+    status: mostly(fc.constant(200), fc.constantFrom(201, 204, 206, 301, 304, 401, 404, 429, 503)),
+    type: mostly(fc.constant(type), fc.constantFrom(...TYPES)),
+    extra: mostly(
+      fc.constant(''),
+      fc.constantFrom(
+        'retry-after: 1e400\r\n',
+        'etag: "x\u00e9"\r\nlast-modified: never\r\n',
+        'set-cookie: a\r\nset-cookie: b\r\n',
+        'connection: close\r\n',
+        `x: ${'y'.repeat(20_000)}\r\n`,
+      ),
+    ),
+  })
+
+const chunk = (bytes: Uint8Array) => [`${bytes.length.toString(16)}\r\n`, bytes, '\r\n']
+const chunked = (...parts: (string | Uint8Array)[]) =>
+  bytesOf('transfer-encoding: chunked\r\n\r\n', ...parts)
+const gzipped = (body: Uint8Array) =>
+  bytesOf(`content-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`, body)
+
+function bytesOf(...parts: readonly (string | Uint8Array)[]): Buffer {
+  return Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+}
+
+/** Ways to send a body, right and wrong; each head goes before them. */
+const FRAMINGS: Readonly<Record<string, Framing>> = {
+  'its length': (body) => ({
+    bytes: bytesOf(`content-length: ${body.length}\r\n\r\n`, body),
+    body,
+  }),
+  'to the end of the connection': (body) => ({ bytes: bytesOf('\r\n', body), body }),
+  'a length that is too long': (body) => ({
+    bytes: bytesOf(`content-length: ${body.length + 1}\r\n\r\n`, body),
+    body: null,
+  }),
+  'a length that is too short': (body) => ({
+    bytes: bytesOf(`content-length: ${body.length >> 1}\r\n\r\n`, body),
+    body: body.subarray(0, body.length >> 1),
+  }),
+  'a length that is none': (body) => ({
+    bytes: bytesOf('content-length: x\r\n\r\n', body),
+    body: null,
+  }),
+  'two lengths': (body) => ({
+    bytes: bytesOf(`content-length: ${body.length}\r\ncontent-length: 1\r\n\r\n`, body),
+    body: null,
+  }),
+  'one chunk': (body) => ({
+    bytes: chunked(...(body.length === 0 ? [] : chunk(body)), '0\r\n\r\n'),
+    body,
+  }),
+  'two chunks': (body) => {
+    const parts = [body.subarray(0, body.length >> 1), body.subarray(body.length >> 1)]
+    const full = parts.filter((part) => part.length > 0)
+    return { bytes: chunked(...full.flatMap(chunk), '0\r\n\r\n'), body }
+  },
+  'chunks without an end': (body) => ({ bytes: chunked(...chunk(body)), body: null }),
+  'a chunk that is too short': (body) => ({ bytes: chunked('fff\r\n', body), body: null }),
+  'a chunk size that is none': (body) => ({
+    bytes: chunked('zz\r\n', body, '\r\n0\r\n\r\n'),
+    body: null,
+  }),
+  'a chunk longer than its size': (body) => ({
+    bytes: chunked('1\r\n', body, '\r\n0\r\n\r\n'),
+    body: body.subarray(0, 1),
+  }),
+  gzip: (body) => ({ bytes: gzipped(gzipSync(body)), body }),
+  'gzip that ends early': (body) => ({
+    bytes: gzipped(gzipSync(body).subarray(0, -9)),
+    body: null,
+  }),
+  'gzip that is none': (body) => ({ bytes: gzipped(body), body: null }),
+  'gzip with something behind': (body) => ({
+    bytes: gzipped(Buffer.concat([gzipSync(body), Buffer.from('{}')])),
+    body,
+  }),
+  'gzip of gzip': (body) => ({ bytes: gzipped(gzipSync(gzipSync(body))), body: null }),
+  'an encoding that nobody asked for': (body) => ({
+    bytes: bytesOf('content-encoding: br\r\n\r\n', body),
+    body: null,
+  }),
+}
+
+const CSV = 'departure_id,destination_id\n1,2\n2,1\n'
+const GOOD = [UNAVAILABLE, JSON.stringify(available()), JSON.stringify(ROUTES), CSV, '[]', '{}', '']
+const anyBody = (good: string) =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant(Buffer.from(good)) },
+    { weight: 2, arbitrary: fc.constantFrom(...GOOD).map((text) => Buffer.from(text)) },
+    fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value))),
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+    // A good body with some bytes overwritten.
+    fc
+      .tuple(
+        fc.constantFrom(...GOOD.filter((text) => text !== '')),
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }),
+      )
+      .map(([good, damage]) => {
+        const bytes = Buffer.from(good)
+        for (const [at, byte] of damage) bytes[at % bytes.length] = byte
+        return bytes
+      }),
+  )
+
+/** Those that tell where the body ends. */
+const anyMarked = fc.constantFrom('its length', 'one chunk', 'two chunks', 'gzip')
+const anyFraming = fc.oneof(anyMarked, fc.constantFrom(...Object.keys(FRAMINGS)))
+const framed = (type: string, good: string, anyForm = anyFraming) =>
+  fc
+    .record({ head: anyHead(type), framing: anyForm, body: anyBody(good) })
+    .map(({ head: { status, type, extra }, framing, body }): WireAnswer => {
+      const rest = FRAMINGS[framing]?.(body) ?? { bytes: body, body: null }
+      const head = `HTTP/1.1 ${status} x\r\ncontent-type: ${type}\r\n${extra}`
+      return { bytes: bytesOf(head, rest.bytes), body: status === 200 ? rest.body : null }
+    })
+/** An answer that ends before its end, or anything at all: nothing true can be read of it. */
+const broken = (type: string, good: string) =>
+  fc.oneof(
+    fc
+      .tuple(framed(type, good, anyMarked), fc.nat())
+      .map(([{ bytes }, cut]) => bytes.subarray(0, cut % bytes.length)),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc
+      .constantFrom(
+        'HTTP/1.1',
+        'HTTP/2 200\r\n\r\n',
+        'HTTP/1.1 200\r\n\r\n',
+        'HTTP/1.1 999 x\r\n\r\n',
+        '\r\n\r\n',
+      )
+      .map((text) => Buffer.from(text)),
+  )
+/** Any answer, of those that are right to one endpoint more than of others. */
+const anyAnswer = (type: string, good: string) =>
+  fc.oneof(
+    { weight: 4, arbitrary: framed(type, good) },
+    {
+      weight: 1,
+      arbitrary: broken(type, good).map((bytes): WireAnswer => ({ bytes, body: null })),
+    },
+  )
+const anyCuts = fc.array(fc.nat(), { maxLength: 3 })
+const anyEnding = mostly(fc.constant<Ending>('fin'), fc.constant<Ending>('reset'))
+
+/** A plain reading of the whole body; the client must not say more than it. */
+function saysUnavailable(body: Buffer | null, id: string): boolean {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      body ?? Buffer.of(),
+    )
+    const entry = (JSON.parse(text) as Record<string, unknown>)[id] as Record<string, unknown>
+    return entry.available === false && (entry.flight ?? null) === null
+  } catch {
+    return false
+  }
+}
+
+async function readList(endpoint: 'routes' | 'with-availability' | 'csv'): Promise<unknown[]> {
+  const { client } = fixture
+  const validators = { etag: '"a"', lastModified: null }
+  const body =
+    endpoint === 'csv'
+      ? await client.fetchRoutesCsv({ signal })
+      : await client.fetchRouteListIfModified(endpoint, { signal, validators })
+  if (body === null) return []
+  const read: unknown[] = []
+  for await (const slice of slicesOf(endpoint, body)) read.push(slice)
+  return read
+}
+
+function slicesOf(endpoint: string, body: RouteListBody): AsyncIterable<unknown> {
+  return endpoint === 'csv' ? readRoutesCsv(body) : readRouteList(body)
+}
+
+it('verify throws at no answer, and reads none as unavailable but those that say so', async () => {
+  const heard = { unavailable: 0, unknown: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      anyAnswer(JSON_TYPE, UNAVAILABLE),
+      anyCuts,
+      anyEnding,
+      async ({ bytes, body }, cuts, ending) => {
+        server.answer(chunksOf(bytes, cuts), ending)
+
+        const { outbound, return: back } = await fixture.client.verifyFares(QUESTION, { signal })
+
+        for (const [id, leg] of [
+          [ID, outbound],
+          [RETURN_ID, back as LegObservation],
+        ] as const) {
+          if (leg.kind === 'unavailable') expect(saysUnavailable(body, id)).toBe(true)
+          if (leg.kind !== 'available') heard[leg.kind] += 1
+        }
+      },
+    ),
+    { numRuns: 800 },
+  )
+  expect(Math.min(heard.unavailable, heard.unknown)).toBeGreaterThan(10)
+})
+
+it.each([
+  ['routes', JSON_TYPE, JSON.stringify(ROUTES)],
+  ['with-availability', JSON_TYPE, JSON.stringify(ROUTES)],
+  ['csv', 'text/csv', CSV],
+] as const)(
+  'the list %s ends in its slices or in an error of ours, whatever the answer',
+  async (endpoint, type, good) => {
+    const seen = { read: 0, refused: 0 }
+    await fc.assert(
+      fc.asyncProperty(
+        anyAnswer(type, good),
+        anyCuts,
+        anyEnding,
+        async ({ bytes }, cuts, ending) => {
+          server.answer(chunksOf(bytes, cuts), ending)
+
+          const outcome: unknown = await readList(endpoint).catch((err: unknown) => err)
+
+          if (outcome instanceof Error) {
+            expect(outcome).toBeInstanceOf(AppError)
+            seen.refused += 1
+          } else seen.read += 1
+        },
+      ),
+      { numRuns: 300 },
+    )
+    expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(10)
+  },
+)
+
+it('reports no call as a fault of its own', () => {
+  expect(fixture.calls.filter(({ outcome }) => outcome === 'internal')).toEqual([])
+  expect(fixture.logLines.filter((line) => line.includes('CANARY'))).toEqual([])
+})

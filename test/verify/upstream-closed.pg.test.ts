@@ -1,0 +1,271 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { spendOne } from '../../src/upstream/budget.ts'
+import { readHealthGauges } from '../../src/upstream/health/health-gauges.ts'
+import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { verifyOnDemand } from '../../src/verify/verify-on-demand.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { type Answer, answering } from '../upstream/answering-server.ts'
+import { clientOf } from '../upstream/client-fixture.ts'
+import { gateOn, passHealth, passOf, stateOf } from '../upstream/health-fixtures.ts'
+import { question } from '../upstream/verify-fixtures.ts'
+import { RULES, trackFare } from './fare-fixtures.ts'
+
+const { signal } = new AbortController()
+const REQUESTS_PER_SECOND = 1_000
+
+const gone: Answer = (request, response) => {
+  const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('flightId') ?? ''
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ [id]: { available: false } }))
+}
+
+function refusing(status: number, headers: Record<string, string> = {}): Answer {
+  return (_request, response) => response.writeHead(status, headers).end()
+}
+
+/** The product's parts on one database and an upstream whose answer a test may change; two gates as of two processes. */
+async function scene(db: Db, { fares, answer }: { fares: number; answer: Answer }) {
+  let say = answer
+  const server = await answering((request, response) => say(request, response))
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  const [gate, othersGate] = [gateOn(db), gateOn(db)]
+  const { client, calls } = clientOf(server.url, { gate })
+  onTestFinished(async () => {
+    await client.close()
+    await gate.close()
+  })
+  const deps: VerifyJobDeps = {
+    db,
+    upstream: client,
+    gate,
+    clock: systemClock,
+    rules: { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND },
+    metrics: createMetrics(),
+    log: silentLog,
+  }
+  for (let i = 0; i < fares; i += 1) await trackFare(db, { flightId: `10${i}` })
+  const jobs: string[] = []
+  const queue = {
+    enqueue: async (_name: string, { payload }: { payload: object }) => {
+      jobs.push((payload as { claimId: string }).claimId)
+    },
+  }
+  return {
+    deps,
+    server,
+    calls,
+    say: (next: Answer) => {
+      say = next
+    },
+    /** What another process gives, and what it gave is then asked by this one. */
+    dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
+      dispatchChecks({ db, queue, requestsPerSecond, gate: othersGate }),
+    work: async () => {
+      for (const claimId of jobs.splice(0)) await verifyFaresJob(deps, { claimId }, signal)
+      await gate.close()
+    },
+  }
+}
+
+interface Turn {
+  readonly id: number
+  readonly vdue: number
+  readonly claimed: boolean
+  readonly due: boolean
+  readonly checked: boolean
+}
+
+async function turns(db: Db): Promise<Turn[]> {
+  const { rows } = await sql<Turn>`
+    select q.tracked_fare_id as id, q.vdue, q.claim_id is not null as claimed,
+           q.not_before <= clock_timestamp() as due, coalesce(s.checks, 0) > 0 as checked
+      from fare_schedule q left join fare_state s using (tracked_fare_id)
+     order by q.tracked_fare_id
+  `.execute(db)
+  return rows
+}
+
+async function nextSlot(db: Db): Promise<Date | undefined> {
+  const { rows } = await sql<{ at: Date }>`select next_slot_at as at from upstream_budget`.execute(
+    db,
+  )
+  return rows[0]?.at
+}
+
+describe('a batch that meets a 429', () => {
+  it('gives its turns back unspent, and nobody asks until the pause is over', async ({ db }) => {
+    const { dispatch, work, say, server, deps } = await scene(db, {
+      fares: 20,
+      answer: refusing(429, { 'retry-after': '60' }),
+    })
+    const before = await turns(db)
+    await dispatch(40)
+
+    await work()
+
+    const asked = server.requests.length
+    expect(asked).toBeLessThan(20)
+    expect(await turns(db)).toEqual(before)
+    expect(await dispatch()).toEqual([])
+    const dropped = await deps.metrics.checksDropped.get()
+    expect(dropped.values).toContainEqual(
+      expect.objectContaining({ labels: { reason: 'upstream_closed' }, value: 20 }),
+    )
+
+    await passHealth(db, 60_000)
+    say(gone)
+    const fresh = await scene(db, { fares: 0, answer: gone })
+    expect(await fresh.dispatch()).toHaveLength(20)
+    await fresh.work()
+    expect((await turns(db)).every((turn) => turn.checked)).toBe(true)
+  })
+
+  it('uses no slot that was promised before', async ({ db }) => {
+    const { dispatch, work, server } = await scene(db, { fares: 6, answer: gone })
+    await dispatch(3)
+    const pausing = gateOn(db)
+    await pausing.enter('verify')
+    const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
+    await pausing.report('verify', { record, pass: passOf() })
+
+    await work()
+
+    expect(server.requests).toEqual([])
+    expect((await turns(db)).every((turn) => !turn.claimed && turn.due && turn.vdue === 0)).toBe(
+      true,
+    )
+  })
+})
+
+describe('a batch whose credential is refused', () => {
+  it('asks no more; one fare alone is asked when it is time, and then all', async ({ db }) => {
+    const { dispatch, work, say, server } = await scene(db, { fares: 40, answer: refusing(401) })
+    await dispatch(80)
+    await work()
+
+    const asked = server.requests.length
+    expect(asked).toBeLessThan(20)
+    expect((await turns(db)).filter((turn) => turn.checked).length).toBe(asked)
+    expect((await turns(db)).filter((turn) => turn.due && turn.vdue === 0)).toHaveLength(40 - asked)
+
+    await passHealth(db, 30_000)
+    say(gone)
+    const later = await scene(db, { fares: 0, answer: gone })
+    expect(await later.dispatch()).toHaveLength(1)
+    await later.work()
+    expect(later.server.requests).toHaveLength(1)
+    expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
+    const after = await scene(db, { fares: 0, answer: gone })
+    expect((await after.dispatch()).length).toBe(40 - asked - 1)
+  })
+})
+
+describe('an upstream that fails', () => {
+  it('is asked little, and believed in nothing', async ({ db }) => {
+    const { dispatch, work, server } = await scene(db, { fares: 300, answer: refusing(500) })
+    await dispatch(300)
+
+    await work()
+
+    expect(server.requests.length).toBeGreaterThanOrEqual(20)
+    expect(server.requests.length).toBeLessThan(250)
+    expect((await stateOf(db, 'verify', 'errors')).open).not.toBeNull()
+    const { rows } = await sql<{ pair: string }>`select distinct pair from fare_state`.execute(db)
+    expect(rows).toEqual([{ pair: 'unknown' }])
+    const metrics = createMetrics()
+    await readHealthGauges(db, metrics)
+    expect((await metrics.upstreamBreakerOpen.get()).values).toContainEqual({
+      labels: { endpoint: 'verify', breaker: 'errors' },
+      value: 1,
+    })
+  })
+})
+
+describe('on demand', () => {
+  it('says that it did not ask while the gate is closed, and spends no slot', async ({ db }) => {
+    const { deps, server } = await scene(db, { fares: 1, answer: refusing(401) })
+    const asked = question({ flightId: '100' })
+    await verifyOnDemand(deps, asked, signal)
+    const slot = await nextSlot(db)
+
+    const { observation, fareId } = await verifyOnDemand(deps, asked, signal)
+
+    expect(observation).toMatchObject({
+      outbound: { kind: 'unknown', reason: 'circuit_open' },
+      detail: expect.stringMatching(/the breaker "auth" is open; tried next at 20/),
+      evidence: { body: null, status: null },
+    })
+    expect(fareId).not.toBeNull()
+    expect(server.requests).toHaveLength(1)
+    expect(await nextSlot(db)).toEqual(slot)
+    const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
+    expect(rows).toEqual([{ checks: 1 }])
+  })
+
+  it('counts a wait that was asked for against no fare', async ({ db }) => {
+    const { deps } = await scene(db, { fares: 1, answer: refusing(429) })
+
+    const { observation } = await verifyOnDemand(deps, question({ flightId: '100' }), signal)
+
+    expect(observation.outbound).toEqual({ kind: 'unknown', reason: 'rate_limited' })
+    expect((await turns(db)).map((turn) => turn.checked)).toEqual([false])
+  })
+})
+
+describe('a list', () => {
+  it('is not asked for while a breaker is open, and takes no slot', async ({ db }) => {
+    const gate = gateOn(db)
+    const server = await answering(refusing(401))
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    const slots: string[] = []
+    const { client, pull } = clientOf(server.url, {
+      gate,
+      beforeList: async () => void slots.push('slot'),
+    })
+    onTestFinished(() => client.close())
+    await expect(pull()).rejects.toMatchObject({ code: 'upstream.auth' })
+
+    await expect(pull('with-availability')).rejects.toMatchObject({
+      name: 'UpstreamCircuitOpenError',
+      code: 'upstream.circuit_open',
+      retryable: true,
+      by: 'auth',
+    })
+
+    expect(slots).toHaveLength(1)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('waits a pause out, and is fetched when it is over', async ({ db }) => {
+    const gate = gateOn(db)
+    const server = await answering((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
+    })
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    await gate.enter('lists')
+    const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
+    await gate.report('lists', { record, pass: passOf() })
+    const waits: number[] = []
+    const clock = {
+      now: () => new Date(),
+      sleep: async (ms: number) => {
+        waits.push(ms)
+        if (waits.length === 3) await passHealth(db, 60_000)
+      },
+    }
+    const { client, pull } = clientOf(server.url, {
+      gate: gateOn(db),
+      beforeList: (during) =>
+        spendOne(db, { requestsPerSecond: 100, lane: false, clock, signal: during }),
+    })
+    onTestFinished(() => client.close())
+
+    expect(await pull()).toEqual([])
+    expect(waits.length).toBeGreaterThanOrEqual(3)
+  })
+})
