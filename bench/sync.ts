@@ -129,7 +129,7 @@ async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Pr
 }
 
 function print(steps: readonly Step[]): void {
-  const line = (cells: readonly string[]) => console.log(cells.map((c) => c.padStart(16)).join(''))
+  const line = (cells: readonly string[]) => console.log(cells.map((c) => c.padStart(18)).join(''))
   const rivals = Object.keys(steps[0]?.rivals ?? {})
   console.log(`\nms; of "an upsert a row" ${ROW_BY_ROW} rows were written, the rest reckoned`)
   line(['churn', 'floor', 'ours', 'ours / floor', ...rivals, 'rows written'])

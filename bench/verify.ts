@@ -26,7 +26,7 @@ import { bareLoop, jobPerFare } from './verify-rivals.ts'
 
 const FARES = Number(process.argv[2] ?? 40_000)
 const SECONDS = Number(process.argv[3] ?? 10)
-const BUDGETS = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
+const BUDGETS = [1_000, 2_000, 4_000, 6_000, 7_000, 8_000, 9_000, 10_000]
 /** Slots are given five seconds ahead: what a step before it has promised must be over. */
 const RUN_IN_SECONDS = 8
 const SPENT_SECONDS = 60

@@ -40,6 +40,8 @@ export interface PlanArgs {
   /** The list to stage; or, where it is the last accepted one again, what that one held. */
   readonly source: SnapshotSource
   readonly baseline: boolean
+  /** Whether its bytes are those of the last accepted list. */
+  readonly repeated: boolean
   readonly confirmations: number
   readonly stopwatch: Stopwatch
   readonly scrub: Scrub
@@ -57,7 +59,7 @@ export async function planRoutes(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> 
     effect: {
       ...diff,
       baseline,
-      repeated: 'repeated' in source,
+      repeated: args.repeated,
       listed: staged.fetched - staged.duplicates,
     },
     forecast: {
@@ -107,12 +109,12 @@ export async function planAvailability(tx: Tx, args: PlanArgs): Promise<Snapshot
 
 function availabilityEffect(
   diff: AvailabilityDiff,
-  { baseline, source }: PlanArgs,
+  { baseline, repeated }: PlanArgs,
   staged: StagedSnapshot,
 ): SnapshotEffect {
   return {
     baseline,
-    repeated: 'repeated' in source,
+    repeated,
     // A list of nothing but strangers says as little as an empty one.
     listed: staged.fetched - staged.duplicates - diff.unknownPairs,
     live: diff.available,

@@ -59,8 +59,10 @@ export interface Review {
   readonly plan: PlanReport
 }
 
+export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
+
 /** Says what is suspicious about a held run, and what approving it would do now. Throws as approveRun does. */
-export async function reviewRun(deps: SyncDeps, runId: number): Promise<Review> {
+export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review> {
   const run = await findFinishedRun(deps.db, runId)
   if (run === undefined) throw new RunNotFoundError(runId)
   if (run.status !== 'held') throw new NotHeldError(runId, run.status)
@@ -81,7 +83,7 @@ interface ToReport {
 }
 
 async function reportPlan(
-  { db, scrub, guard, onProgress }: SyncDeps,
+  { db, scrub, guard, onProgress }: ReviewDeps,
   { list, fetched, confirmations }: ToReport,
 ): Promise<PlanReport> {
   const chunks = await fetched.chunks(db)
@@ -93,6 +95,7 @@ async function reportPlan(
     const plan = await (list === 'routes' ? planRoutes : planAvailability)(tx, {
       source: { slices: readSlices(tx, { list, fetched: read }, onRoutes) },
       baseline: previous === null,
+      repeated: previous?.contentHash === fetched.contentHash,
       confirmations,
       stopwatch: createStopwatch(),
       scrub,

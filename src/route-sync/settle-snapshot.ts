@@ -109,6 +109,7 @@ export async function planFetched(
 ): Promise<SnapshotPlan> {
   const args = {
     baseline: previous === null,
+    repeated: previous?.contentHash === fetched.contentHash,
     confirmations,
     stopwatch: run.stopwatch,
     scrub: deps.scrub,

@@ -181,6 +181,20 @@ describe('approving', () => {
     const held = await sync(db, [])
 
     expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', removed: 1, live: 0 })
+    expect(await sync(db, [])).toMatchObject({ status: 'unchanged' })
+  })
+
+  it('applies a with-availability list of no known route, and does not ask about it again', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-MAD'), LISTED)
+    const held = await sync(db, [], LISTED)
+    await approve(db, held.runId)
+    // The same bytes speak of other routes now.
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+
+    expect(await sync(db, [], LISTED)).toMatchObject({ reason: null, live: 0 })
   })
 
   it('takes availability at once from what a held with-availability list lacks', async ({ db }) => {

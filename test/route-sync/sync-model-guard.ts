@@ -15,6 +15,7 @@ export interface ModelRun {
 /** What a list would do, in the numbers that the rules speak of. */
 export interface ModelEffect {
   readonly baseline: boolean
+  readonly repeated: boolean
   readonly listed: number
   readonly live: number
   readonly newlyAbsent: number
@@ -31,7 +32,7 @@ export interface ModelEffect {
 export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[] {
   const { live, newlyAbsent, addedFresh, removed, removedLastDay, knownPlaces, placesChanged } =
     effect
-  if (effect.listed === 0) return ['empty']
+  if (effect.listed === 0 && !effect.repeated) return ['empty']
   if (effect.baseline) return []
   const rules: Record<string, boolean> = {
     mass_absence: newlyAbsent >= limits.minimum && newlyAbsent > limits.absentShare * live,

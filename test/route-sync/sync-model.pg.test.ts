@@ -66,9 +66,7 @@ async function playList(world: World, step: ListStep): Promise<void> {
     expect(outcome.status).toBe('rejected')
     return model.note(outcome.runId, step.list, 'rejected')
   }
-  // Whether an approved list that names none of our routes is suspicious when it comes again is left open.
-  const isOpen = step.list === 'with-availability' && outcome.reason?.code === 'empty'
-  if (!isOpen) lists.set(outcome.runId, list)
+  lists.set(outcome.runId, list)
   expectOutcome(outcome, model.settle(outcome.runId, list))
 }
 

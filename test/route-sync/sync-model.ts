@@ -129,6 +129,7 @@ export class SyncModel {
       .filter(({ old }) => ofRoutes && old !== null)
     return {
       baseline: !this.#accepted.has(list.list),
+      repeated: this.#accepted.get(list.list)?.body === list.body,
       listed: ofRoutes ? list.pairs.size : live.filter((pair) => list.pairs.has(pair)).length,
       live: this.#live(list.list).length,
       newlyAbsent: missing.filter((pair) => absences(pair) === 0).length,
