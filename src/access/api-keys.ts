@@ -61,9 +61,14 @@ export async function createApiKey(
   return { text, key }
 }
 
-/** All keys, the oldest first; the revoked and the expired too. */
-export async function listApiKeys(db: Db): Promise<ApiKey[]> {
-  const { rows } = await sql<ApiKey>`select ${KEY_COLUMNS} from api_key k order by k.id`.execute(db)
+/** All keys, the oldest first, the revoked and the expired too; a part of them where a page is asked for. */
+export async function listApiKeys(
+  db: Db,
+  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
+): Promise<ApiKey[]> {
+  const { rows } = await sql<ApiKey>`
+    select ${KEY_COLUMNS} from api_key k where k.id > ${after} order by k.id limit ${limit ?? null}
+  `.execute(db)
   return rows
 }
 

@@ -1,15 +1,63 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Scrub } from '../base/secrets.ts'
+import type { FeedWatch } from '../changes/feed-watch.ts'
+import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
+import { WATCH_CHANGE_OPERATIONS } from '../changes/watch-change-endpoints.ts'
 import type { Db } from '../db/database.ts'
 import type { Operation } from '../http/operation.ts'
+import type { GuardLimits } from '../route-sync/guard.ts'
+import { HISTORY_OPERATIONS } from '../route-sync/history-endpoints.ts'
+import { PLACE_OPERATIONS } from '../route-sync/place-endpoints.ts'
+import type { RenderedLists } from '../route-sync/rendered-lists.ts'
+import { REVIEW_OPERATIONS } from '../route-sync/review-endpoints.ts'
 import { ROUTE_OPERATIONS } from '../route-sync/route-endpoints.ts'
 import { SYNC_RUN_OPERATIONS } from '../route-sync/sync-run-endpoints.ts'
+import { INCIDENT_OPERATIONS } from '../verify/incident-endpoints.ts'
+import type { OnDemand } from '../verify/on-demand.ts'
+import { STATUS_OPERATIONS } from '../verify/status-endpoints.ts'
+import { VERIFY_OPERATIONS } from '../verify/verify-endpoints.ts'
+import { WATCH_HISTORY_OPERATIONS } from '../verify/watch-history-endpoints.ts'
+import { WATCH_VIEW_OPERATIONS } from '../verify/watch-view-endpoints.ts'
+import { KEY_OPERATIONS } from '../watch/key-endpoints.ts'
+import { RESELLER_OPERATIONS } from '../watch/reseller-endpoints.ts'
+import { WATCH_OPERATIONS } from '../watch/watch-endpoints.ts'
+import { WATCH_LIST_OPERATIONS } from '../watch/watch-list-endpoints.ts'
 
 /** What the handlers of all operations work with; each declares the part that it needs. */
 export interface ApiDeps {
   readonly db: Db
+  readonly routeLists: RenderedLists
+  readonly onDemand: OnDemand
+  readonly feedWatch: FeedWatch
+  /** The shortest interval between two checks of a fare. */
+  readonly minRecheckSeconds: number
+  readonly clock: Clock
+  readonly log: Logger
+  readonly scrub: Scrub
+  readonly guard: GuardLimits
+  /** The budget of upstream requests, of all processes together. */
+  readonly requestsPerSecond: number
+  /** Of farewatch. */
+  readonly version: string
 }
 
 /** Every operation of the API, in the order of its documentation. Each feature brings its own. */
 export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...ROUTE_OPERATIONS,
+  ...VERIFY_OPERATIONS,
+  ...WATCH_LIST_OPERATIONS,
+  ...WATCH_OPERATIONS,
+  ...WATCH_VIEW_OPERATIONS,
+  ...WATCH_HISTORY_OPERATIONS,
+  ...WATCH_CHANGE_OPERATIONS,
+  ...ROUTE_CHANGE_OPERATIONS,
+  ...HISTORY_OPERATIONS,
+  ...PLACE_OPERATIONS,
+  ...STATUS_OPERATIONS,
   ...SYNC_RUN_OPERATIONS,
+  ...REVIEW_OPERATIONS,
+  ...RESELLER_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...INCIDENT_OPERATIONS,
 ]

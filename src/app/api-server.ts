@@ -1,29 +1,61 @@
+import packageJson from '../../package.json' with { type: 'json' }
 import { createKeyAccess } from '../access/check-keys.ts'
+import { createFeedWatch } from '../changes/feed-watch.ts'
+import { readFeedHeads } from '../changes/watch-feed-queries.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { createApi } from '../http/api.ts'
+import { drainOnClose } from '../http/drain-on-close.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import type { HttpServer } from '../http/server.ts'
+import { createRenderedLists } from '../route-sync/rendered-lists.ts'
+import { createOnDemand } from '../verify/on-demand.ts'
 import { API_DOCUMENT } from './api-document.ts'
-import { API_OPERATIONS } from './api-operations.ts'
+import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
+import { requestCounter } from './count-requests.ts'
+
+/** What requests that are under way are given to be answered once the process is to end: a little less than the API is. */
+const DRAIN_MS = 2_500
 
 /**
  * The read API.
  * @param openReseller whose data this machine is shown without a key, until a first key exists.
  */
-export function createApiServer({ database, config, log }: App, openReseller?: string): HttpServer {
-  const { db } = database
+export function createApiServer(app: App, openReseller?: string): HttpServer {
+  const { config, log } = app
+  const { db } = app.database
   const nowMs = () => performance.now()
   const access = createKeyAccess({ db, log, nowMs, openReseller })
+  const onDemand = createOnDemand(app.verifyDeps)
+  const feedWatch = createFeedWatch({ readHeads: (ids) => readFeedHeads(db, ids) })
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
     operations: API_OPERATIONS,
-    deps: { db },
+    deps: { ...depsOf(app), routeLists: createRenderedLists({ db, nowMs }), onDemand, feedWatch },
     document: API_DOCUMENT,
+    onAnswered: requestCounter(app.metrics),
     access,
     limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
   })
+  // While the connections are still there: who waits for an answer is told that there will be none.
+  server.addHook('preClose', () => onDemand.close())
+  server.addHook('preClose', async () => feedWatch.close())
   server.addHook('onClose', () => access.settled())
+  drainOnClose(server, DRAIN_MS)
   return server
+}
+
+function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedWatch'> {
+  const { database, clock, log, config, syncDeps } = app
+  return {
+    db: database.db,
+    clock,
+    log,
+    scrub: syncDeps.scrub,
+    guard: syncDeps.guard,
+    requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
+    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+    version: packageJson.version,
+  }
 }

@@ -1,8 +1,9 @@
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createScrub } from '../base/secrets.ts'
 import { type Config, secretsOf } from '../config/config.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { type Database, type Db, openDatabase } from '../db/database.ts'
 import { assertMigrated, migrate } from '../db/migrate.ts'
 import { probeDatabase } from '../db/probe.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
@@ -50,6 +51,7 @@ export function openApp(options: AppOptions): App {
     log,
   })
   const metrics = createMetrics()
+  metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
   const gate = createUpstreamGate({
     db: database.db,
     clock: options.clock,
@@ -107,7 +109,6 @@ function openUpstream(
   { db, gate, metrics }: Pick<App, 'gate' | 'metrics'> & Pick<Database, 'db'>,
 ): UpstreamClient {
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-  const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS }
   return createUpstreamClient({
     baseUrl: config.UPSTREAM_BASE_URL,
     ...(config.UPSTREAM_ACCESS_TOKEN === undefined
@@ -119,13 +120,34 @@ function openUpstream(
       maxConnections:
         Math.ceil(requestsPerSecond * CONNECTIONS_PER_REQUEST_A_SECOND) + SPARE_CONNECTIONS,
     },
-    // A list is one request like any other: it takes its slot of the budget.
-    beforeList: (signal) => spendOne(db, { requestsPerSecond, lane: false, clock, signal }),
     gate,
-    retrySlot: (signal) => spendSoon(db, { ...retry, clock, signal }),
+    ...slotTakers({ db, metrics, clock, requestsPerSecond }),
     ...callCounters(metrics),
     observeOddities: oddityCounter(metrics),
   })
+}
+
+interface SlotDeps {
+  readonly db: Db
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly requestsPerSecond: number
+}
+
+/** How the client takes its slots of the budget: a list is one request like any other, and so is a quick retry. */
+function slotTakers({ db, metrics, clock, requestsPerSecond }: SlotDeps) {
+  const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS, clock }
+  return {
+    beforeList: async (signal: AbortSignal) => {
+      await spendOne(db, { requestsPerSecond, lane: false, clock, signal })
+      metrics.budgetSlots.inc({ lane: 'list' })
+    },
+    retrySlot: async (signal: AbortSignal) => {
+      const granted = await spendSoon(db, { ...retry, signal })
+      if (granted) metrics.budgetSlots.inc({ lane: 'quick_retry' })
+      return granted
+    },
+  }
 }
 
 export function openQueue({ config, log }: App): QueueSystem {

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
-import { type HttpServer, listen } from '../http/server.ts'
+import { listen } from '../http/server.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
 import { type App, assertReady, migrateApp, openQueue } from './app.ts'
+import { createLiveness, type Liveness } from './liveness.ts'
+import { LeftBehindError, type Part, stopInOrder } from './stop-in-order.ts'
+import { createSystemGauges } from './system-gauges.ts'
 import { startWork, type Work } from './work.ts'
 
 export type RoleName = 'worker' | 'api'
@@ -24,36 +27,55 @@ export interface RunOptions {
   readonly onReady: (addresses: readonly (readonly [string, string])[]) => void
 }
 
-const HOST = '127.0.0.1'
-/** Container engines kill after ten seconds unless told otherwise. */
-const GRACE_MS = 8_000
+/** For everything, and at the most for each part: container engines kill after ten seconds unless told otherwise. */
+const GRACE_MS = 9_000
+const PART_GRACE_MS = {
+  stores: 1_500,
+  gauges: 1_200,
+  admin: 500,
+  queue: 6_500,
+  reconciler: 1_000,
+  api: 3_000,
+}
 
 /**
- * Runs the roles of this process until the signal, or until `watch` says that they cannot go on. Ends them in order:
- * readiness says so first and health goes last, the API takes no more, the workers end or give back what they
- * hold, the database is let go.
+ * Runs the roles of this process until the signal, or until `watch` says that they cannot go on, or until they make no
+ * progress any more (WedgedError). Ends them in order, each part within its time: readiness says so first and health
+ * goes last, the API takes no more, the workers end or give back what they hold, the stores are let go. Rejects with
+ * LeftBehindError where a part did not end.
  */
 export async function runRoles(app: App, options: RunOptions): Promise<void> {
   const { signal, watch, onStep, onReady } = options
-  const running = new AbortController()
-  const started: (() => Promise<void>)[] = [() => app.close()]
+  const ending = new AbortController()
+  const parts: Part[] = [part('stores', () => app.close())]
+  const stop = () => {
+    ending.abort()
+    return stopInOrder(parts, { graceMs: GRACE_MS, clock: app.clock, log: app.log })
+  }
   try {
     await prepareDatabase(app, options)
     await options.seed?.(app)
     signal.throwIfAborted()
-    const addresses = await startRoles(app, options, started)
+    const { addresses, liveness } = await startRoles(app, options, { parts, ending: ending.signal })
     onReady(addresses)
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')
     await Promise.race([
       signal.aborted ? undefined : once(signal, 'abort'),
-      ...(watch === undefined ? [] : [watch(app, running.signal)]),
+      ...(liveness === undefined ? [] : [liveness.watch(ending.signal)]),
+      ...(watch === undefined ? [] : [watch(app, ending.signal)]),
     ])
     onStep('stopping')
     app.log.info('stopping')
-  } finally {
-    running.abort()
-    for (const stop of started.reverse()) await stop()
+  } catch (err) {
+    await stop()
+    throw err
   }
+  const left = await stop()
+  if (left.length > 0) throw new LeftBehindError(left)
+}
+
+function part(name: keyof typeof PART_GRACE_MS, stop: Part['stop']): Part {
+  return { name, graceMs: PART_GRACE_MS[name], stop }
 }
 
 async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promise<void> {
@@ -67,51 +89,70 @@ async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promi
 
 type Addresses = (readonly [string, string])[]
 
-/** Starts what the roles ask for, and notes how to end it; the last started ends first. */
+interface Starting {
+  /** What runs, to be ended in the reverse order. */
+  readonly parts: Part[]
+  /** Aborted when the process is on its way out, for whatever reason. */
+  readonly ending: AbortSignal
+}
+
+interface Running {
+  work?: Work
+  liveness?: Liveness
+  /** Whether the API takes requests. */
+  api?: boolean
+}
+
+/** Starts what the roles ask for, and notes how to end it. */
 async function startRoles(
   app: App,
   { roles, signal, onStep, openReseller }: RunOptions,
-  started: (() => Promise<void>)[],
-): Promise<Addresses> {
-  const running: { work?: Work } = {}
+  { parts, ending }: Starting,
+): Promise<{ addresses: Addresses; liveness: Liveness | undefined }> {
+  const running: Running = {}
+  const works = roles.includes('worker')
+  const queue = openQueue(app)
+  const systemGauges = createSystemGauges({ app, queue })
+  parts.push(part('gauges', () => systemGauges.close()))
   const admin = createAdminServer({
     app,
-    works: roles.includes('worker'),
+    works,
     work: () => running.work,
-    draining: () => signal.aborted,
+    serving: () => running.api === true || !roles.includes('api'),
+    fault: () => running.liveness?.fault() ?? null,
+    queue,
+    systemGauges,
+    draining: () => signal.aborted || ending.aborted,
   })
-  const adminPort = { port: app.config.ADMIN_PORT, setting: 'ADMIN_PORT' }
-  const adminUrl = await startServer(admin, started, adminPort)
-  if (roles.includes('worker')) running.work = await startWorker(app, onStep, started)
+  const { ADMIN_HOST, ADMIN_PORT, API_HOST, API_PORT } = app.config
+  const adminPlace = { host: ADMIN_HOST, port: ADMIN_PORT, setting: 'ADMIN_PORT' }
+  parts.push(part('admin', () => admin.close()))
+  const adminUrl = await listen(admin, adminPlace)
+  parts.push(part('queue', (graceMs) => queue.close({ graceMs })))
+  if (works) {
+    running.work = await startWorker(app, queue, { onStep, parts })
+    running.liveness = createLiveness({ app, queue, work: running.work })
+  }
   const addresses: Addresses = []
   if (roles.includes('api')) {
-    const apiPort = { port: app.config.API_PORT, setting: 'API_PORT' }
-    const url = await startServer(createApiServer(app, openReseller), started, apiPort)
+    const api = createApiServer(app, openReseller)
+    parts.push(part('api', () => api.close()))
+    const url = await listen(api, { host: API_HOST, port: API_PORT, setting: 'API_PORT' })
+    running.api = true
     addresses.push(['api', `${url}/api/v1/status`])
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
-  return addresses
+  return { addresses, liveness: running.liveness }
 }
 
 async function startWorker(
   app: App,
-  onStep: RunOptions['onStep'],
-  started: (() => Promise<void>)[],
+  queue: QueueSystem,
+  { onStep, parts }: Pick<RunOptions, 'onStep'> & Pick<Starting, 'parts'>,
 ): Promise<Work> {
-  const queue: QueueSystem = openQueue(app)
-  started.push(() => queue.close({ graceMs: GRACE_MS }))
   await queue.start()
   const work = await startWork(app, queue)
-  started.push(() => work.stop())
+  parts.push(part('reconciler', () => work.stop()))
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work
-}
-
-async function startServer(
-  server: HttpServer,
-  started: (() => Promise<void>)[],
-  { port, setting }: { port: number; setting: string },
-): Promise<string> {
-  started.push(() => server.close())
-  return listen(server, { host: HOST, port, setting })
 }

@@ -1,4 +1,6 @@
+import { longestGapMs } from '../base/cron.ts'
 import type { Config } from '../config/config.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import type { Schedule } from '../schedules/schedule.ts'
 
@@ -23,4 +25,12 @@ export function schedulesOf(config: Config): Schedule[] {
       firstAfterMs: FIRST_AVAILABILITY_MS,
     },
   ]
+}
+
+/** Tells the metrics how far apart the lists of each kind may lie: an alert on their age goes by it. */
+export function readIntervalGauges(config: Config, metrics: Metrics, now: Date): void {
+  for (const { cron, payload } of schedulesOf(config)) {
+    const { list = '' } = payload
+    if (list !== '') metrics.syncInterval.set({ list }, longestGapMs(cron, now) / 1000)
+  }
 }

@@ -1,4 +1,5 @@
 import { createGate } from '../base/gate.ts'
+import { databaseNow } from '../db/database-now.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
@@ -15,12 +16,14 @@ import { saveSchedules } from '../schedules/save-schedules.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
-import { countJobs } from './count-jobs.ts'
+import { countJobs, countStalled } from './count-jobs.ts'
 import { schedulesOf } from './schedules-of.ts'
 
 /** The part of a process that does the work. */
 export interface Work {
   readonly workers: readonly NamedWorker[]
+  /** When a tick last ended here, and when the reconciler last passed, well or badly. */
+  progress(): { readonly tickedAt: Date; readonly reconciledAt: Date }
   /** Ends the reconciler; the workers end with the queue. */
   stop(): Promise<void>
 }
@@ -47,17 +50,24 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   const schedules = schedulesOf(app.config)
   const ticks = ticksOf(app, queue, () => enqueueDueSchedules(due))
   const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
-  await saveSchedules(db, schedules, { now: clock.now(), random: Math.random })
+  await saveSchedules(db, schedules, { now: await databaseNow(db), random: Math.random })
 
+  const progress = { tickedAt: clock.now(), reconciledAt: clock.now() }
+  const onTick = () => {
+    progress.tickedAt = clock.now()
+  }
   const workers = [
     await startSyncs(app, queue),
     await startChecks(app, queue),
-    await startTicks(app, queue, ticks),
+    await startTicks(app, queue, { ticks, onTick }),
   ]
   const ending = new AbortController()
-  const reconciling = runReconciler(due, ending.signal)
+  const reconciling = runReconciler(due, ending.signal, () => {
+    progress.reconciledAt = clock.now()
+  })
   return {
     workers,
+    progress: () => ({ ...progress }),
     stop: async () => {
       ending.abort()
       await reconciling
@@ -73,7 +83,8 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
   const { db } = app.database
   const dispatch = async () => {
     const rate = pacedRate(app.config.UPSTREAM_REQUESTS_PER_SECOND, await readTrouble(db))
-    await dispatchChecks({ db, queue, requestsPerSecond: rate, gate: app.gate })
+    const turns = await dispatchChecks({ db, queue, requestsPerSecond: rate, gate: app.gate })
+    for (const { lane } of turns) app.metrics.budgetSlots.inc({ lane })
   }
   const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
   return [
@@ -87,15 +98,18 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
 async function startTicks(
   { metrics }: App,
   queue: QueueSystem,
-  ticks: readonly RunningTick[],
+  { ticks, onTick }: { ticks: readonly RunningTick[]; onTick: () => void },
 ): Promise<NamedWorker> {
   const handle = await queue.work<{ tick: string }>(
     TICK_QUEUE,
     countJobs(metrics, TICK_QUEUE, async ({ tick }) => {
       // A tick of another version, still in the queue after a deploy, is nobody's.
-      await ticks.find(({ name }) => name === tick)?.run()
+      await ticks
+        .find(({ name }) => name === tick)
+        ?.run()
+        .finally(onTick)
     }),
-    { concurrency: ticks.length },
+    { concurrency: ticks.length, onStalled: countStalled(metrics, TICK_QUEUE) },
   )
   return { queue: TICK_QUEUE, handle }
 }
@@ -105,7 +119,11 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
     countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => syncListJob(deps, payload, signal)),
-    { concurrency: 2, retryBackoff: SYNC_RETRY },
+    {
+      concurrency: 2,
+      retryBackoff: SYNC_RETRY,
+      onStalled: countStalled(app.metrics, SYNC_QUEUE),
+    },
   )
   return { queue: SYNC_QUEUE, handle }
 }
@@ -117,7 +135,7 @@ async function startChecks(app: App, queue: QueueSystem): Promise<NamedWorker> {
     countJobs(app.metrics, VERIFY_QUEUE, (payload, { signal }) =>
       verifyFaresJob(deps, payload, signal),
     ),
-    { concurrency: VERIFY_CONCURRENCY },
+    { concurrency: VERIFY_CONCURRENCY, onStalled: countStalled(app.metrics, VERIFY_QUEUE) },
   )
   return { queue: VERIFY_QUEUE, handle }
 }

@@ -19,6 +19,25 @@ export function nextDueAt(pattern: string, after: Date, random: () => number): D
   return new Date(slot + jitterMs)
 }
 
+/** So many slots of a pattern see each of its gaps: those of a month of working days too. */
+const GAPS_LOOKED_AT = 32
+
+/**
+ * The longest time between two of the next slots of a pattern, in milliseconds.
+ * @example longestGapMs('0 8,20 * * 1-5', new Date('2026-01-01T00:00Z')) // 216_000_000, from Friday to Monday
+ */
+export function longestGapMs(pattern: string, after: Date): number {
+  const slots = parse(pattern, after)
+  let previous = slots.next().getTime()
+  let longest = 0
+  for (let i = 0; i < GAPS_LOOKED_AT; i += 1) {
+    const next = slots.next().getTime()
+    longest = Math.max(longest, next - previous)
+    previous = next
+  }
+  return longest
+}
+
 /** What is wrong with a cron pattern, or undefined. */
 export function cronFault(pattern: string): string | undefined {
   // The parser fills fields that are missing from the left: four of them would be one slot a minute.

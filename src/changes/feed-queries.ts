@@ -16,12 +16,6 @@ export interface AvailabilityChange {
   readonly recordedAt: Date
 }
 
-/** A record of one reseller's feed: what changed for one of its watches. Nothing of it tells of other watchers. */
-export interface WatchChange extends Omit<AvailabilityChange, 'fareId' | 'id'> {
-  readonly watchId: string
-  readonly reference: string
-}
-
 /** The records after a number, in order. */
 export async function readAvailabilityChanges(
   db: Db,
@@ -35,26 +29,6 @@ export async function readAvailabilityChanges(
       join tracked_fare f on f.id = c.tracked_fare_id
      where c.seq > ${after}
      order by c.seq
-     limit ${limit}
-  `.execute(db)
-  return rows
-}
-
-/** A reseller's records after a number of its own feed, in order. */
-export async function readWatchChanges(
-  db: Db,
-  resellerId: number,
-  { after, limit }: { after: number; limit: number },
-): Promise<WatchChange[]> {
-  const { rows } = await sql<WatchChange>`
-    select w.seq, w.watch_id as "watchId", w.reference, c.kind, f.flight_id as "flightId",
-           f.return_flight_id as "returnFlightId", c.before, c.after, c.last_good_check_at as "lastGoodCheckAt",
-           c.detected_at as "detectedAt", w.recorded_at as "recordedAt"
-      from watch_change w
-      join availability_change c on c.id = w.change_id
-      join tracked_fare f on f.id = c.tracked_fare_id
-     where w.reseller_id = ${resellerId} and w.seq > ${after}
-     order by w.seq
      limit ${limit}
   `.execute(db)
   return rows

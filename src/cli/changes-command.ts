@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { App } from '../app/app.ts'
-import { readAvailabilityChanges, readWatchChanges } from '../changes/feed-queries.ts'
+import { readAvailabilityChanges } from '../changes/feed-queries.ts'
+import { readWatchChanges } from '../changes/watch-feed-queries.ts'
 import { findReseller } from '../watch/watch-queries.ts'
 import { changeSentence, type ShownChange } from './change-text.ts'
 import { createContext, withApp } from './context.ts'

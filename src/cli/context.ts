@@ -24,7 +24,15 @@ export interface CliContext {
 export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliContext {
   const config = loadConfig()
   const scrub = createScrub(secretsOf(config))
-  const terminal = createTerminal({ stdout: process.stdout, stderr: process.stderr })
+  const terminal = createTerminal({
+    stdout: process.stdout,
+    stderr: process.stderr,
+    // Progress is what a long command has to say, also one that is otherwise quiet.
+    logProgress: (progress) => {
+      const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stderr })
+      log.info({ progress }, 'under way')
+    },
+  })
   const destination = terminal.interactive
     ? createLogLines((line) => {
         terminal.progress('')

@@ -4,6 +4,9 @@ import { EXIT } from './exit-codes.ts'
 /** Ends the process when an orderly end takes longer: a store that is frozen must not keep us from stopping. */
 const HARD_STOP_MS = 15_000
 
+/** What the last line of a log has to get out. */
+const LINGER_MS = 500
+
 /** Somebody asked the command to stop, or its reader has gone. */
 export class InterruptedError extends AppError {
   override readonly name = 'InterruptedError'
@@ -44,6 +47,14 @@ function interrupt(exit: number): void {
   if (controller?.signal.aborted === true) process.exit(exit)
   setTimeout(() => process.exit(EXIT.failed), HARD_STOP_MS).unref()
   controller?.abort(new InterruptedError(exit))
+}
+
+/**
+ * Ends the process by itself a moment after all is done, whatever still holds it open: a connection that went silent
+ * would do so for hours.
+ */
+export function endSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
 /** Waits for the work, or rejects with the signal's reason as soon as it aborts. */

@@ -44,6 +44,7 @@ export function addKeysCommands(program: Command): void {
     .command('revoke')
     .argument('<id>', 'as "keys list" shows it', integerOption(1, Number.MAX_SAFE_INTEGER))
     .description('end a key for good, within a second')
+    .option('--json', 'one line of JSON')
     .addHelpText('after', '\nExample:\n  farewatch keys revoke 3')
     .action(revoke)
 }
@@ -101,10 +102,12 @@ function keysTable(keys: readonly ApiKey[]): string {
   return table(headings, rows)
 }
 
-async function revoke(id: number): Promise<void> {
+async function revoke(id: number, { json }: { json?: boolean }): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, NEEDS, async ({ database }) => {
     const key = await revokeApiKey(database.db, id)
-    context.terminal.out(`key ${key.id} (${key.prefix}…) is revoked`)
+    context.terminal.out(
+      json === true ? JSON.stringify(key) : `key ${key.id} (${key.prefix}…) is revoked`,
+    )
   })
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { InvalidArgumentError } from 'commander'
 
 /** A whole number within bounds, for commander's options. */
@@ -20,6 +21,12 @@ export function numberOption(min: number, max: number): (text: string) => number
     }
     return value
   }
+}
+
+/** An address of this machine, as an IP. */
+export function addressOption(text: string): string {
+  if (isIP(text) === 0) throw new InvalidArgumentError('It must be an IP address.')
+  return text
 }
 
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/

@@ -13,6 +13,7 @@ export function addResellersCommands(program: Command): void {
   resellers
     .command('create <name>')
     .description('add a reseller')
+    .option('--json', 'as one JSON object')
     .addHelpText('after', '\nExample:\n  farewatch resellers create northwind')
     .action(createNamed)
   resellers
@@ -24,15 +25,18 @@ export function addResellersCommands(program: Command): void {
   resellers
     .command('disable <name>')
     .description('stop all watches of a reseller; its watch lists and its feed stay')
+    .option('--json', 'as one JSON object')
     .addHelpText('after', '\nExample:\n  farewatch resellers disable northwind')
     .action(disableNamed)
 }
 
-async function createNamed(name: string): Promise<void> {
+async function createNamed(name: string, { json }: { json?: boolean }): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, NEEDS, async ({ database }) => {
     const created = await createReseller(database.db, name)
-    context.terminal.out(`reseller ${printable(created.name)} created`)
+    context.terminal.out(
+      json === true ? JSON.stringify(created) : `reseller ${printable(created.name)} created`,
+    )
   })
 }
 
@@ -59,12 +63,16 @@ function resellersTable(resellers: readonly ResellerSummary[]): string {
   return table(['reseller', 'created at', 'lists', 'watches', 'active', 'disabled at'], rows)
 }
 
-async function disableNamed(name: string): Promise<void> {
+async function disableNamed(name: string, { json }: { json?: boolean }): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, NEEDS, async ({ database }) => {
     const reseller = await requireReseller(database.db, name)
     const { trackedFaresEnded } = await disableReseller(database.db, reseller.id)
     const ended = `${countOf(trackedFaresEnded, 'tracked fare')} ended`
-    context.terminal.out(`reseller ${printable(reseller.name)} disabled: ${ended}`)
+    context.terminal.out(
+      json === true
+        ? JSON.stringify({ id: reseller.id, name: reseller.name, trackedFaresEnded })
+        : `reseller ${printable(reseller.name)} disabled: ${ended}`,
+    )
   })
 }

@@ -5,6 +5,7 @@ import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import { createContext, withApp } from './context.ts'
 import { interruptSignal } from './interrupt.ts'
 import { instantOption } from './option-parsers.ts'
+import { megabytes } from './text-format.ts'
 
 interface ExportOptions {
   readonly asOf?: Date
@@ -36,10 +37,14 @@ async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void>
   const signal = interruptSignal()
   await withApp(context, { role: 'export', sandbox: false }, async ({ database }) => {
     const onlyAvailable = list === 'with-availability'
+    let bytes = 0
     for await (const text of exportRoutes(database.db, { asOf, format, onlyAvailable })) {
       // Nobody reads on: the export ends here, with the page that was under way.
       if (signal.aborted) return
       if (!process.stdout.write(text)) await once(process.stdout, 'drain', { signal })
+      bytes += Buffer.byteLength(text)
+      // Between the lines that somebody reads on the screen it would only be in the way.
+      if (process.stdout.isTTY !== true) context.terminal.progress(`${megabytes(bytes)} written`)
     }
   })
 }

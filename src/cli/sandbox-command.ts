@@ -9,10 +9,11 @@ import { parseFaultText } from '../sandbox/faults/fault-text.ts'
 import { startSandbox } from '../sandbox/sandbox-server.ts'
 import { createServiceContext } from './context.ts'
 import { interruptSignal } from './interrupt.ts'
-import { integerOption, numberOption } from './option-parsers.ts'
+import { addressOption, integerOption, numberOption } from './option-parsers.ts'
 import { UsageError } from './usage-error.ts'
 
 interface SandboxFlags {
+  readonly host: string
   readonly port: number
   readonly seed: number
   readonly speed: number
@@ -35,7 +36,8 @@ export function addSandboxCommand(program: Command): void {
   program
     .command('sandbox')
     .description('serve a stand-in for the upstream, from a world that a seed determines')
-    .option('--port <port>', 'port on loopback, 0 for any free one', integerOption(0, 65_535), 8090)
+    .option('--host <address>', '0.0.0.0 is every address', addressOption, '127.0.0.1')
+    .option('--port <port>', 'port, 0 for any free one', integerOption(0, 65_535), 8090)
     .option('--seed <seed>', 'which world', integerOption(0, 2 ** 31), 1)
     .option('--speed <n>', 'world seconds a second', numberOption(0, 1_000_000), 1)
     .option('--routes <file>', 'serve the Route[] of a JSON file in place of the world’s routes')

@@ -4,12 +4,11 @@ import { type App, openApp } from '../app/app.ts'
 import { type RoleName, runRoles } from '../app/run-roles.ts'
 import { watchEmbedded } from '../app/watch-embedded.ts'
 import { systemClock } from '../base/clock.ts'
-import { DEMO_RESELLER, importDemoWatches } from '../embedded/demo-watches.ts'
+import { isLoopback } from '../base/loopback.ts'
+import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../embedded/demo-watches.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
-import { createReseller } from '../watch/resellers.ts'
-import { findReseller } from '../watch/watch-queries.ts'
 import { type CliContext, createServiceContext } from './context.ts'
-import { interruptSignal } from './interrupt.ts'
+import { endSoon, interruptSignal } from './interrupt.ts'
 import { UsageError } from './usage-error.ts'
 
 const ROLES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
@@ -35,6 +34,8 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
   const context = createServiceContext()
   const signal = interruptSignal()
   if (name !== 'up') requireAddresses(context)
+  // Whom this machine's network reaches may call itself localhost too.
+  const open = name === 'up' && isLoopback(context.config.API_HOST)
   const embedded = await embedMissing(context.config, {
     log: context.log,
     clock: systemClock,
@@ -52,12 +53,12 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     await runRoles(app, {
       roles,
       ...(embedded.postgres === undefined ? {} : { watch: watchEmbedded }),
-      ...(name === 'up' ? { openReseller: DEMO_RESELLER } : {}),
+      ...(open ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,
       seed: async (opened) => {
         await seedDemo(context, opened, embedded)
-        if (name === 'up') await openDemo(context, opened)
+        if (open) await openDemo(context, opened)
       },
       onStep: context.terminal.step,
       onReady: (addresses) => tellReady(context, addresses),
@@ -65,6 +66,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
   } finally {
     await embedded.release()
     context.terminal.step('stopped')
+    endSoon()
   }
 }
 
@@ -97,9 +99,7 @@ async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedde
 /** Until somebody makes a key, whoever sits at this machine may try the API out. */
 async function openDemo({ terminal, log }: CliContext, { database: { db } }: App): Promise<void> {
   if (await hasKeys(db)) return
-  if ((await findReseller(db, DEMO_RESELLER)) === undefined) {
-    await createReseller(db, DEMO_RESELLER)
-  }
+  await ensureDemoReseller(db)
   log.warn({ reseller: DEMO_RESELLER }, 'the API is open to this machine until a first key exists')
   terminal.step(
     `the API is open to this machine as "${DEMO_RESELLER}", until "farewatch keys create" makes a first key`,

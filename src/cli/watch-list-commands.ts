@@ -36,6 +36,7 @@ interface SelectOptions {
   readonly reseller: string
   readonly list: string
   readonly reference?: string[]
+  readonly json?: boolean
 }
 
 interface Verb {
@@ -97,16 +98,17 @@ function addVerb(lists: Command, name: string, { about, done, change }: Verb): v
     .requiredOption('--reseller <name>', 'whose watches')
     .requiredOption('--list <list>', 'which watch list')
     .option('--reference <reference...>', 'only these; may be given several times')
+    .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
       `\nExample:\n  farewatch watch-list ${name} --reseller northwind --list summer`,
     )
-    .action(async ({ reseller, list, reference }: SelectOptions) => {
+    .action(async ({ reseller, list, reference, json }: SelectOptions) => {
       const context = createContext({ quiet: true })
       await withApp(context, NEEDS, async ({ database }) => {
         const { id } = await requireReseller(database.db, reseller)
         const outcome = await change(database.db, { resellerId: id, list, references: reference })
-        context.terminal.out(changeText(outcome, done))
+        context.terminal.out(json === true ? JSON.stringify(outcome) : changeText(outcome, done))
       })
     })
 }

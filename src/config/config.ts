@@ -6,7 +6,17 @@ import { MIN_SECRET_CHARS } from '../base/secrets.ts'
 import { percentDecoded } from '../base/text.ts'
 import { GUARD_SETTINGS } from './guard-settings.ts'
 import { nearestName } from './nearest-name.ts'
-import { choice, cron, decimal, integer, type Setting, secret, text, url } from './settings.ts'
+import {
+  address,
+  choice,
+  cron,
+  decimal,
+  integer,
+  type Setting,
+  secret,
+  text,
+  url,
+} from './settings.ts'
 
 /**
  * Every setting, by its name in the environment and in `.env`. A secret may also be given as `NAME_FILE`, the
@@ -60,7 +70,8 @@ export const SETTINGS = {
     max: 10,
     preset: 1,
   }),
-  API_PORT: integer('port of the API, on loopback', { min: 0, max: 65_535, preset: 8080 }),
+  API_HOST: address('address on which the API listens; 0.0.0.0 is every one', '127.0.0.1'),
+  API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
   API_REQUESTS_PER_SECOND: decimal(
     'requests a second that a key, or an address without one, may make',
     {
@@ -69,11 +80,12 @@ export const SETTINGS = {
       preset: 50,
     },
   ),
-  ADMIN_PORT: integer('port of health and metrics, on loopback', {
-    min: 0,
-    max: 65_535,
-    preset: 9091,
-  }),
+  ADMIN_HOST: address('address on which health and metrics listen', '127.0.0.1'),
+  ADMIN_PORT: integer('port of health and metrics', { min: 0, max: 65_535, preset: 9091 }),
+  WEDGED_AFTER_SECONDS: integer(
+    'a worker that makes no progress for as long, though its stores answer, ends itself',
+    { min: 10, max: 3600, preset: 180 },
+  ),
   ENCRYPTION_KEY: secret('encrypts the resellers’ secrets at rest'),
   FAREWATCH_HOME: text('where what is embedded keeps its data', '.farewatch'),
   LOG_LEVEL: choice(
@@ -179,9 +191,9 @@ function readGiven(
 }
 
 /** Names that only we can have meant: a misspelt setting would otherwise be a default that nobody chose. */
-const OURS = /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK)_/
-/** Variables that the compose file reads from the same `.env`. */
-const COMPOSE = /^(COMPOSE|POSTGRES|GRAFANA)_/
+const OURS = /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK|WEDGED)_/
+/** Variables that the compose file reads from the same `.env`, or that are set for it in a shell. */
+const COMPOSE = /^(COMPOSE|POSTGRES|PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
 
 function strangers(env: Environment, dotenv: Environment): string[] {
   const known = new Set(
@@ -189,10 +201,9 @@ function strangers(env: Environment, dotenv: Environment): string[] {
       setting.secret ? [name, `${name}_FILE`] : [name],
     ),
   )
-  const unknown = [
-    ...Object.keys(env).filter((name) => OURS.test(name)),
-    ...Object.keys(dotenv).filter((name) => !COMPOSE.test(name)),
-  ].filter((name) => !known.has(name))
+  const unknown = [...Object.keys(env).filter((name) => OURS.test(name)), ...Object.keys(dotenv)]
+    .filter((name) => !COMPOSE.test(name))
+    .filter((name) => !known.has(name))
   return [...new Set(unknown)].map((name) => {
     const near = nearestName(name, Object.keys(SETTINGS))
     return `${name} is not a setting${near === undefined ? '' : `: did you mean ${near}?`}`

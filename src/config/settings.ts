@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { cronFault } from '../base/cron.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
 
@@ -14,6 +15,19 @@ export interface Setting<T> {
 
 export function text(about: string, preset: string): Setting<string> {
   return { about, secret: false, preset, parse: (value) => ({ value }) }
+}
+
+/** An address of this machine. A name would be looked up, and might be one address today and another tomorrow. */
+export function address(about: string, preset: string): Setting<string> {
+  return {
+    about,
+    secret: false,
+    preset,
+    parse: (value) =>
+      isIP(value) === 0
+        ? { fault: `must be an IP address such as "${preset}", not "${value}"` }
+        : { value },
+  }
 }
 
 /** A value that is never shown, long enough for the scrubber to find without masking ordinary words. */

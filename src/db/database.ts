@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
+import { dropSilent } from './drop-silent.ts'
 import type { Tables } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
@@ -29,6 +30,8 @@ export interface Database {
 export const PRIVATE_SCHEMA = 'farewatch_private'
 
 const INT8_OID = 20
+/** Probes of an idle connection begin after this long: the system's own two hours are no use to anybody. */
+const KEEP_ALIVE_MS = 10_000
 
 /**
  * A backend that waits for a lock, or computes, does not see by itself that its process was killed, and would
@@ -50,15 +53,17 @@ const NOTICE_DEAD_CLIENTS = [
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { connectionString, serverOptions } = takeServerOptions(options.url)
+  const statementTimeoutMs = options.statementTimeoutMs ?? 60_000
   const pool = new pg.Pool({
     connectionString,
     application_name: options.applicationName,
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
-    statement_timeout: options.statementTimeoutMs ?? 60_000,
+    statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     // Of two settings of one name the later one holds.
     options: `${serverOptions} -c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${NOTICE_DEAD_CLIENTS}`,
     types: { getTypeParser: typeParser },
@@ -69,7 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => {
     client.on('error', (err) => options.log.warn({ err }, 'database connection lost'))
   })
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const dialect = new PostgresDialect({ pool: dropSilent(pool, { statementTimeoutMs }) })
+  const db = new Kysely<Tables>({ dialect })
   return { db, pool, close: () => db.destroy() }
 }
 

@@ -9,7 +9,7 @@ const SOCKET_CODES = new Set([
 ])
 /** What the driver says where a connection ends, or none can be had in time; it gives these no code. */
 const DRIVER_WORDS =
-  /timeout exceeded when trying to connect|connection terminated|timeout expired/i
+  /timeout exceeded when trying to connect|connection terminated|timeout expired|query read timeout/i
 
 /** Whether an error means that the database is away, or too busy to let us in: not now, but maybe soon. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {

@@ -3,11 +3,22 @@ import { searchDemoFlights } from '../sandbox/demo-flights.ts'
 import type { World } from '../sandbox/world.ts'
 import { importWatchList } from '../watch/import-watch-list.ts'
 import { rowsOf } from '../watch/open-watch-file.ts'
-import { createReseller } from '../watch/resellers.ts'
-import { findReseller } from '../watch/watch-queries.ts'
+import { createReseller, requireReseller } from '../watch/resellers.ts'
+import { DuplicateResellerError } from '../watch/watch-errors.ts'
+import { findReseller, type Reseller } from '../watch/watch-queries.ts'
 
 export const DEMO_RESELLER = 'demo'
 const FLIGHTS = 40
+
+/** The demo reseller, made by whichever process comes first. */
+export async function ensureDemoReseller(db: Db): Promise<Reseller> {
+  const found = await findReseller(db, DEMO_RESELLER)
+  if (found !== undefined) return found
+  return createReseller(db, DEMO_RESELLER).catch((err: unknown) => {
+    if (err instanceof DuplicateResellerError) return requireReseller(db, DEMO_RESELLER)
+    throw err
+  })
+}
 
 /**
  * Gives the demo reseller a watch list of flights in the sandbox's world that leave soon, half of which change
@@ -15,8 +26,7 @@ const FLIGHTS = 40
  * @param instant the world's time now.
  */
 export async function importDemoWatches(db: Db, world: World, instant: Date): Promise<number> {
-  const reseller =
-    (await findReseller(db, DEMO_RESELLER)) ?? (await createReseller(db, DEMO_RESELLER))
+  const reseller = await ensureDemoReseller(db)
   const rows = searchDemoFlights(world, instant, FLIGHTS).map((flightId, i) => ({
     list: 'demo',
     reference: `demo-${String(i + 1).padStart(2, '0')}`,

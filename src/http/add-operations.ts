@@ -20,6 +20,7 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
     server.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { operation: operation.id },
       ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
       // Before the body is read: nobody sends us megabytes without a key.
       onRequest: async (request, reply) => {

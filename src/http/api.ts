@@ -1,17 +1,26 @@
 import compress from '@fastify/compress'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
 import { addDocsPages } from './docs-pages.ts'
+import { COMPRESS_FROM_BYTES, ENCODINGS } from './encodings.ts'
 import { ProblemError } from './problems.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document that is shown. */
   readonly document: object
+  /** Called once for every request that ends, to count it. */
+  readonly onAnswered?: ((answered: Answered) => void) | undefined
+}
+
+/** How a request ended. */
+export interface Answered {
+  /** The operation's id; `none` for the documentation and for what does not exist. */
+  readonly operation: string
+  readonly status: number
+  readonly durationMs: number
 }
 
 const MAX_ADDRESS_CHARS = 8_000
-/** Smaller answers are not worth the work. */
-const COMPRESS_FROM_BYTES = 1_024
 
 /** Of every answer: nothing in it runs, frames or refers; nothing keeps it; it depends on the key. */
 const HEADERS = {
@@ -38,9 +47,10 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
+  tellAnswers(server, options)
   addNoEndpoint(server, options)
   server.register(compress, {
-    encodings: ['br', 'gzip'],
+    encodings: [...ENCODINGS],
     threshold: COMPRESS_FROM_BYTES,
     globalDecompression: false,
   })
@@ -51,4 +61,13 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
     done()
   })
   return server
+}
+
+function tellAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {
+  if (onAnswered === undefined) return
+  server.addHook('onResponse', (request, reply, done) => {
+    const { operation = 'none' } = request.routeOptions.config as { operation?: string }
+    onAnswered({ operation, status: reply.statusCode, durationMs: reply.elapsedTime })
+    done()
+  })
 }

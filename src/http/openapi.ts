@@ -109,11 +109,26 @@ function parametersOf(
 }
 
 function successOf({ answer, example }: AnyOperation): object {
-  const { about, status = 200, type = 'application/json', schema } = answer
+  const { about, status = 200, type = 'application/json', schema, headers } = answer
   const content = {
     [type]: { ...(schema === undefined ? {} : { schema }), example: example.answer },
   }
-  return { [status]: { description: about, ...(status === 204 ? {} : { content }) } }
+  return {
+    [status]: {
+      description: about,
+      ...(headers === undefined ? {} : { headers: headersOf(headers) }),
+      ...(status === 204 ? {} : { content }),
+    },
+  }
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } },
+    ]),
+  )
 }
 
 function problemsOf({ problems = [], audience, body }: AnyOperation): object {
@@ -147,6 +162,16 @@ const PROBLEM_SCHEMA = {
     detail: { type: 'string', description: 'What is wrong with this request.' },
     parameter: { type: 'string', description: 'The parameter at fault.' },
     pointer: { type: 'string', description: 'The place at fault in the body, as a JSON pointer.' },
+    reason: { type: 'string', description: 'Why the upstream told nothing; stable, for machines.' },
+    errors: {
+      type: 'array',
+      description: 'Of a body with many rows: the first of its faults.',
+      items: {
+        type: 'object',
+        required: ['pointer', 'detail'],
+        properties: { pointer: { type: 'string' }, detail: { type: 'string' } },
+      },
+    },
     requestId: { type: 'string', description: 'As in the header x-request-id.' },
   },
 }

@@ -41,6 +41,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
     readonly type?: string
     /** Closed, so that a test finds what is sent beyond it. */
     readonly schema?: A
+    /** Its own headers, and what they say. */
+    readonly headers?: Readonly<Record<string, string>>
   }
   /** What it may answer beside what every operation may. */
   readonly problems?: readonly ProblemCode[]

@@ -65,8 +65,8 @@ export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors
   return {
     read: (cursor, bound) => {
       if (cursor === undefined) return undefined
-      const [body = '', sum] = cursor.split('.')
-      const value = sum === checkOf(list, body, bound) ? parse(body) : undefined
+      const [body = '', ...sum] = cursor.split('.')
+      const value = sum.join('.') === checkOf(list, body, bound) ? parse(body) : undefined
       if (check.Check(value)) return value as Static<P>
       throw new ProblemError('request.invalid_cursor', {
         parameter: 'cursor',

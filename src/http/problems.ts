@@ -13,15 +13,26 @@ export interface Problem {
   readonly parameter?: string | undefined
   /** The place at fault in the body, as a JSON pointer. */
   readonly pointer?: string | undefined
+  /** Where a body of many rows has several faults: the first of them. */
+  readonly errors?: readonly ProblemFault[] | undefined
+  /** Where a code has several: which one, for machines. */
+  readonly reason?: string | undefined
+}
+
+/** One fault of a body. */
+export interface ProblemFault {
+  readonly pointer: string
+  readonly detail: string
 }
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-export interface ProblemArgs extends Pick<Problem, 'detail' | 'parameter' | 'pointer'> {
+export interface ProblemArgs
+  extends Pick<Problem, 'detail' | 'parameter' | 'pointer' | 'errors' | 'reason'> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a request is told instead of an answer. `detail` and `parameter` are shown: nothing secret belongs there. */
+/** What a request is told instead of an answer. All but the headers are shown: nothing secret belongs there. */
 export class ProblemError extends AppError {
   override readonly name = 'ProblemError'
   override readonly code: ProblemCode
@@ -37,8 +48,8 @@ export class ProblemError extends AppError {
 
 /** The whole problem of a code. */
 export function problemOf(code: ProblemCode, args: ProblemArgs = {}): Problem {
-  const { detail, parameter, pointer } = args
-  return { ...PROBLEMS[code], code, detail, parameter, pointer }
+  const { detail, parameter, pointer, errors, reason } = args
+  return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason }
 }
 
 /** Answers with a problem; members that are undefined are left out. */

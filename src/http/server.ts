@@ -14,8 +14,8 @@ export interface HttpServerOptions extends AnswerErrorsOptions {
 }
 
 const MAX_BODY_BYTES = 1_000_000
-/** A parameter of a path is an id, a code or a reference. */
-const MAX_PARAMETER_CHARS = 256
+/** A parameter of a path is an id, a code or a name of up to 200 characters, of which some are percent-encoded here. */
+const MAX_PARAMETER_CHARS = 600
 /** A request that has not arrived by then is given up: whole bodies are a megabyte. */
 const REQUEST_TIMEOUT_MS = 30_000
 const REQUEST_ID = /^[\w.:-]{1,64}$/
@@ -32,6 +32,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
+    // While it drains a request on an open connection is answered like any other, as its last.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_CHARS },
     genReqId: (request) => requestIdOf(request),
     frameworkErrors: (err, request, reply) => {

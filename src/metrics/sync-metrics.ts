@@ -41,12 +41,15 @@ export function syncMetrics(registers: Registry[]) {
       labelNames: ['list', 'fault'],
       registers,
     }),
-    ...syncGauges(registers),
   }
 }
 
-/** Read from the database at each scrape: true after a restart, and the same from every process. */
-function syncGauges(registers: Registry[]) {
+/** Of the whole system: true after a restart, whichever process ran the sync. */
+export function syncGauges(registers: Registry[]) {
+  return { ...runGauges(registers), ...routeGauges(registers) }
+}
+
+function runGauges(registers: Registry[]) {
   return {
     syncLastSuccess: new Gauge({
       name: 'farewatch_sync_last_success_timestamp_seconds',
@@ -57,6 +60,12 @@ function syncGauges(registers: Registry[]) {
     syncLastAttempt: new Gauge({
       name: 'farewatch_sync_last_attempt_timestamp_seconds',
       help: 'When the last run of a list began; 0 before the first.',
+      labelNames: ['list'],
+      registers,
+    }),
+    syncInterval: new Gauge({
+      name: 'farewatch_sync_interval_seconds',
+      help: 'The time between two slots of the schedule of a list.',
       labelNames: ['list'],
       registers,
     }),
@@ -72,6 +81,11 @@ function syncGauges(registers: Registry[]) {
       labelNames: ['list', 'status'],
       registers,
     }),
+  }
+}
+
+function routeGauges(registers: Registry[]) {
+  return {
     routesLive: new Gauge({
       name: 'farewatch_routes_live',
       help: 'Live routes.',

@@ -28,7 +28,6 @@ export function upstreamMetrics(registers: Registry[]) {
       labelNames: ['endpoint', 'outcome'],
       registers,
     }),
-    ...healthGauges(registers),
     contractOddities: new Counter({
       name: 'farewatch_upstream_contract_oddities_total',
       help: 'What answers had beside the contract without being refused for it, by endpoint; docs/upstream.md tells each.',
@@ -38,8 +37,8 @@ export function upstreamMetrics(registers: Registry[]) {
   }
 }
 
-/** Read from the database at each scrape: what all processes share. */
-function healthGauges(registers: Registry[]) {
+/** Of the whole system: what all processes share of the upstream's health. */
+export function upstreamGauges(registers: Registry[]) {
   return {
     upstreamBreakerOpen: new Gauge({
       name: 'farewatch_upstream_breaker_open',

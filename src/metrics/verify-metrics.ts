@@ -17,7 +17,7 @@ export function verifyMetrics(registers: Registry[]) {
     }),
     checksDropped: new Counter({
       name: 'farewatch_checks_dropped_total',
-      help: 'Checks that did not count: their slot had passed, or something newer was known.',
+      help: 'Checks that did not count: their slot had passed, the upstream was to be left alone, or something newer was known.',
       labelNames: ['reason'],
       registers,
     }),
@@ -32,12 +32,11 @@ export function verifyMetrics(registers: Registry[]) {
       labelNames: ['kind'],
       registers,
     }),
-    ...fareGauges(registers),
   }
 }
 
-/** Read from the database at each scrape. */
-function fareGauges(registers: Registry[]) {
+/** Of the whole system. */
+export function fareGauges(registers: Registry[]) {
   return {
     trackedFares: new Gauge({
       name: 'farewatch_tracked_fares',
@@ -45,9 +44,16 @@ function fareGauges(registers: Registry[]) {
       labelNames: ['pair'],
       registers,
     }),
-    oldestDue: new Gauge({
-      name: 'farewatch_checks_oldest_good_timestamp_seconds',
-      help: 'When the fare was last well answered that waits longest for it; 0 without fares.',
+    beliefsStale: new Gauge({
+      name: 'farewatch_beliefs_stale',
+      help: 'Of these, how many were not well answered for so long that they are shown as unknown.',
+      labelNames: ['pair'],
+      registers,
+    }),
+    beliefsGoodSince: new Gauge({
+      name: 'farewatch_beliefs_good_since_timestamp_seconds',
+      help: 'The instant since which this share of the believed fares was well answered; 0 without any.',
+      labelNames: ['share'],
       registers,
     }),
     incidentsOpen: new Gauge({

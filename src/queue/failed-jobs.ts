@@ -1,28 +1,6 @@
 import { cleanText } from '../base/text.ts'
 import type { StoreQueue } from './store-client.ts'
 
-/** A job that ran out of attempts, or may not be tried again. */
-export interface FailedJob {
-  readonly id: string
-  readonly name: string
-  /** One clean line; begins with the error's code or name. */
-  readonly failedReason: string
-  readonly attempts: number
-  readonly failedAt: Date
-}
-
-/** The newest first. */
-export async function listFailed(queue: StoreQueue, limit: number): Promise<FailedJob[]> {
-  const jobs = await queue.getFailed(0, Math.max(1, Math.floor(limit)) - 1)
-  return jobs.map((job) => ({
-    id: job.id ?? '',
-    name: job.name,
-    failedReason: job.failedReason,
-    attempts: job.attemptsMade,
-    failedAt: new Date(job.finishedOn ?? 0),
-  }))
-}
-
 /** Queues it again with its attempts anew. False where no failed job has this id. */
 export async function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
   const job = await failedJob(queue, jobId)

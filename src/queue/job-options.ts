@@ -19,9 +19,11 @@ export const DEFAULT_JOB_OPTIONS: DefaultJobOptions = {
 }
 
 /**
- * A tick is not retried: the next one comes. Few finished ones are kept: their ids hold the scheduler's slots.
+ * A tick is not retried: the next one comes. Few finished ones are kept: their ids hold the scheduler's slots. Of
+ * failed ones no more: an outage makes one a second, which nobody has to make up for.
  */
 export const TICK_OPTIONS: Omit<JobsOptions, 'jobId' | 'repeat' | 'delay'> = {
   attempts: 1,
   removeOnComplete: { count: 50, age: 60 * 60 },
+  removeOnFail: { count: 50, age: 60 * 60 },
 }

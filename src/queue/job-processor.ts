@@ -11,6 +11,8 @@ export interface JobContext {
   readonly jobId: string
   /** 1 at the first attempt. */
   readonly attempt: number
+  /** From the moment at which it was to run until now; null at a later attempt. Bounded by the clocks' skew. */
+  readonly waitedMs: number | null
   /** Aborts with a JobAbortedError. A handler that then rejects while the process closes gives its job back. */
   readonly signal: AbortSignal
 }
@@ -36,7 +38,8 @@ export function createProcessor({ handler, jobs, scrub, closing }: ProcessorDeps
     const jobId = job.id ?? ''
     const { signal, end } = jobs.begin(jobId)
     try {
-      await handler(job.data, { jobId, attempt: job.attemptsMade + 1, signal })
+      const attempt = job.attemptsMade + 1
+      await handler(job.data, { jobId, attempt, waitedMs: waitedMs(job), signal })
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)
       throw toJobError(thrown, scrub)
@@ -44,6 +47,12 @@ export function createProcessor({ handler, jobs, scrub, closing }: ProcessorDeps
       end()
     }
   }
+}
+
+/** Of a job that was begun before, only the store knows since when it was to run again. */
+function waitedMs({ attemptsStarted, processedOn, timestamp, opts }: BullJob): number | null {
+  if (attemptsStarted > 1 || processedOn === undefined) return null
+  return Math.max(0, processedOn - timestamp - (opts.delay ?? 0))
 }
 
 /** Gives a job back: another worker may have it now, and no attempt is burnt. */
@@ -59,10 +68,14 @@ export interface EventDeps {
   readonly warn: ThrottledWarn
   /** The worker's connection broke. */
   readonly onTrouble: (err: unknown) => void
+  readonly onStalled: () => void
 }
 
 /** Turns BullMQ's events into progress, aborts and log lines. Its `error` must have a listener. */
-export function watchEvents(worker: BullWorker, { jobs, log, warn, onTrouble }: EventDeps): void {
+export function watchEvents(
+  worker: BullWorker,
+  { jobs, log, warn, onTrouble, onStalled }: EventDeps,
+): void {
   worker.on('error', (err) => warn('queue worker error', err))
   const backend = worker.getBackend()
   backend.on('error', onTrouble)
@@ -72,7 +85,10 @@ export function watchEvents(worker: BullWorker, { jobs, log, warn, onTrouble }: 
   for (const event of ['active', 'completed', 'failed', 'locksRenewed'] as const) {
     worker.on(event, jobs.touch)
   }
-  worker.on('stalled', (jobId) => log.warn({ jobId }, 'job stalled, it runs again'))
+  worker.on('stalled', (jobId) => {
+    onStalled()
+    log.warn({ jobId }, 'job stalled, it runs again')
+  })
   worker.on('lockRenewalFailed', (jobIds) => {
     jobs.abort(jobIds, new JobAbortedError('the lock is lost: another worker may have the job'))
   })

@@ -17,6 +17,7 @@ export interface WorkerSettings {
   readonly stalledCheckMs: number
   readonly maxStartedAttempts: number
   readonly retryBackoff: BackoffPolicy
+  readonly onStalled: () => void
 }
 
 export interface JobWorkerSpec {
@@ -64,7 +65,8 @@ export class JobWorker {
       this.#backendFactory(),
     )
     const warn = createThrottledWarn(this.#log, WARN_EVERY_MS, () => clock.now().getTime())
-    watchEvents(this.#worker, { jobs: this.jobs, log: this.#log, warn, onTrouble })
+    const { onStalled } = settings
+    watchEvents(this.#worker, { jobs: this.jobs, log: this.#log, warn, onTrouble, onStalled })
   }
 
   /** Its loop is over, which happens only when it is closed or broken. */

@@ -3,18 +3,21 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { cleanText } from '../base/text.ts'
-import { dropJob, type FailedJob, listFailed, retryJob } from './failed-jobs.ts'
-import { DEFAULT_RETRY_BACKOFF, TICK_OPTIONS } from './job-options.ts'
+import { dropJob, retryJob } from './failed-jobs.ts'
+import { DEFAULT_RETRY_BACKOFF } from './job-options.ts'
 import { cleanPayload, type JsonObject } from './job-payload.ts'
 import type { JobHandler } from './job-processor.ts'
+import { JOB_STATES, type JobState, listJobs, type QueuedJob } from './list-jobs.ts'
 import type { QueueConnection } from './queue-connection.ts'
 import { DEFAULT_TIMINGS, type QueueContext, type QueueTimings } from './queue-context.ts'
 import { createStoreClient, type StoreClient } from './store-client.ts'
-import { readStoreFacts, type StoreFacts } from './store-facts.ts'
+import { type RedisFacts, readStoreFacts, type StoreFacts } from './store-facts.ts'
 import { createStoreWatch } from './store-watch.ts'
 import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
+import { upsertTickIn } from './upsert-tick.ts'
 
-export type { FailedJob, JobHandler, WorkerHandle }
+export type { JobHandler, JobState, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
+export { JOB_STATES }
 
 export interface QueueSystemOptions {
   readonly connection: QueueConnection
@@ -55,11 +58,13 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** A job whose worker is silent for this long may be taken by another; 30 s unless told. */
   readonly lockMs?: number
-  /** How often silent jobs are looked for; 30 s unless told. */
+  /** How often silent jobs are looked for; 15 s unless told. Found by one look, they are given to others by the next. */
   readonly stalledCheckMs?: number
   /** How often a job may be begun in all, whatever ended it; 15 unless told. */
   readonly maxStartedAttempts?: number
   readonly retryBackoff?: BackoffPolicy
+  /** Called for each job that was found without a living worker. */
+  readonly onStalled?: () => void
 }
 
 export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'completed', number>
@@ -76,23 +81,25 @@ export interface QueueSystem {
   start(): Promise<void>
   enqueue(queue: string, job: NewJob): Promise<void>
   /**
-   * Makes the tick exist, once, whoever asks how often; a changed `everyMs` is taken over. The first tick comes
-   * at once. Where two processes are the first at one moment, two first ticks may come.
+   * Makes the tick exist, once, whoever asks how often; a changed `everyMs` is taken over, and one that a wrong
+   * clock put off comes soon again. The first tick comes at once. Where two processes are the first at one moment, two first ticks may come.
    */
   upsertTick(tick: Tick): Promise<void>
   /** Runs the queue's jobs until closed, through outages of the store. */
   work<P>(queue: string, handler: JobHandler<P>, options?: WorkOptions): Promise<WorkerHandle>
   counts(queue: string): Promise<JobCounts>
-  /** The newest first. */
-  failedJobs(queue: string, limit: number): Promise<FailedJob[]>
-  /** Gives it all its attempts anew. False where no failed job has this id. */
-  retryFailed(queue: string, jobId: string): Promise<boolean>
-  /** False where no failed job has this id. */
-  dropFailed(queue: string, jobId: string): Promise<boolean>
+  /** Those that ended, the newest first; the others, the oldest first. */
+  jobs(queue: string, state: JobState, limit: number): Promise<QueuedJob[]>
+  /** Gives a dead job all its attempts anew. False where no dead job has this id. */
+  retryDead(queue: string, jobId: string): Promise<boolean>
+  /** False where no dead job has this id. */
+  dropDead(queue: string, jobId: string): Promise<boolean>
   /** Called when the store was away and answers again: it may have lost ticks and jobs. Returns the way to stop. */
   onReconnect(listener: () => void): () => void
   /** The store's clock minus ours. */
   clockSkewMs(): Promise<number>
+  /** What the store says of itself. */
+  facts(): Promise<StoreFacts>
   /** Closes all workers, then the connections, within `graceMs`. Never rejects. */
   close(options: { readonly graceMs: number }): Promise<void>
 }
@@ -124,8 +131,9 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     kind: context.connection.kind,
     start: async () => warnOfDangers(await facts(), context.log),
     clockSkewMs: async () => (await facts()).clockSkewMs,
+    facts,
     onReconnect: watch.onReconnect,
-    ...producerCalls(client),
+    ...producerCalls(client, context.clock),
     ...operatorCalls(client),
 
     async work<P>(queue: string, handler: JobHandler<P>, asked: WorkOptions = {}) {
@@ -150,16 +158,22 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
   }
 }
 
-function warnOfDangers({ clockSkewMs, evictionPolicy }: StoreFacts, log: Logger): void {
+function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
   if (Math.abs(clockSkewMs) > MAX_SKEW_MS) {
     log.warn({ clockSkewMs }, 'clock differs from the queue store, jobs may run late or twice')
   }
-  if (evictionPolicy !== undefined && evictionPolicy !== 'noeviction') {
-    log.warn({ evictionPolicy }, 'Redis may evict jobs: set maxmemory-policy to noeviction')
+  if (redis !== undefined && redis.evictionPolicy !== 'noeviction') {
+    log.warn(
+      { evictionPolicy: redis.evictionPolicy },
+      'Redis may evict jobs: set maxmemory-policy to noeviction',
+    )
   }
 }
 
-function producerCalls(client: StoreClient): Pick<QueueSystem, 'enqueue' | 'upsertTick'> {
+function producerCalls(
+  client: StoreClient,
+  clock: Clock,
+): Pick<QueueSystem, 'enqueue' | 'upsertTick'> {
   const keepApart = createKeeper()
   return {
     async enqueue(queue, { payload, id, delayMs, attempts }) {
@@ -173,28 +187,25 @@ function producerCalls(client: StoreClient): Pick<QueueSystem, 'enqueue' | 'upse
       await client.call(queue, (target) => target.add(queue, data, options))
     },
 
-    async upsertTick({ queue, name, everyMs }) {
+    async upsertTick({ queue, ...tick }) {
       keepApart(queue, 'ticks')
-      const data: TickPayload = { tick: name }
-      await client.call(queue, (target) =>
-        target.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: TICK_OPTIONS }),
-      )
+      await client.call(queue, (target) => upsertTickIn(target, tick, clock))
     },
   }
 }
 
 function operatorCalls(
   client: StoreClient,
-): Pick<QueueSystem, 'counts' | 'failedJobs' | 'retryFailed' | 'dropFailed'> {
+): Pick<QueueSystem, 'counts' | 'jobs' | 'retryDead' | 'dropDead'> {
   return {
     counts: (queue) =>
       client.call(queue, async (target) => {
         const counts = await target.getJobCounts(...COUNTED_STATES)
         return Object.fromEntries(COUNTED_STATES.map((s) => [s, counts[s] ?? 0])) as JobCounts
       }),
-    failedJobs: (queue, limit) => client.call(queue, (target) => listFailed(target, limit)),
-    retryFailed: (queue, jobId) => client.call(queue, (target) => retryJob(target, jobId)),
-    dropFailed: (queue, jobId) => client.call(queue, (target) => dropJob(target, jobId)),
+    jobs: (queue, state, limit) => client.call(queue, (target) => listJobs(target, state, limit)),
+    retryDead: (queue, jobId) => client.call(queue, (target) => retryJob(target, jobId)),
+    dropDead: (queue, jobId) => client.call(queue, (target) => dropJob(target, jobId)),
   }
 }
 
@@ -203,10 +214,11 @@ const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] a
 const DEFAULT_WORK_OPTIONS = {
   concurrency: 1,
   lockMs: 30_000,
-  stalledCheckMs: 30_000,
+  stalledCheckMs: 15_000,
   // More than the attempts of any job: a job given back by a closing process was begun too.
   maxStartedAttempts: 15,
   retryBackoff: DEFAULT_RETRY_BACKOFF,
+  onStalled: () => undefined,
 }
 
 /** Refuses to mix: BullMQ makes a tick's next job only when the last one begins, and jobs before it would delay it. */

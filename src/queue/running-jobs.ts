@@ -4,6 +4,8 @@ export interface RunningJobs {
   touch(): void
   lastActivityAt(): Date
   count(): number
+  /** When the handler that runs longest began; null where none runs. */
+  busySince(): Date | null
   begin(jobId: string): { readonly signal: AbortSignal; end(): void }
   abort(jobIds: readonly string[], reason: Error): void
   abortAll(reason: Error): void
@@ -13,7 +15,7 @@ export interface RunningJobs {
 
 export function createRunningJobs(now: () => Date): RunningJobs {
   // No map by id: a job whose lock was lost may begin again here while its first handler still runs.
-  const running = new Set<{ jobId: string; controller: AbortController }>()
+  const running = new Set<{ jobId: string; controller: AbortController; begunAt: Date }>()
   let lastActivityAt = now()
   let waiting: (() => void)[] = []
 
@@ -29,8 +31,10 @@ export function createRunningJobs(now: () => Date): RunningJobs {
     },
     lastActivityAt: () => lastActivityAt,
     count: () => running.size,
+    // A set keeps the order in which its members came.
+    busySince: () => running.values().next().value?.begunAt ?? null,
     begin: (jobId) => {
-      const job = { jobId, controller: new AbortController() }
+      const job = { jobId, controller: new AbortController(), begunAt: now() }
       running.add(job)
       const end = () => {
         running.delete(job)

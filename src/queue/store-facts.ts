@@ -10,8 +10,23 @@ export interface StoreFacts {
    * wrong by more than a lock's length takes jobs away from others, or loses its own.
    */
   readonly clockSkewMs: number
-  /** Redis only. Anything but `noeviction` drops jobs when memory is short. */
-  readonly evictionPolicy?: string
+  /** Where the store is Redis. */
+  readonly redis?: RedisFacts
+}
+
+export interface RedisFacts {
+  readonly version: string
+  /** Anything but `noeviction` drops jobs when memory is short. */
+  readonly evictionPolicy: string
+  readonly usedBytes: number
+  /** 0 where nothing but the machine is the limit. */
+  readonly maxBytes: number
+  /** Whether every write is kept in a file (AOF): without, a restart forgets what came since the last dump. */
+  readonly appendOnly: boolean
+  /** Whether its last write to the disk failed: it refuses commands then. */
+  readonly writesFail: boolean
+  /** A replica refuses to be written. */
+  readonly replica: boolean
 }
 
 /** Asks the store once. Throws what the driver throws. */
@@ -22,9 +37,7 @@ export async function readStoreFacts(backend: IQueueBackend, clock: Clock): Prom
   return { clockSkewMs: Math.round(storeNow - middle), ...rest }
 }
 
-async function askStore(
-  backend: IQueueBackend,
-): Promise<{ storeNow: number; evictionPolicy?: string }> {
+async function askStore(backend: IQueueBackend): Promise<{ storeNow: number; redis?: RedisFacts }> {
   if (backend instanceof PostgresQueueBackend) {
     const { rows } = await backend.connection.pool.query<{ ms: string }>(
       'select extract(epoch from clock_timestamp()) * 1000 as ms',
@@ -33,12 +46,22 @@ async function askStore(
   }
   if (backend instanceof RedisQueueBackend) {
     const info = await (await backend.client).info()
-    return {
-      storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000,
-      evictionPolicy: fieldOf(info, 'maxmemory_policy') ?? 'unknown',
-    }
+    return { storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000, redis: redisFacts(info) }
   }
   throw new TypeError('no backend of ours')
+}
+
+function redisFacts(info: string): RedisFacts {
+  const is = (name: string, value: string) => fieldOf(info, name) === value
+  return {
+    version: fieldOf(info, 'redis_version') ?? 'unknown',
+    evictionPolicy: fieldOf(info, 'maxmemory_policy') ?? 'unknown',
+    usedBytes: Number(fieldOf(info, 'used_memory') ?? 0),
+    maxBytes: Number(fieldOf(info, 'maxmemory') ?? 0),
+    appendOnly: is('aof_enabled', '1'),
+    writesFail: is('aof_last_write_status', 'err') || is('rdb_last_bgsave_status', 'err'),
+    replica: is('role', 'slave'),
+  }
 }
 
 function fieldOf(info: string, name: string): string | undefined {

@@ -4,9 +4,17 @@ import { QueueUnavailableError } from './queue-errors.ts'
 
 export interface WorkerHandle {
   /** Liveness by progress: BullMQ's own `isRunning()` stays true for a worker that does nothing. */
-  progress(): { readonly lastActivityAt: Date; readonly activeJobs: number }
+  progress(): WorkerProgress
   /** Lets jobs finish, aborts them, and cuts the connections, all within `graceMs`. Never rejects. */
   close(graceMs: number): Promise<void>
+}
+
+export interface WorkerProgress {
+  /** A poll was answered, a job began or ended, or a lock was renewed. */
+  readonly lastActivityAt: Date
+  readonly activeJobs: number
+  /** When the handler that runs longest began; null where none runs. Its lock is renewed though it hangs. */
+  readonly busySince: Date | null
 }
 
 export interface SupervisorDeps {
@@ -76,6 +84,7 @@ export async function superviseWorker(
     progress: () => ({
       lastActivityAt: current.jobs.lastActivityAt(),
       activeJobs: current.jobs.count(),
+      busySince: current.jobs.busySince(),
     }),
     async close(graceMs) {
       closing.abort()

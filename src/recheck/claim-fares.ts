@@ -1,10 +1,14 @@
 import { sql, type Tx } from '../db/database.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
 
+/** By what a fare is asked: its turn, or one of the lanes before it. */
+export type TurnLane = 'turn' | 'confirmation' | 'new_watch' | 'retry'
+
 /** A fare whose turn it is, locked until the transaction ends. */
 export interface Candidate {
   readonly fareId: number
   readonly vdue: number
+  readonly lane: TurnLane
 }
 
 /** A fare with the slot at which it is to be asked. */
@@ -36,9 +40,9 @@ export async function findLaneCandidates(tx: Tx, requestsPerSecond: number): Pro
     with confirmation as ${lane('confirmation', horizonCalls(requestsPerSecond))},
          new_watch as ${lane('new_watch', share(NEW_WATCH_SHARE))},
          retry as ${lane('retry', share(RETRY_SHARE))}
-    select tracked_fare_id as "fareId", vdue from confirmation
-    union all select tracked_fare_id, vdue from new_watch
-    union all select tracked_fare_id, vdue from retry
+    select tracked_fare_id as "fareId", vdue, 'confirmation' as lane from confirmation
+    union all select tracked_fare_id, vdue, 'new_watch' from new_watch
+    union all select tracked_fare_id, vdue, 'retry' from retry
   `.execute(tx)
   return rows
 }
@@ -49,7 +53,7 @@ export async function findTurns(
   { limit, without }: { limit: number; without: readonly number[] },
 ): Promise<Candidate[]> {
   const { rows } = await sql<Candidate>`
-    select tracked_fare_id as "fareId", vdue
+    select tracked_fare_id as "fareId", vdue, 'turn' as lane
       from fare_schedule
      where not_before <= now() and tracked_fare_id <> all(${without}::bigint[])
      order by vdue

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
+import { type Db, type RawBuilder, sql } from '../db/database.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import { ACCEPTED } from './run-records.ts'
 
@@ -21,6 +21,11 @@ export interface RouteFilter {
   /** The instant of time travel; the present where missing. */
   readonly asOf?: Date | undefined
   readonly onlyAvailable?: boolean | undefined
+  /** A place by its id or, in any case, its airport code. */
+  readonly departure?: string | undefined
+  readonly destination?: string | undefined
+  /** Of either end, in any case. */
+  readonly country?: string | undefined
 }
 
 const PAGE_ROWS = 5_000
@@ -62,7 +67,8 @@ interface PageArgs extends RouteFilter {
  * Not asked of the function itself: there the planner merges routes with availabilities, which reads those of all
  * pages before once more (at a million routes 40 to 110 ms a page, growing; by lookups it is 20 ms, any page).
  */
-async function readPage(db: Db, { instant, onlyAvailable, after }: PageArgs): Promise<RouteRow[]> {
+async function readPage(db: Db, args: PageArgs): Promise<RouteRow[]> {
+  const { instant, onlyAvailable, after } = args
   const later =
     after === undefined
       ? sql`true`
@@ -81,7 +87,7 @@ async function readPage(db: Db, { instant, onlyAvailable, after }: PageArgs): Pr
                                     and v.valid_from <= ${instant} and (v.valid_to is null or v.valid_to > ${instant})
                                   limit 1) v on true
              where tstzrange(r.valid_from, r.valid_to) @> ${instant}::timestamptz
-               and ${later} and ${onlyAvailable === true ? sql`v.available` : sql`true`}
+               and ${later} and ${onlyAvailable === true ? sql`v.available` : sql`true`} and ${betweenPlaces(args)}
              order by r.departure_id, r.destination_id
              limit ${PAGE_ROWS}) r
       join place_version d on d.place_id = r.departure_id and tstzrange(d.valid_from, d.valid_to) @> ${instant}::timestamptz
@@ -89,6 +95,29 @@ async function readPage(db: Db, { instant, onlyAvailable, after }: PageArgs): Pr
      order by r.departure_id, r.destination_id
   `.execute(db)
   return rows
+}
+
+/** Of the routes `r`, those between the places that are asked for. */
+function betweenPlaces({
+  instant,
+  departure,
+  destination,
+  country,
+}: PageArgs): RawBuilder<unknown> {
+  const places = (which: RawBuilder<unknown>) => sql`
+    (select place_id from place_version
+      where tstzrange(valid_from, valid_to) @> ${instant}::timestamptz and ${which})
+  `
+  const named = (name: string) => places(sql`(place_id = ${name} or lower(iata) = lower(${name}))`)
+  const parts = [
+    ...(departure === undefined ? [] : [sql`r.departure_id in ${named(departure)}`]),
+    ...(destination === undefined ? [] : [sql`r.destination_id in ${named(destination)}`]),
+  ]
+  if (country !== undefined) {
+    const inCountry = places(sql`lower(country) = lower(${country})`)
+    parts.push(sql`(r.departure_id in ${inCountry} or r.destination_id in ${inCountry})`)
+  }
+  return parts.length === 0 ? sql`true` : sql.join(parts, sql` and `)
 }
 
 /** Freshness and size of what we hold, for gauges and status. */

@@ -1,7 +1,7 @@
 import { type Db, sql } from '../db/database.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import { ACCEPTED } from './run-records.ts'
-import type { SyncOutcome } from './sync-run.ts'
+import type { SyncOutcome, SyncStatus } from './sync-run.ts'
 
 /** A finished run, as listings show it. */
 export interface SyncRunRow extends SyncOutcome {
@@ -23,6 +23,7 @@ const RUN_COLUMNS = sql`
 
 export interface SyncRunPage {
   readonly list?: RouteListName | undefined
+  readonly statuses?: readonly SyncStatus[] | undefined
   readonly limit: number
   /** The last run of the page before. */
   readonly after?: number | undefined
@@ -31,12 +32,13 @@ export interface SyncRunPage {
 /** The newest finished runs first, of one list or of both. */
 export async function listSyncRuns(
   db: Db,
-  { list, limit, after }: SyncRunPage,
+  { list, statuses, limit, after }: SyncRunPage,
 ): Promise<SyncRunRow[]> {
   const { rows } = await sql<SyncRunRow>`
     select ${RUN_COLUMNS}
       from sync_run
      where status is not null and (${list ?? null}::text is null or list = ${list ?? null})
+       and (${statuses ?? null}::text[] is null or status = any(${statuses ?? null}))
        and (${after === undefined} or (started_at, id) < (select started_at, id from sync_run where id = ${after ?? 0}))
      order by started_at desc, id desc
      limit ${limit}
@@ -84,10 +86,13 @@ export async function hasRunSince(db: Db, list: RouteListName, instant: Date): P
   return rows.length > 0
 }
 
-/** What is held for review, the oldest first. */
-export async function listHeldRuns(db: Db): Promise<SyncRunRow[]> {
+/** What is held for review, the oldest first; a part of it where a page is asked for. */
+export async function listHeldRuns(
+  db: Db,
+  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
+): Promise<SyncRunRow[]> {
   const { rows } = await sql<SyncRunRow>`
-    select ${RUN_COLUMNS} from sync_run where status = 'held' order by id
+    select ${RUN_COLUMNS} from sync_run where status = 'held' and id > ${after} order by id limit ${limit ?? null}
   `.execute(db)
   return rows
 }

@@ -8,7 +8,7 @@ import { type DueDeps, enqueueDueSchedules } from './enqueue-due-schedules.ts'
 import { enqueueLostSlots } from './enqueue-lost-slots.ts'
 
 export const TICK_QUEUE = 'ticks'
-const RECONCILE_EVERY_MS = 60_000
+export const RECONCILE_EVERY_MS = 60_000
 
 /** A recurring job of the tick queue. */
 export interface Tick {
@@ -36,8 +36,13 @@ export async function reconcile(deps: ReconcilerDeps): Promise<void> {
 /**
  * Reconciles at start, whenever the queue's store comes back, and every minute, from one process at a time: a
  * queue that was flushed, or that forgot its schedulers, is whole again within a minute.
+ * @param onPass called after each pass, well or badly ended.
  */
-export async function runReconciler(deps: ReconcilerDeps, signal: AbortSignal): Promise<void> {
+export async function runReconciler(
+  deps: ReconcilerDeps,
+  signal: AbortSignal,
+  onPass: () => void = () => undefined,
+): Promise<void> {
   let wake = new AbortController()
   const stopListening = deps.queue.onReconnect(() => wake.abort())
   while (!signal.aborted) {
@@ -45,6 +50,7 @@ export async function runReconciler(deps: ReconcilerDeps, signal: AbortSignal): 
     await reconcile(deps).catch((err: unknown) => {
       deps.log.warn({ reason: messageOf(err) }, 'reconciling the queue failed')
     })
+    onPass()
     await deps.clock
       .sleep(RECONCILE_EVERY_MS, AbortSignal.any([signal, wake.signal]))
       .catch(() => undefined)

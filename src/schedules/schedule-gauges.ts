@@ -6,6 +6,8 @@ export async function readScheduleGauges(db: Db, metrics: Metrics): Promise<void
   const { rows } = await sql<{ name: string; dueAt: Date }>`
     select name, next_due_at as "dueAt" from schedule
   `.execute(db)
+  // One that is configured no more is shown no more.
+  metrics.scheduleDue.reset()
   for (const { name, dueAt } of rows) {
     metrics.scheduleDue.set({ schedule: name }, dueAt.getTime() / 1000)
   }

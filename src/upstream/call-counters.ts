@@ -2,7 +2,6 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { UpstreamCall } from './call-record.ts'
 import { ODDITIES } from './contract-telemetry.ts'
 import type { QuickRetry } from './guarded-call.ts'
-import { BREAKERS, ENDPOINT_GROUPS } from './health/breaker.ts'
 import { QUICK_RETRY_OUTCOMES } from './quick-retry.ts'
 
 export interface CallCounters {
@@ -15,9 +14,6 @@ export function callCounters(metrics: Metrics): CallCounters {
   for (const endpoint of Object.keys(ODDITIES)) {
     metrics.rateLimited.inc({ endpoint }, 0)
     for (const outcome of QUICK_RETRY_OUTCOMES) metrics.quickRetries.inc({ endpoint, outcome }, 0)
-  }
-  for (const endpoint of ENDPOINT_GROUPS) {
-    for (const breaker of BREAKERS) metrics.upstreamBreakerOpen.set({ endpoint, breaker }, 0)
   }
   return {
     observe: ({ endpoint, outcome, durationMs }) => {

@@ -1,17 +1,69 @@
-import type { Db } from '../db/database.ts'
+import { type Db, sql } from '../db/database.ts'
+import { one } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { readFareCounts } from './fare-queries.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
 const INCIDENTS = ['mass_loss', 'upstream_trouble']
+/** Of the believed fares: the usual one, nearly all, all. */
+const SHARES = [0.5, 0.95, 1]
 
 /** Sets the gauges of tracked fares from the database. */
 export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
-  const { pairs, oldestGoodAt, incidents } = await readFareCounts(db)
+  const counts = await countBeliefs(db)
   for (const pair of PAIRS) {
-    metrics.trackedFares.set({ pair }, pairs.find((row) => row.pair === pair)?.count ?? 0)
+    const found = counts.find((row) => row.pair === pair)
+    metrics.trackedFares.set({ pair }, found?.count ?? 0)
+    metrics.beliefsStale.set({ pair }, found?.stale ?? 0)
   }
-  metrics.oldestDue.set(oldestGoodAt === null ? 0 : oldestGoodAt.getTime() / 1000)
+  const goodSince = await readGoodSince(db)
+  for (const [i, share] of SHARES.entries()) {
+    metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
+  }
+  const incidents = await readOpenIncidents(db)
   for (const kind of INCIDENTS)
     metrics.incidentsOpen.set({ kind }, incidents.includes(kind) ? 1 : 0)
+}
+
+interface BeliefCount {
+  readonly pair: string
+  readonly count: number
+  readonly stale: number
+}
+
+/** Of the fares that have a turn; stale is what the public SQL calls so. */
+async function countBeliefs(db: Db): Promise<BeliefCount[]> {
+  const { rows } = await sql<BeliefCount>`
+    select a.pair, count(*) as count, count(*) filter (where a.stale) as stale
+      from fare_schedule q
+      join farewatch.availability_current a using (tracked_fare_id)
+     group by a.pair
+  `.execute(db)
+  return rows
+}
+
+/**
+ * For each share the instant since which as many believed fares had a good check, in seconds since 1970.
+ *
+ * Fares of which nothing is believed are left out: ids that nobody knows are never answered well.
+ */
+async function readGoodSince(db: Db): Promise<readonly number[]> {
+  const olderShares = SHARES.map((share) => 1 - share)
+  const { since } = await one(
+    sql<{ since: number[] | null }>`
+      select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
+        from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
+                from fare_schedule q
+                join farewatch.availability_current a using (tracked_fare_id)
+               where a.pair <> 'unknown') b
+    `,
+    db,
+  )
+  return since ?? []
+}
+
+async function readOpenIncidents(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ kind: string }>`
+    select kind from incident where closed_at is null
+  `.execute(db)
+  return rows.map((row) => row.kind)
 }

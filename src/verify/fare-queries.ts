@@ -110,27 +110,3 @@ export async function readTimeline(
   `.execute(db)
   return rows
 }
-
-/** Counts and ages for gauges. */
-export async function readFareCounts(db: Db): Promise<{
-  pairs: { pair: string; count: number }[]
-  oldestGoodAt: Date | null
-  incidents: string[]
-}> {
-  const pairs = await sql<{ pair: string; count: number; oldest: Date | null }>`
-    select s.pair, count(*) as count, min(coalesce(s.last_good_check_at, f.created_at)) as oldest
-      from fare_schedule q
-      join fare_state s using (tracked_fare_id)
-      join tracked_fare f on f.id = q.tracked_fare_id
-     group by s.pair
-  `.execute(db)
-  const incidents = await sql<{ kind: string }>`
-    select kind from incident where closed_at is null
-  `.execute(db)
-  const oldest = pairs.rows.flatMap(({ oldest }) => (oldest === null ? [] : [oldest.getTime()]))
-  return {
-    pairs: pairs.rows,
-    oldestGoodAt: oldest.length === 0 ? null : new Date(Math.min(...oldest)),
-    incidents: incidents.rows.map((row) => row.kind),
-  }
-}

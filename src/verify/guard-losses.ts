@@ -1,8 +1,10 @@
-import { sql, type Tx } from '../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { one } from '../db/transaction.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
+import type { LegObservation } from '../upstream/observation.ts'
 import type { DecisionRules } from './decide.ts'
-import { isMassLoss, isUpstreamTrouble } from './incident.ts'
+import { askHeldAgain, endAcceptance, isMassLossAccepted } from './held-losses.ts'
+import { isMassLoss, isOver, isThrough, isUpstreamTrouble, type LossCounts } from './incident.ts'
 import { decideChecks, type RecordArgs } from './record-checks.ts'
 
 type Rules = DecisionRules & RecheckRules
@@ -16,7 +18,8 @@ export interface GuardArgs extends Omit<RecordArgs, 'rules'> {
  * itself would open one. Gains and prices go on in either case.
  *
  * An incident ends by the counts that opened it: a mass loss when what is lost or waits to be lost is no longer a
- * mass, upstream trouble when most answers tell something again. Losses that were held are then asked again.
+ * mass, upstream trouble when most answers tell something again. Losses that were held are then asked again. A mass
+ * loss that an operator has closed is true: until it is through none is judged (close-incident.ts).
  */
 export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Rules> {
   await noteChecks(tx, args)
@@ -33,21 +36,27 @@ export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Rules> {
 }
 
 async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<boolean> {
-  const losses = countLosses(args)
-  // Counting what is bookable costs more than the rest of a batch: it is asked only where it can matter.
-  if (losses === 0 && !open) return false
-  const counts = await readLossCounts(tx, open)
-  const is = isMassLoss({ ...counts, lost: counts.lost + losses })
+  const losing = findLosses(args)
+  // Counting costs more than the rest of a batch: it is asked only where it can matter.
+  if (losing.length === 0 && !open) return false
+  const counts = await readLossCounts(tx, losing)
+  if (!open && (await isMassLossAccepted(tx))) {
+    if (isThrough(counts)) await endAcceptance(tx)
+    return false
+  }
+  const is = open ? !isOver(counts) : isMassLoss(counts)
   await settleIncident(tx, 'mass_loss', { open, is })
   return is
 }
 
 /** Fares that this batch would take from bookable. Most batches have none, and are not decided twice for that. */
-function countLosses(args: RecordArgs): number {
-  if (!args.checks.some(saysUnavailable)) return 0
-  return decideChecks(args).filter(({ decision }) =>
-    decision.changes.some((change) => change.kind === 'became_unavailable'),
-  ).length
+function findLosses(args: RecordArgs): number[] {
+  if (!args.checks.some(saysUnavailable)) return []
+  return decideChecks(args)
+    .filter(({ decision }) =>
+      decision.changes.some((change) => change.kind === 'became_unavailable'),
+    )
+    .map(({ fareId }) => fareId)
 }
 
 function saysUnavailable({ observation }: RecordArgs['checks'][number]): boolean {
@@ -58,8 +67,7 @@ function saysUnavailable({ observation }: RecordArgs['checks'][number]): boolean
 async function noteChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
   if (checks.length === 0) return
   const unknown = checks.filter(
-    ({ observation }) =>
-      observation.outbound.kind === 'unknown' || observation.return?.kind === 'unknown',
+    ({ observation }) => isTrouble(observation.outbound) || isTrouble(observation.return),
   ).length
   await sql`
     insert into check_minute as m (minute, checks, unknown)
@@ -69,6 +77,14 @@ async function noteChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
   `.execute(tx)
 }
 
+/**
+ * A 4xx is the answer of somebody who was there to a question that is wrong: however many dead ids are watched, the
+ * others are asked as often, and their losses believed.
+ */
+function isTrouble(leg: LegObservation | null): boolean {
+  return leg?.kind === 'unknown' && leg.reason !== 'http_4xx'
+}
+
 async function readIncidents(tx: Tx): Promise<string[]> {
   const { rows } = await sql<{ kind: string }>`
     select kind from incident where closed_at is null
@@ -76,20 +92,33 @@ async function readIncidents(tx: Tx): Promise<string[]> {
   return rows.map((row) => row.kind)
 }
 
-/** While losses are held, those that wait to be believed count as lost: they would be, were the incident over. */
-async function readLossCounts(tx: Tx, held: boolean): Promise<{ bookable: number; lost: number }> {
+/**
+ * What was asked within five minutes, and `waiting`: what waits to be lost, whenever it was asked. Losses that wait
+ * count as lost: by the time that each has its second answer, many would be recorded.
+ */
+async function readLossCounts(
+  tx: Tx,
+  losing: readonly number[],
+): Promise<LossCounts & { waiting: number }> {
   return one(
-    sql<{ bookable: number; lost: number }>`
-      select s.bookable - w.waiting as bookable, c.lost + w.waiting as lost
-        from (select count(*) as bookable from fare_state where pair = 'bookable' and expired_at is null) s,
-             (select count(*) as lost from availability_change
-               where kind = 'became_unavailable' and recorded_at > clock_timestamp() - interval '5 minutes') c,
-             (select count(*) as waiting from fare_state
-               where ${held} and pair = 'bookable' and expired_at is null
-                 and (state #>> '{outbound,against}' <> '0' or state #>> '{return,against}' <> '0')) w
+    sql<LossCounts & { waiting: number }>`
+      select count(*) filter (where f.asked and not f.gone) as bookable,
+             count(*) filter (where f.asked and f.gone)
+               + (select count(*) from availability_change
+                   where kind = 'became_unavailable' and recorded_at > clock_timestamp() - interval '5 minutes') as lost,
+             count(*) filter (where f.gone) as waiting
+        from (select last_good_check_at > clock_timestamp() - interval '5 minutes' or ${isLosing(losing)} as asked,
+                     state #>> '{outbound,against}' <> '0'
+                       or coalesce(state #>> '{return,against}', '0') <> '0' or ${isLosing(losing)} as gone
+                from fare_state
+               where pair = 'bookable' and expired_at is null) f
     `,
     tx,
   )
+}
+
+function isLosing(losing: readonly number[]): RawBuilder<boolean> {
+  return sql`tracked_fare_id = any(${losing}::bigint[])`
 }
 
 async function readCheckCounts(tx: Tx): Promise<{ checks: number; unknown: number }> {
@@ -120,15 +149,4 @@ async function settleIncident(
     `.execute(tx)
     await askHeldAgain(tx)
   }
-}
-
-/** Losses that were held wait for nobody's turn: they are looked at again as a first loss would be. */
-async function askHeldAgain(tx: Tx): Promise<void> {
-  await sql`
-    update fare_schedule q
-       set lane = 'confirmation', lane_due_at = clock_timestamp()
-      from fare_state s
-     where s.tracked_fare_id = q.tracked_fare_id and q.claim_id is null
-       and (s.state #>> '{outbound,against}' <> '0' or s.state #>> '{return,against}' <> '0')
-  `.execute(tx)
 }

@@ -1,13 +1,13 @@
 /** What an incident is judged by: counts of the last minutes. */
 export interface LossCounts {
-  /** Fares that are believed bookable now. */
+  /** Fares whose last answer, within the last five minutes, bore out that they are bookable. */
   readonly bookable: number
-  /** Fares that were lost within the last five minutes, or would be by the batch at hand. */
+  /** Fares that were lost within that time, would be by the batch at hand, or wait for a second such answer. */
   readonly lost: number
 }
 
 export interface CheckCounts {
-  /** Checks of the last minute, and those of them that told nothing. */
+  /** Checks of the last minute, and those of them that told nothing for a reason that may lie with the upstream. */
   readonly checks: number
   readonly unknown: number
 }
@@ -20,9 +20,23 @@ const TROUBLE_MINIMUM = 20
 /**
  * Whether so many fares sell out at once that the answers are more likely wrong than the fares gone: a credential
  * of the wrong scope, a provider that is down.
+ *
+ * The share is of the fares that were asked lately: of all, most of which are asked less often than every five
+ * minutes where there are many, a third would have to be believed gone before the rest was saved.
  */
 export function isMassLoss({ bookable, lost }: LossCounts): boolean {
   return lost >= MASS_LOSS_MINIMUM && lost > MASS_LOSS_SHARE * (bookable + lost)
+}
+
+/** Whether a mass loss has ended: by answers, and enough of them, for an upstream that is silent says nothing. */
+export function isOver(counts: LossCounts & { readonly waiting: number }): boolean {
+  if (isMassLoss(counts)) return false
+  return counts.waiting < MASS_LOSS_MINIMUM || counts.bookable + counts.lost >= MASS_LOSS_MINIMUM
+}
+
+/** Whether a mass loss that is known to be true has been recorded: what is lost next is judged anew. */
+export function isThrough(counts: LossCounts & { readonly waiting: number }): boolean {
+  return !isMassLoss(counts) && counts.waiting < MASS_LOSS_MINIMUM
 }
 
 /** Whether the upstream tells us so little that asking at full rate only adds to its trouble. */

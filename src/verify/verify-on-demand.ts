@@ -2,6 +2,7 @@ import { type Db, sql } from '../db/database.ts'
 import { inTransaction, one } from '../db/transaction.ts'
 import { spendOne } from '../upstream/budget.ts'
 import type { Observation, Question } from '../upstream/observation.ts'
+import { assertQuestion } from '../upstream/passenger-rules.ts'
 import { unaskedObservation } from '../upstream/unasked.ts'
 import { UpstreamCircuitOpenError } from '../upstream/upstream-errors.ts'
 import { isRateLimited } from './ask-fares.ts'
@@ -9,6 +10,7 @@ import { reportChecks } from './check-events.ts'
 import { guardLosses } from './guard-losses.ts'
 import { lockFares } from './lock-fares.ts'
 import { recordChecks } from './record-checks.ts'
+import { asksQuestion } from './same-question.ts'
 import type { VerifyDeps } from './verify-fares-job.ts'
 
 /** What the upstream said just now, and the tracked fare whose history it feeds, where somebody watches it. */
@@ -17,17 +19,25 @@ export interface OnDemandAnswer {
   readonly fareId: number | null
 }
 
+export interface AskNowDeps extends VerifyDeps {
+  /** Waits for a slot of the budget, and says by throwing that it had none; absent: as long as it takes. */
+  readonly takeSlot?: (signal: AbortSignal) => Promise<void>
+}
+
 /**
  * Asks one question now, within the budget's lane for it. The answer of a watched fare takes the same path as any
  * other: confirmed, recorded, told. While the upstream is to be left alone it is not asked, and no slot is spent:
  * the answer is unknown, `circuit_open`, and changes nothing.
+ *
+ * Throws PassengerRuleError or QuestionError for a question that the interface forbids, before a slot is spent.
  */
 export async function verifyOnDemand(
-  deps: VerifyDeps,
+  deps: AskNowDeps,
   question: Question,
   signal: AbortSignal,
 ): Promise<OnDemandAnswer> {
   const { db, rules } = deps
+  assertQuestion(question)
   const { observation, askedAt } = await ask(deps, question, signal)
   const fareId = await findTrackedFare(db, question)
   if (fareId === null || askedAt === null || isRateLimited(observation)) {
@@ -46,17 +56,19 @@ export async function verifyOnDemand(
 
 /** `askedAt` is when the request began, by the database's clock; null where there was none. */
 async function ask(
-  { db, clock, upstream, gate, rules }: VerifyDeps,
+  deps: AskNowDeps,
   question: Question,
   signal: AbortSignal,
 ): Promise<{ observation: Observation; askedAt: Date | null }> {
+  const { db, clock, upstream, gate, metrics, takeSlot = slotTaker(deps) } = deps
   try {
     const entry = await gate?.peek('verify')
     if (entry?.kind === 'closed') {
       const until = new Date(entry.untilMs)
       throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: entry.by, until })
     }
-    await spendOne(db, { requestsPerSecond: rules.requestsPerSecond, lane: true, clock, signal })
+    await takeSlot(signal)
+    metrics.budgetSlots.inc({ lane: 'on_demand' })
     const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, db)
     return { observation: await upstream.verifyFares(question, { signal }), askedAt: now }
   } catch (err) {
@@ -65,16 +77,13 @@ async function ask(
   }
 }
 
-async function findTrackedFare(db: Db, { flightId, returnFlightId, passengers }: Question) {
-  const { residents, nonResidents } = passengers
+function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
+  return (signal: AbortSignal) => spendOne(db, { requestsPerSecond, lane: true, clock, signal })
+}
+
+async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
   const { rows } = await sql<{ id: number }>`
-    select id from tracked_fare
-     where flight_id = ${flightId} and return_flight_id is not distinct from ${returnFlightId}
-       and (residents_adults, residents_children, residents_infants)
-           = (${residents.adults}, ${residents.children}, ${residents.infants})
-       and (non_residents_adults, non_residents_children, non_residents_infants)
-           = (${nonResidents.adults}, ${nonResidents.children}, ${nonResidents.infants})
-       and ended_at is null
+    select id from tracked_fare where ${asksQuestion(question)} and ended_at is null
   `.execute(db)
   return rows[0]?.id ?? null
 }

@@ -54,6 +54,17 @@ export class UnknownWatchListError extends AppError {
   }
 }
 
+/** The reseller has a watch list of this name already. */
+export class DuplicateWatchListError extends AppError {
+  override readonly name = 'DuplicateWatchListError'
+  override readonly code = 'watch.duplicate_list'
+  override readonly retryable = false
+
+  constructor(list: string) {
+    super(`there is a watch list named ${quote(list)} already`)
+  }
+}
+
 const SHOWN_REFERENCES = 10
 
 /** Some of the references are not in the list; nothing was done to the others either. */

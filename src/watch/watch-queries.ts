@@ -1,4 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
+import type { Tenant } from '../db/tenant.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
 
 export interface Reseller {
@@ -27,8 +28,11 @@ export async function findReseller(db: Db, name: string): Promise<Reseller | und
   return rows[0]
 }
 
-/** All resellers, by name. */
-export async function listResellers(db: Db): Promise<ResellerSummary[]> {
+/** All resellers, by name; a part of them where a page is asked for. */
+export async function listResellers(
+  db: Db,
+  { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
+): Promise<ResellerSummary[]> {
   const { rows } = await sql<ResellerSummary>`
     select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt",
            (select count(*) from watch_list l where l.reseller_id = r.id) as lists,
@@ -38,7 +42,9 @@ export async function listResellers(db: Db): Promise<ResellerSummary[]> {
       left join (select reseller_id, count(*) as watches, count(*) filter (where paused_at is null) as active
                    from watch
                   group by reseller_id) w on w.reseller_id = r.id
+     where r.name > ${after ?? ''}
      order by r.name
+     limit ${limit ?? null}
   `.execute(db)
   return rows
 }
@@ -64,6 +70,8 @@ export interface WatchPosition {
 export interface WatchPage {
   /** Only the watches of this list. */
   readonly list?: string | undefined
+  /** Only the watches of this reference: one, or none, of each list. */
+  readonly reference?: string | undefined
   /** The last watch of the page before. */
   readonly after?: WatchPosition | undefined
   readonly limit: number
@@ -73,6 +81,7 @@ interface WatchRow extends FlatEntry, Omit<Watch, 'entry'> {}
 
 /** A reseller's watches in the order of list and reference, after a position. */
 export async function listWatches(db: Db, resellerId: number, page: WatchPage): Promise<Watch[]> {
+  const named = page.reference === undefined ? sql`true` : sql`watch.reference = ${page.reference}`
   const { rows } = await sql<WatchRow>`
     select w.id, w.tracked_fare_id as "trackedFareId", w.created_at as "createdAt", w.began_at as "beganAt",
            w.paused_at as "pausedAt", l.name as list, w.reference,
@@ -82,7 +91,7 @@ export async function listWatches(db: Db, resellerId: number, page: WatchPage): 
      cross join lateral (
            select *
              from watch
-            where watch.watch_list_id = l.id and watch.reseller_id = l.reseller_id
+            where watch.watch_list_id = l.id and watch.reseller_id = l.reseller_id and ${named}
               and watch.reference > case when l.name = ${page.after?.list ?? ''} then ${page.after?.reference ?? ''} else '' end
             order by watch.reference
             limit ${page.limit}) w
@@ -94,6 +103,15 @@ export async function listWatches(db: Db, resellerId: number, page: WatchPage): 
      limit ${page.limit}
   `.execute(db)
   return rows.map(watchOf)
+}
+
+/** The watch of a list and a reference; undefined where the reseller has none. */
+export async function findWatch(
+  { db, resellerId }: Tenant,
+  { list, reference }: WatchPosition,
+): Promise<Watch | undefined> {
+  const [found] = await listWatches(db, resellerId, { list, reference, limit: 1 })
+  return found
 }
 
 function watchOf(row: WatchRow): Watch {

@@ -21,7 +21,8 @@ it('a credential of an address is in no log line and no answer, whatever becomes
   })
   const right = await newKeyText(db)
   const forged = newKey((max) => max - 1)
-  const base = await startApi(db, { log })
+  let nowMs = 0
+  const base = await startApi(db, { log, nowMs: () => nowMs })
   const answers: string[] = []
   const askAll = async () => {
     const queries = [
@@ -42,6 +43,8 @@ it('a credential of an address is in no log line and no answer, whatever becomes
   await askAll()
   // What fails for a fault of ours is logged.
   await sql`alter table farewatch_private.sync_run rename to elsewhere`.execute(db)
+  // And nothing that was remembered helps out.
+  nowMs += 1_000
   await askAll()
   answers.push(await (await fetch(`${base}/%zz?accessToken=${right}`)).text())
   answers.push(await (await fetch(`${base}/nowhere?accessToken=${right}`)).text())

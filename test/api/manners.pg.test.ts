@@ -147,7 +147,7 @@ describe('a request', () => {
       status: 400,
       code: 'request.unknown_parameter',
       parameter: 'lmit',
-      detail: 'the endpoint does not have "lmit", "after": it has list, limit, cursor',
+      detail: 'the endpoint does not have "lmit", "after": it has list, statuses, limit, cursor',
     })
   })
 

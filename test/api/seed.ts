@@ -1,8 +1,10 @@
 import { createApiKey, revokeApiKey } from '../../src/access/api-keys.ts'
 import { newKey } from '../../src/access/key-text.ts'
-import type { Db } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
 import type { Scope } from '../../src/http/caller.ts'
 import { routes, sync } from '../route-sync/sync-fixtures.ts'
+import { available, record } from '../verify/fare-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 
 /** A database in which the examples of all operations have something to find, and keys to ask with. */
@@ -21,8 +23,11 @@ export interface Seed {
 export async function seedApi(db: Db): Promise<Seed> {
   await sync(db, routes('PMI-MAD', 'MAD-PMI', 'PMI-BCN'))
   await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+  await seedChanges(db)
   const alpha = await resellerWith(db, [cells({ reference: 'A-1' })], 'alpha')
-  const beta = await resellerWith(db, [cells({ reference: 'B-1' })], 'beta')
+  // The same question, under names of its own.
+  const beta = await resellerWith(db, [cells({ list: 'winter', reference: 'B-1' })], 'beta')
+  await seedCheck(db)
   return {
     alpha,
     beta,
@@ -32,6 +37,21 @@ export async function seedApi(db: Db): Promise<Seed> {
       operator: (await createApiKey(db, { resellerId: null })).text,
     },
   }
+}
+
+/** Run 3 has changed something, run 4 is held; there was an incident once. */
+async function seedChanges(db: Db): Promise<void> {
+  await sync(db, routes('PMI-MAD', 'MAD-PMI', 'PMI-BCN', 'PMI-IBZ'))
+  await sync(db, [])
+  await sql`
+    insert into incident (kind, closed_at) values ('mass_loss', clock_timestamp())
+  `.execute(db)
+}
+
+/** The question that both watch was answered once, so that each has a record. */
+async function seedCheck(db: Db): Promise<void> {
+  const { id } = await one(sql<{ id: number }>`select id from tracked_fare`, db)
+  await record(db, id, new Date(), available())
 }
 
 /** A key of each kind that opens nothing. */

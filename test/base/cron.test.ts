@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { cronFault, nextDueAt } from '../../src/base/cron.ts'
+import { cronFault, longestGapMs, nextDueAt } from '../../src/base/cron.ts'
 
 const instant = (text: string) => new Date(text)
 const early = () => 0
@@ -130,5 +130,16 @@ describe('a cron pattern', () => {
     ['@never', 'nev'],
   ])('is wrong: "%s" (%s)', (pattern, fault) => {
     expect(cronFault(pattern)).toContain(fault)
+  })
+})
+
+describe('the longest gap of a pattern', () => {
+  it.for([
+    ['every two hours', '0 */2 * * *', 7_200],
+    ['twice a day, unevenly', '0 8,20 * * *', 43_200],
+    ['from Friday evening to Monday morning', '0 8,20 * * 1-5', 216_000],
+    ['every five seconds', '*/5 * * * * *', 5],
+  ] as const)('is found: %s', ([, pattern, seconds]) => {
+    expect(longestGapMs(pattern, new Date('2026-01-01T00:30:00Z'))).toBe(seconds * 1_000)
   })
 })

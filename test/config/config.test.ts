@@ -31,9 +31,12 @@ describe('the configuration', () => {
       MIN_RECHECK_SECONDS: 60,
       LOSS_CONFIRMATIONS: 2,
       GAIN_CONFIRMATIONS: 1,
+      API_HOST: '127.0.0.1',
       API_PORT: 8080,
       API_REQUESTS_PER_SECOND: 50,
+      ADMIN_HOST: '127.0.0.1',
       ADMIN_PORT: 9091,
+      WEDGED_AFTER_SECONDS: 180,
       ENCRYPTION_KEY: undefined,
       FAREWATCH_HOME: '.farewatch',
       LOG_LEVEL: 'info',
@@ -206,6 +209,10 @@ describe('a name that is no setting', () => {
   })
 
   it('is none where docker compose reads it from the same file', () => {
-    expect(faultsOf({}, 'COMPOSE_PROFILES=x\nPOSTGRES_PASSWORD=y\nGRAFANA_PORT=3000\n')).toEqual([])
+    const ofCompose = { COMPOSE_PROFILES: 'x', FAREWATCH_IMAGE: 'farewatch:1', GRAFANA_PORT: '1' }
+    const lines = Object.entries(ofCompose).map(([name, value]) => `${name}=${value}\n`)
+
+    expect(faultsOf({}, lines.join(''))).toEqual([])
+    expect(faultsOf(ofCompose)).toEqual([])
   })
 })

@@ -17,6 +17,8 @@ describe('a malformed value stops the start', () => {
     ['API_PORT', '8,080', `${WHOLE} 0 to 65535, not "8,080"`],
     ['API_PORT', '٥', `${WHOLE} 0 to 65535, not "٥"`],
     ['API_PORT', 'http', `${WHOLE} 0 to 65535, not "http"`],
+    ['API_HOST', 'localhost', 'must be an IP address such as "127.0.0.1", not "localhost"'],
+    ['ADMIN_HOST', '*', 'must be an IP address such as "127.0.0.1", not "*"'],
     ['ADMIN_PORT', 'NaN', `${WHOLE} 0 to 65535, not "NaN"`],
     ['ROUTE_ABSENCE_CONFIRMATIONS', '0', `${WHOLE} 1 to 100, not "0"`],
     ['MIN_RECHECK_SECONDS', '86401', `${WHOLE} 1 to 86400, not "86401"`],
@@ -85,6 +87,8 @@ describe('a malformed value stops the start', () => {
     ['UPSTREAM_BASE_URL', 'https://fares.example/some/prefix/'],
     ['UPSTREAM_REQUESTS_PER_SECOND', '1000'],
     ['UPSTREAM_REQUESTS_PER_SECOND', '2.50'],
+    ['API_HOST', '0.0.0.0'],
+    ['ADMIN_HOST', '::'],
     ['API_PORT', '65535'],
     ['ROUTE_SYNC_SCHEDULE', '30 */6 * * *'],
   ])('but not %s="%s"', (name, value) => {

@@ -9,7 +9,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { RULES } from '../verify/fare-fixtures.ts'
 import { makeDue } from '../verify/worker-fixtures.ts'
 
-export const REQUESTS_PER_SECOND = 1_000
+const REQUESTS_PER_SECOND = 1_000
 const { signal } = new AbortController()
 
 /** Everything that is believed, recorded and owed of one fare. */
@@ -77,14 +77,17 @@ export interface Asker {
 export function askerOf(
   db: Db,
   upstream: Pick<UpstreamClient, 'verifyFares'>,
-  gate?: UpstreamGate,
+  {
+    gate,
+    requestsPerSecond = REQUESTS_PER_SECOND,
+  }: { readonly gate?: UpstreamGate; readonly requestsPerSecond?: number } = {},
 ): Asker {
   const deps: VerifyJobDeps = {
     db,
     upstream,
     ...(gate === undefined ? {} : { gate }),
     clock: systemClock,
-    rules: { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND },
+    rules: { ...RULES, requestsPerSecond },
     metrics: createMetrics(),
     log: silentLog,
   }
@@ -95,7 +98,6 @@ export function askerOf(
         claims.push((payload as { claimId: string }).claimId)
       },
     }
-    const { requestsPerSecond } = deps.rules
     const parts = { db, queue, requestsPerSecond, ...(gate === undefined ? {} : { gate }) }
     const turns = await dispatchChecks(parts)
     await Promise.all(claims.map((claimId) => verifyFaresJob(deps, { claimId }, signal)))

@@ -124,7 +124,7 @@ describe('an operation', () => {
     ['DELETE', '/things', 'reseller-read-watch', 403, 'access.missing_scope'],
     ['GET', '/own/x', undefined, 400, 'request.invalid_parameter'],
     ['GET', '/own/10', undefined, 400, 'request.invalid_parameter'],
-    ['GET', `/own/${'1'.repeat(300)}`, undefined, 414, 'request.address_too_long'],
+    ['GET', `/own/${'1'.repeat(700)}`, undefined, 414, 'request.address_too_long'],
     ['POST', '/own/3', undefined, 405, 'request.no_method'],
   ] as const)('%s %s for %s is a problem: %d %s', async (method, url, key, status, code) => {
     const { ask } = anApi()

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { AppError } from '../../src/base/errors.ts'
+import type { JobState } from '../../src/queue/queue-system.ts'
 import { until } from '../support/until.ts'
 import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
 import { describeStores } from './queue-stores.ts'
@@ -100,13 +101,13 @@ describeStores('queue', (store) => {
     await untilCounts(system, queue, { failed: 1 })
 
     expect(attempts).toEqual([1, 2, 3])
-    const [failed] = await system.failedJobs(queue, 10)
+    const [failed] = await system.jobs(queue, 'dead', 10)
     expect(failed).toMatchObject({
       name: queue,
       attempts: 3,
-      failedReason: 'RangeError: no luck with [redacted]',
+      failure: 'RangeError: no luck with [redacted]',
     })
-    expect(Date.now() - (failed?.failedAt.getTime() ?? 0)).toBeLessThan(10_000)
+    expect(Date.now() - (failed?.endedAt?.getTime() ?? 0)).toBeLessThan(10_000)
     expect(systems.book.has(SECRET)).toBe(false)
   })
 
@@ -121,19 +122,47 @@ describeStores('queue', (store) => {
     })
     for (const name of ['a', 'b']) await system.enqueue(queue, { payload: { name }, attempts: 1 })
     await untilCounts(system, queue, { failed: 2 })
-    const [newest, oldest] = await system.failedJobs(queue, 10)
+    const [newest, oldest] = await system.jobs(queue, 'dead', 10)
     mended.abort()
 
-    const retried = await system.retryFailed(queue, oldest?.id ?? '')
-    const dropped = await system.dropFailed(queue, newest?.id ?? '')
+    const retried = await system.retryDead(queue, oldest?.id ?? '')
+    const dropped = await system.dropDead(queue, newest?.id ?? '')
     await untilCounts(system, queue, { completed: 1 })
 
     expect([retried, dropped]).toEqual([true, true])
     expect(ran).toEqual(['a', 'b', 'a'])
-    expect(await system.failedJobs(queue, 10)).toEqual([])
-    expect(await system.retryFailed(queue, newest?.id ?? '')).toBe(false)
-    expect(await system.dropFailed(queue, oldest?.id ?? '')).toBe(false)
-    expect(await system.dropFailed(queue, 'meta')).toBe(false)
+    expect(await system.jobs(queue, 'dead', 10)).toEqual([])
+    expect(await system.retryDead(queue, newest?.id ?? '')).toBe(false)
+    expect(await system.dropDead(queue, oldest?.id ?? '')).toBe(false)
+    expect(await system.dropDead(queue, 'meta')).toBe(false)
+  })
+
+  it('lists the jobs of each state, those that wait from the oldest, those that ended from the newest', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    for (const n of [1, 2, 3]) await system.enqueue(queue, { payload: { n } })
+    await system.enqueue(queue, { payload: { n: 4 }, delayMs: 3_600_000 })
+    const numbers = async (state: JobState, limit = 10) =>
+      (await system.jobs(queue, state, limit)).map(({ payload }) => payload.n)
+
+    expect(await numbers('waiting')).toEqual([1, 2, 3])
+    expect(await numbers('waiting', 2)).toEqual([1, 2])
+    expect(await numbers('delayed')).toEqual([4])
+    const finish = Promise.withResolvers<void>()
+    const worker = await system.work<{ n: number }>(queue, async ({ n }) => {
+      if (n === 3) await finish.promise
+    })
+    await until('the third runs', () => worker.progress().busySince !== null && numbers('active'))
+    await until('two are done', async () => (await numbers('done')).length === 2)
+    expect(await numbers('done', 1)).toEqual([2])
+    const [running] = await system.jobs(queue, 'active', 10)
+    expect(running).toMatchObject({ payload: { n: 3 }, endedAt: null, failure: null, attempts: 0 })
+    expect(worker.progress().busySince?.getTime()).toBeGreaterThanOrEqual(
+      running?.enqueuedAt.getTime() ?? Number.NaN,
+    )
+    finish.resolve()
+    await until('the last is done', async () => (await numbers('done')).length === 3)
+    expect(worker.progress().busySince).toBeNull()
   })
 
   it('does not try again what cannot succeed', async () => {
@@ -146,8 +175,8 @@ describeStores('queue', (store) => {
     await system.enqueue(queue, { payload: {}, attempts: 5 })
     await untilCounts(system, queue, { failed: 1 })
 
-    const [failed] = await system.failedJobs(queue, 1)
-    expect(failed).toMatchObject({ attempts: 1, failedReason: 'test.refused: never' })
+    const [failed] = await system.jobs(queue, 'dead', 1)
+    expect(failed).toMatchObject({ attempts: 1, failure: 'test.refused: never' })
   })
 
   it.each([
@@ -167,7 +196,7 @@ describeStores('queue', (store) => {
     await system.enqueue(queue, { payload: {}, attempts: 1 })
     await untilCounts(system, queue, { failed: 1 })
 
-    expect((await system.failedJobs(queue, 1))[0]?.failedReason).toBe(reason)
+    expect((await system.jobs(queue, 'dead', 1))[0]?.failure).toBe(reason)
     const stored = await store().dump()
     expect(stored).toContain(JSON.stringify(reason).slice(1, -1))
     expect(stored).not.toContain(SECRET)

@@ -89,8 +89,8 @@ describeStores('crashes of a worker', (store) => {
     )
 
     expect(crashes).toBe(2)
-    const [failed] = await system.failedJobs(queue, 1)
-    expect(failed?.failedReason).toMatch(/started more than allowable limit/)
+    const [failed] = await system.jobs(queue, 'dead', 1)
+    expect(failed?.failure).toMatch(/started more than allowable limit/)
   }, 60_000)
 
   it('are found at most as often as is allowed, whatever else would allow more', async () => {
@@ -113,13 +113,13 @@ describeStores('crashes of a worker', (store) => {
     )
 
     expect(crashes).toBe(4)
-    const [failed] = await system.failedJobs(queue, 1)
-    expect(failed?.failedReason).toMatch(/stalled more than allowable limit/)
+    const [failed] = await system.jobs(queue, 'dead', 1)
+    expect(failed?.failure).toMatch(/stalled more than allowable limit/)
     const ran = Promise.withResolvers<void>()
     current.child.kill('SIGKILL')
     await current.exited
     await system.work(queue, async () => ran.resolve(), FAST_WORK)
-    expect(await system.retryFailed(queue, failed?.id ?? '')).toBe(true)
+    expect(await system.retryDead(queue, failed?.id ?? '')).toBe(true)
     await ran.promise
   }, 90_000)
 })

@@ -77,7 +77,7 @@ describeStores('ticks', (store) => {
     await until('ticks', () => attempts.length >= 3)
 
     expect(new Set(attempts)).toEqual(new Set([1]))
-    expect((await system.failedJobs(queue, 1))[0]?.name).toBe('t')
+    expect((await system.jobs(queue, 'dead', 1))[0]?.name).toBe('t')
   })
 
   it('do not share a queue with jobs', async () => {

@@ -141,7 +141,7 @@ describe('the CSV endpoint', () => {
     const queries = countQueries(database)
     const client = net.connect(port, '127.0.0.1')
     client.write(
-      `GET /api/v1/data/routes/csv?accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
+      `GET /api/v1/data/routes/csv?departure=HUB&accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
     )
     await once(client, 'data')
     client.pause()

@@ -3,20 +3,32 @@ import { createApiKey, type NewApiKey } from '../../src/access/api-keys.ts'
 import { createKeyAccess } from '../../src/access/check-keys.ts'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
+import { createFeedWatch } from '../../src/changes/feed-watch.ts'
+import { readFeedHeads } from '../../src/changes/watch-feed-queries.ts'
 import type { Db } from '../../src/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/db/unavailable.ts'
 import { createApi } from '../../src/http/api.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
 import { listen } from '../../src/http/server.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { createRenderedLists } from '../../src/route-sync/rendered-lists.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand.ts'
+import { gone, observation, RULES } from '../verify/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
 export interface ApiArgs {
   readonly openReseller?: string
   readonly requestsPerSecond?: number
+  /** False: a request that would wait for a record is answered at once. */
+  readonly waits?: false
   readonly log?: Logger
   /** Milliseconds that the memory of keys and the rate limit go by; the machine's where missing. */
   readonly nowMs?: () => number
+  /** Of what asks the upstream; where missing, nothing can be had of it, and as much may be asked as anybody wants. */
+  readonly verify?: Partial<OnDemandDeps>
 }
 
 /** The whole API on a database, on a socket; returns its base URL, closed after the test. */
@@ -24,15 +36,46 @@ export async function startApi(db: Db, args: ApiArgs = {}): Promise<string> {
   const { openReseller, requestsPerSecond = 1_000_000, log = silentLog } = args
   const nowMs = args.nowMs ?? (() => performance.now())
   const access = createKeyAccess({ db, log, nowMs, openReseller })
+  const onDemand = createOnDemand({
+    db,
+    clock: systemClock,
+    upstream: {
+      verifyFares: async ({ returnFlightId }) =>
+        observation(gone, returnFlightId === null ? null : gone),
+    },
+    rules: { ...RULES, requestsPerSecond: 1_000 },
+    metrics: createMetrics(),
+    log,
+    ...args.verify,
+  })
+  const feedWatch = createFeedWatch({
+    readHeads: (ids) => readFeedHeads(db, ids),
+    everyMs: 20,
+    ...(args.waits === false ? { maxWaiting: 0 } : {}),
+  })
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
     operations: API_OPERATIONS,
-    deps: { db },
+    deps: {
+      db,
+      routeLists: createRenderedLists({ db, nowMs }),
+      onDemand,
+      clock: systemClock,
+      log,
+      scrub: (text) => text,
+      guard: GUARD_LIMITS,
+      requestsPerSecond: 5,
+      minRecheckSeconds: 60,
+      feedWatch,
+      version: '0.0.0',
+    },
     document: API_DOCUMENT,
     access,
     limit: createRateLimit({ requestsPerSecond, nowMs }),
   })
+  server.addHook('preClose', () => onDemand.close())
+  server.addHook('preClose', async () => feedWatch.close())
   server.addHook('onClose', () => access.settled())
   onTestFinished(() => server.close())
   return listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })

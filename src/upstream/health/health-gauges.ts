@@ -3,7 +3,7 @@ import type { Metrics } from '../../metrics/metrics.ts'
 import { BREAKERS, ENDPOINT_GROUPS } from './breaker.ts'
 import { readHealth } from './health-store.ts'
 
-/** Sets the gauges of the upstream's health from the database: the same from every process. */
+/** Sets the gauges of the upstream's health from the database. */
 export async function readHealthGauges(db: Db, metrics: Metrics): Promise<void> {
   const { breakers, pausedUntilMs, share } = await readHealth(db)
   for (const endpoint of ENDPOINT_GROUPS) {

@@ -1,0 +1,204 @@
+/**
+ * What the API costs, with keys and rate limit on, beside the least that anybody can do on the same machine in the same
+ * run: a bare Fastify that checks the same keys and says hello, the same bytes from memory, the bare queries. In turns,
+ * medians of the rounds. Then a worker that spends its whole budget, alone and beside an API under load.
+ *
+ *   npm run bench:api -- [routes] [seconds a step] [rounds]
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Seeded, seedApi } from './api-ground.ts'
+import { load } from './api-load.ts'
+import type { BareQuery } from './api-rivals.ts'
+import { countChecks, type Ground, openBenchApp, openGround } from './verify-ground.ts'
+
+const ROUTES = Number(process.argv[2] ?? 37_000)
+const SECONDS = Number(process.argv[3] ?? 5)
+const ROUNDS = Number(process.argv[4] ?? 3)
+const CHANGES = 5_000
+const ROWS = 100
+const SMALL = 20
+const LARGE = 4
+const BUDGET = 200
+/** Enough that all of the budget can be spent, each fare asked once a second at most. */
+const FARES = 2_000
+const RUN_IN_MS = 8_000
+const WORKER_SECONDS = 20
+
+interface Role {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+/** A role of the product, in a process of its own. */
+async function startRole(ground: Ground, role: 'api' | 'worker'): Promise<Role> {
+  const main = path.join(import.meta.dirname, '../src/cli/main.ts')
+  const child = spawn(process.execPath, [main, role], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      DATABASE_URL: ground.databaseUrl,
+      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      UPSTREAM_REQUESTS_PER_SECOND: String(BUDGET),
+      MIN_RECHECK_SECONDS: '1',
+      ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+      AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+      API_REQUESTS_PER_SECOND: '1000000',
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ready = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    // For as long as it runs: a process whose output nobody takes ends.
+    child.stdout.on('data', (chunk: Buffer) => {
+      output = `${output}${chunk.toString()}`.slice(-10_000)
+      if (output.includes('"msg":"ready"')) resolve(output)
+    })
+    child.once('exit', (code) => reject(new Error(`the ${role} ended with ${code}`)))
+  })
+  const status = /"api":"([^"]+)"/.exec(ready)?.[1] ?? ''
+  return { child, url: status.replace('/api/v1/status', '') }
+}
+
+async function stop({ child }: Pick<Role, 'child'>): Promise<void> {
+  child.kill('SIGTERM')
+  if (child.exitCode === null) await once(child, 'exit')
+}
+
+async function startRivals(ground: Ground, listUrl: string, key: string): Promise<Role> {
+  const child = fork(path.join(import.meta.dirname, 'api-rivals.ts'), [
+    ground.databaseUrl,
+    listUrl,
+    key,
+  ])
+  const [port] = (await once(child, 'message')) as [number]
+  return { child, url: `http://127.0.0.1:${port}` }
+}
+
+/** One thing that is measured: how often a second it could be done. */
+interface Step {
+  readonly name: string
+  readonly beside?: string
+  readonly goal?: number
+  readonly run: () => Promise<number>
+}
+
+async function stepsOf(api: Role, rivals: Role, seeded: Seeded): Promise<Step[]> {
+  const bearer = { authorization: `Bearer ${seeded.key}` }
+  const routes = `${api.url}/api/v1/data/routes`
+  const first = await fetch(routes, { headers: bearer })
+  await first.arrayBuffer()
+  const known = { ...bearer, 'if-none-match': first.headers.get('etag') ?? '' }
+  const on = (url: string, given = {}) => {
+    const args = { url, headers: bearer, connections: SMALL, seconds: SECONDS, status: 200 }
+    return async () => (await load({ ...args, ...given })).perSecond
+  }
+  const large = { connections: LARGE }
+  const gzip = { ...large, headers: { ...bearer, 'accept-encoding': 'gzip' } }
+  const bare = (query: BareQuery['query']) => async () => {
+    const { resellerId, watchId } = seeded
+    const wanted = { query, rows: ROWS, calls: SMALL, seconds: SECONDS, resellerId, watchId }
+    rivals.child.send(wanted satisfies BareQuery)
+    return ((await once(rivals.child, 'message')) as [number])[0]
+  }
+  const page = `${api.url}/api/v1/route-changes?limit=${ROWS}`
+  const timeline = `${api.url}/api/v1/watch-lists/bench/watches/w0/timeline?limit=${ROWS}`
+  return [
+    { name: 'hello', run: on(`${rivals.url}/hello`) },
+    {
+      name: 'routes, 304',
+      beside: 'hello',
+      goal: 0.4,
+      run: on(routes, { headers: known, status: 304 }),
+    },
+    { name: 'bytes from memory', run: on(`${rivals.url}/bytes`, large) },
+    { name: 'routes, 200', beside: 'bytes from memory', goal: 0.5, run: on(routes, large) },
+    { name: 'routes, 200, gzip', beside: 'bytes from memory', run: on(routes, gzip) },
+    { name: 'query of a page', run: bare('page') },
+    { name: 'page of changes', beside: 'query of a page', goal: 0.5, run: on(page) },
+    { name: 'query of a timeline', run: bare('timeline') },
+    { name: 'timeline', beside: 'query of a timeline', goal: 0.5, run: on(timeline) },
+  ]
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+async function measure(steps: readonly Step[]): Promise<Map<string, number>> {
+  const seen = new Map(steps.map(({ name }) => [name, [] as number[]]))
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const { name, run } of steps) seen.get(name)?.push(await run())
+  }
+  return new Map([...seen].map(([name, values]) => [name, median(values)]))
+}
+
+function print(steps: readonly Step[], rates: ReadonlyMap<string, number>): void {
+  console.log('\n                         a second   ratio  goal')
+  for (const { name, beside, goal } of steps) {
+    const rate = rates.get(name) ?? Number.NaN
+    const ratio = beside === undefined ? '' : (rate / (rates.get(beside) ?? Number.NaN)).toFixed(2)
+    const told = beside === undefined ? '' : `  of "${beside}"`
+    const numbers = `${rate.toFixed(0).padStart(12)} ${ratio.padStart(7)} ${String(goal ?? '').padStart(5)}`
+    console.log(`${name.padEnd(20)} ${numbers}${told}`)
+  }
+}
+
+/** What a worker records a second, over some seconds. */
+async function recordedPerSecond(ground: Ground): Promise<number> {
+  const app = openBenchApp(ground, { requestsPerSecond: BUDGET })
+  const before = await countChecks(app.database.db)
+  await delay(WORKER_SECONDS * 1_000)
+  const recorded = (await countChecks(app.database.db)) - before
+  await app.close()
+  return recorded / WORKER_SECONDS
+}
+
+async function besideWorker(ground: Ground, steps: readonly Step[]): Promise<void> {
+  const worker = await startRole(ground, 'worker')
+  await delay(RUN_IN_MS)
+  const alone = await recordedPerSecond(ground)
+  console.log(`\na worker with a budget of ${BUDGET} a second records ${alone.toFixed(1)} alone,`)
+  for (const name of ['routes, 304', 'routes, 200', 'page of changes']) {
+    const step = steps.find((one) => one.name === name)
+    const end = performance.now() + WORKER_SECONDS * 1_000
+    const asking = (async () => {
+      const rates: number[] = []
+      while (performance.now() < end - SECONDS * 1_000) rates.push((await step?.run()) ?? 0)
+      return median(rates)
+    })()
+    const beside = await recordedPerSecond(ground)
+    const told = `${beside.toFixed(1)} (${(beside / alone).toFixed(2)})`
+    console.log(`${told} beside "${name}" at ${(await asking).toFixed(0)} a second`)
+  }
+  await stop(worker)
+}
+
+function loads(): string {
+  return os
+    .loadavg()
+    .map((one) => one.toFixed(1))
+    .join(' ')
+}
+
+const ground = await openGround()
+try {
+  const app = openBenchApp(ground, { requestsPerSecond: BUDGET })
+  const seeded = await seedApi(app, { routes: ROUTES, changes: CHANGES, fares: FARES })
+  await app.close()
+  console.log(`${ROUTES} routes, ${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}`)
+  const api = await startRole(ground, 'api')
+  const rivals = await startRivals(ground, `${api.url}/api/v1/data/routes`, seeded.key)
+  const steps = await stepsOf(api, rivals, seeded)
+  print(steps, await measure(steps))
+  await besideWorker(ground, steps)
+  console.log(`load average ${loads()}`)
+  rivals.child.disconnect()
+  await stop(api)
+} finally {
+  await ground.close()
+}

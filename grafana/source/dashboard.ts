@@ -1,0 +1,169 @@
+import { type MetricPanel, type Panel, POSTGRES, PROMETHEUS } from './panel.ts'
+import { runbookLink } from './runbooks.ts'
+
+/** A choice at the head of a dashboard, of what a query finds. */
+export interface Variable {
+  readonly name: string
+  readonly label: string
+  /** `label_values(metric, label)`, or a statement of one column. */
+  readonly query: string
+  readonly from: 'prometheus' | 'postgres'
+}
+
+/** A row of panels that share the width; heights are in Grafana's units of 30 pixels. */
+export interface Row {
+  readonly height: number
+  readonly panels: readonly Panel[]
+}
+
+export interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  /** The question that it answers. */
+  readonly question: string
+  readonly variables?: readonly Variable[]
+  readonly rows: readonly Row[]
+}
+
+const WIDTH = 24
+/** The version of the schema of classic dashboards that this is written in; newer Grafana migrates it itself. */
+const SCHEMA_VERSION = 39
+
+/** The dashboard as Grafana's classic JSON. */
+export function dashboardJson({ uid, title, question, variables = [], rows }: Dashboard): object {
+  return {
+    id: null,
+    uid,
+    title,
+    description: question,
+    tags: ['farewatch'],
+    schemaVersion: SCHEMA_VERSION,
+    version: 1,
+    editable: false,
+    graphTooltip: 1,
+    refresh: '30s',
+    time: { from: 'now-6h', to: 'now' },
+    timezone: 'utc',
+    links: [
+      {
+        type: 'dashboards',
+        title: 'farewatch',
+        tags: ['farewatch'],
+        asDropdown: true,
+        keepTime: true,
+      },
+    ],
+    annotations: { list: [FIRING] },
+    templating: { list: variables.map(variableJson) },
+    panels: placed(rows).map(({ panel, gridPos }, i) => ({
+      id: i + 1,
+      gridPos,
+      ...panelJson(panel),
+    })),
+  }
+}
+
+/** Alerts that fire, as marks on every panel. */
+const FIRING = {
+  name: 'Alerts',
+  datasource: PROMETHEUS,
+  enable: true,
+  iconColor: 'red',
+  expr: 'ALERTS{alertstate="firing"}',
+  titleFormat: '{{alertname}}',
+}
+
+function placed(rows: readonly Row[]) {
+  let y = 0
+  return rows.flatMap(({ height, panels }) => {
+    const top = y
+    y += height
+    return panels.map((panel, i) => {
+      const x = Math.round((i * WIDTH) / panels.length)
+      const end = Math.round(((i + 1) * WIDTH) / panels.length)
+      return { panel, gridPos: { x, y: top, w: end - x, h: height } }
+    })
+  })
+}
+
+function variableJson({ name, label, query, from }: Variable): object {
+  return {
+    type: 'query',
+    name,
+    label,
+    datasource: from === 'prometheus' ? PROMETHEUS : POSTGRES,
+    query: from === 'prometheus' ? { query, refId: name, qryType: 1 } : query,
+    definition: query,
+    refresh: 2,
+    sort: 1,
+    multi: true,
+    includeAll: true,
+    current: { selected: true, text: ['All'], value: ['$__all'] },
+    options: [],
+  }
+}
+
+function panelJson(panel: Panel): object {
+  if (panel.kind === 'text') {
+    const options = { mode: 'markdown', content: panel.markdown }
+    return { type: 'text', title: panel.title, options }
+  }
+  const { title, about, runbook } = panel
+  return {
+    type: panel.kind,
+    title,
+    description: about,
+    datasource: panel.kind === 'table' ? POSTGRES : PROMETHEUS,
+    ...(runbook === undefined ? {} : { links: [runbookLink(runbook)] }),
+    fieldConfig: { defaults: defaultsOf(panel), overrides: [] },
+    ...(panel.kind === 'table' ? tableParts(panel.sql) : metricParts(panel)),
+  }
+}
+
+function defaultsOf({
+  kind,
+  unit,
+  limits,
+  smallIsBad = false,
+  ...panel
+}: Exclude<Panel, { kind: 'text' }>) {
+  const colors = smallIsBad ? ['red', 'yellow', 'green'] : ['green', 'yellow', 'red']
+  const steps = [null, ...(limits ?? [])].map((value, i) => ({ color: colors[i], value }))
+  const thresholds = { mode: 'absolute', steps: limits === undefined ? [steps[0]] : steps }
+  if (kind !== 'timeseries') return { unit, thresholds }
+  const stacked = 'stacked' in panel && panel.stacked === true
+  return {
+    unit,
+    min: 0,
+    thresholds,
+    custom: {
+      fillOpacity: stacked ? 40 : 8,
+      showPoints: 'never',
+      stacking: { mode: stacked ? 'normal' : 'none', group: 'A' },
+      thresholdsStyle: { mode: limits === undefined ? 'off' : 'dashed' },
+    },
+  }
+}
+
+function tableParts(sql: string): object {
+  const target = { refId: 'A', datasource: POSTGRES, format: 'table', rawQuery: true, rawSql: sql }
+  return { options: { showHeader: true, cellHeight: 'sm' }, targets: [target] }
+}
+
+function metricParts({ kind, queries }: MetricPanel): object {
+  const targets = queries.map(({ expr, legend }, i) => ({
+    refId: String.fromCharCode(65 + i),
+    datasource: PROMETHEUS,
+    expr,
+    legendFormat: legend ?? '__auto',
+    ...(kind === 'stat' ? { instant: true } : { range: true }),
+  }))
+  const stat = {
+    colorMode: 'background',
+    graphMode: 'none',
+    textMode: 'auto',
+    reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+  }
+  const lines = { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi' } }
+  return { options: kind === 'stat' ? stat : lines, targets }
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import type { Dashboard } from './dashboard.ts'
+
+const PAGE = new URL('../../docs/runbooks.md', import.meta.url)
+const UID = 'farewatch-runbooks'
+
+interface Section {
+  readonly title: string
+  readonly markdown: string
+}
+
+/** The sections of docs/runbooks.md, one an alert. */
+export function runbookSections(): Section[] {
+  const [, ...sections] = readFileSync(PAGE, 'utf8').split(/^## /m)
+  return sections.map((section) => {
+    const [title = '', ...lines] = section.split('\n')
+    return { title, markdown: withoutPageLinks(lines.join('\n').trim()) }
+  })
+}
+
+/** Of links between pages only the text is left: in Grafana they lead nowhere. */
+function withoutPageLinks(markdown: string): string {
+  return markdown.replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
+}
+
+/** Where a panel sends who finds it bad: the section of an alert, or `all` of them. */
+export function runbookLink(alert: string): object {
+  if (alert === 'all') return { title: 'Runbooks', url: `/d/${UID}`, targetBlank: true }
+  const at = runbookSections().findIndex(({ title }) => title === alert)
+  if (at === -1) throw new Error(`docs/runbooks.md has no section ${alert}`)
+  return { title: `Runbook: ${alert}`, url: `/d/${UID}?viewPanel=${at + 1}`, targetBlank: true }
+}
+
+export function runbooksDashboard(): Dashboard {
+  const rows = runbookSections().map(({ title, markdown }) => {
+    return { height: 20, panels: [{ kind: 'text' as const, title, markdown }] }
+  })
+  return {
+    uid: UID,
+    title: 'Runbooks',
+    question: 'What does this alert mean, and what is to be done?',
+    rows,
+  }
+}

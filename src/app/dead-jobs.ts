@@ -1,0 +1,87 @@
+import type { Clock } from '../base/clock.ts'
+import type { QueueSystem } from '../queue/queue-system.ts'
+
+export interface DeadJobsDeps {
+  readonly queue: Pick<QueueSystem, 'jobs' | 'retryDead' | 'dropDead'>
+  readonly clock: Clock
+}
+
+export interface DeadJobsChoice {
+  /** The queue's. */
+  readonly name: string
+  readonly ids: readonly string[] | 'all'
+}
+
+export interface ChangeProgress {
+  readonly signal: AbortSignal
+  /** Called with how many are done. */
+  readonly onProgress: (changed: number) => void
+}
+
+export interface DeadJobsChange {
+  readonly changed: number
+  /** Named ids that no dead job has, or has any more. */
+  readonly missing: readonly string[]
+}
+
+const PAGE = 200
+
+/** Gives dead jobs all their attempts anew. Safe to run twice: a job that waits or runs is not dead. */
+export function retryDeadJobs(
+  deps: DeadJobsDeps,
+  choice: DeadJobsChoice,
+  progress: ChangeProgress,
+): Promise<DeadJobsChange> {
+  return change(deps, choice, { ...progress, one: deps.queue.retryDead })
+}
+
+/** Forgets dead jobs for good. What they were to do is owed by our tables, where it still is. */
+export function dropDeadJobs(
+  deps: DeadJobsDeps,
+  choice: DeadJobsChoice,
+  progress: ChangeProgress,
+): Promise<DeadJobsChange> {
+  return change(deps, choice, { ...progress, one: deps.queue.dropDead })
+}
+
+interface Changing extends ChangeProgress {
+  readonly one: (name: string, id: string) => Promise<boolean>
+}
+
+async function change(
+  deps: DeadJobsDeps,
+  { name, ids }: DeadJobsChoice,
+  { one, signal, onProgress }: Changing,
+): Promise<DeadJobsChange> {
+  const missing: string[] = []
+  let changed = 0
+  const changeEach = async (wanted: readonly string[]) => {
+    for (const id of wanted) {
+      signal.throwIfAborted()
+      if (await one(name, id)) changed += 1
+      else missing.push(id)
+      onProgress(changed)
+    }
+  }
+  if (ids !== 'all') {
+    await changeEach(ids)
+    return { changed, missing }
+  }
+  const until = deps.clock.now()
+  for (;;) {
+    const before = changed
+    await changeEach(await deadBefore(deps, name, until))
+    // Those that others changed meanwhile are missing to nobody who said "all".
+    if (changed === before) return { changed, missing: [] }
+  }
+}
+
+/** A job that is retried and dies again at once must not be retried for ever. */
+async function deadBefore(
+  { queue }: DeadJobsDeps,
+  name: string,
+  until: Date,
+): Promise<readonly string[]> {
+  const jobs = await queue.jobs(name, 'dead', PAGE)
+  return jobs.filter(({ endedAt }) => endedAt !== null && endedAt <= until).map(({ id }) => id)
+}

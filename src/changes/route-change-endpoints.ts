@@ -1,0 +1,177 @@
+import { Type } from 'typebox'
+import type { Db } from '../db/database.ts'
+import { operations } from '../http/operation.ts'
+import { ProblemError } from '../http/problems.ts'
+import { Instant } from '../http/read-request.ts'
+import {
+  findRouteChangeUpTo,
+  type RouteChange,
+  type RouteChangeFilter,
+  readRouteChanges,
+} from './route-change-queries.ts'
+
+const { shared } = operations<{ readonly db: Db }>()
+
+const CLOSED = { additionalProperties: false }
+const MAX_PLACES = 100
+/** Records that one request looks at, whether they pass or not: it is answered in time, however few do. */
+const LOOKED_AT = 100_000
+const Kind = Type.Enum([
+  'route_added',
+  'route_removed',
+  'route_gained_availability',
+  'route_lost_availability',
+  'place_changed',
+])
+const MaybeText = Type.Union([Type.String(), Type.Null()])
+const instant = (description: string) => Type.Unsafe<Date>({ ...Instant, description })
+
+const State = Type.Union(
+  [
+    Type.Object({ available: Type.Union([Type.Boolean(), Type.Null()]) }, CLOSED),
+    Type.Object({ iata: Type.String(), city: Type.String(), country: Type.String() }, CLOSED),
+    Type.Null(),
+  ],
+  {
+    description:
+      'Of a route whether it is available, null where not known; of a place its attributes.',
+  },
+)
+
+const Change = Type.Object(
+  {
+    seq: Type.Integer({ description: 'Dense, and in the order in which records appear.' }),
+    previous: Type.Integer({
+      description: 'The last `seq` before it that passes the same filters; 0 where none does.',
+    }),
+    id: Type.String({ format: 'uuid' }),
+    kind: Kind,
+    departureId: MaybeText,
+    destinationId: MaybeText,
+    placeId: MaybeText,
+    before: State,
+    after: State,
+    lastSeenAt: Type.Union([Instant, Type.Null()], {
+      description: 'When the last list was fetched that still showed `before`: it happened after.',
+    }),
+    firstMissedAt: instant(
+      'When the first list was fetched that no longer did: it happened by then.',
+    ),
+    recordedAt: Instant,
+    runId: Type.Integer(),
+  },
+  CLOSED,
+)
+
+const Feed = Type.Object(
+  {
+    items: Type.Array(Change),
+    seq: Type.Integer({ description: 'The `after` to go on with: all up to it was looked at.' }),
+    head: Type.Integer({ description: 'The last number of the feed.' }),
+  },
+  CLOSED,
+)
+
+const query = Type.Object(
+  {
+    after: Type.Integer({
+      minimum: 0,
+      maximum: 2 ** 53 - 1,
+      default: 0,
+      description: 'Only records after this number.',
+    }),
+    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items a page.' }),
+    kinds: Type.Optional(
+      Type.Array(Kind, { minItems: 1, description: 'Only changes of these kinds.' }),
+    ),
+    places: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+        minItems: 1,
+        maxItems: MAX_PLACES,
+        description: 'Only changes of these places, and of routes from or to them.',
+      }),
+    ),
+    since: Type.Optional(instant('Only what was recorded then or later.')),
+    until: Type.Optional(instant('Only what was recorded before.')),
+  },
+  CLOSED,
+)
+
+const listRouteChanges = shared({
+  id: 'listRouteChanges',
+  method: 'GET',
+  path: '/api/v1/route-changes',
+  tag: 'Changes',
+  summary: 'What changed among routes and places, in order',
+  description:
+    'The first list that was accepted is the baseline and makes no records. Pass `seq` of the answer as `after` of the next request: nothing ever appears later under a smaller number.',
+  scope: 'read',
+  query,
+  answer: { about: 'The records after a number.', schema: Feed },
+  problems: ['changes.beyond_head'],
+  example: {
+    query: { after: '0', kinds: 'route_added,route_removed', limit: '1' },
+    answer: {
+      items: [
+        {
+          seq: 1,
+          previous: 0,
+          id: '019c0a3e-7d5c-7b55-8f0e-2f9f6f1f7a10',
+          kind: 'route_added',
+          departureId: '1',
+          destinationId: '4',
+          placeId: null,
+          before: null,
+          after: { available: null },
+          lastSeenAt: '2026-01-31T04:00:01.000Z',
+          firstMissedAt: '2026-01-31T06:00:01.000Z',
+          recordedAt: '2026-01-31T06:00:02.000Z',
+          runId: 3,
+        },
+      ],
+      seq: 1,
+      head: 12,
+    },
+  },
+  handler: async ({ db }, { query: { after, limit, ...filter } }) => {
+    const { head, changes } = await readRouteChanges(db, {
+      after,
+      through: after + LOOKED_AT,
+      limit,
+      ...filter,
+    })
+    if (after > head) throw beyondHead(after, head)
+    const last = changes.length === limit ? changes.at(-1)?.seq : undefined
+    return {
+      items: await withPrevious(db, changes, { after, filter }),
+      seq: last ?? Math.min(head, after + LOOKED_AT),
+      head,
+    }
+  },
+})
+
+/** Whoever holds a number that the feed has not reached would wait for it, and miss all that comes before. */
+function beyondHead(after: number, head: number): ProblemError {
+  return new ProblemError('changes.beyond_head', {
+    parameter: 'after',
+    detail: `after is ${after}, but the feed ends at ${head}`,
+  })
+}
+
+async function withPrevious(
+  db: Db,
+  changes: readonly RouteChange[],
+  { after, filter }: { readonly after: number; readonly filter: RouteChangeFilter },
+) {
+  if (changes.length === 0) return []
+  // Without a filter all records pass, and their numbers are dense.
+  const first = isEmpty(filter) ? after : await findRouteChangeUpTo(db, after, filter)
+  return changes.map((change, at) => ({ ...change, previous: changes[at - 1]?.seq ?? first }))
+}
+
+function isEmpty({ kinds, places, since, until }: RouteChangeFilter): boolean {
+  return [kinds, places, since, until].every((given) => given === undefined)
+}
+
+/** The feed of route changes. */
+export const ROUTE_CHANGE_OPERATIONS = [listRouteChanges]

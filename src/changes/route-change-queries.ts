@@ -1,0 +1,97 @@
+import { type Db, type RawBuilder, sql } from '../db/database.ts'
+import type { RouteChangeKind } from './route-feed.ts'
+
+/** A record of the feed of route changes. */
+export interface RouteChange {
+  readonly seq: number
+  readonly id: string
+  readonly kind: RouteChangeKind
+  /** Both null of `place_changed`, where `placeId` is not. */
+  readonly departureId: string | null
+  readonly destinationId: string | null
+  readonly placeId: string | null
+  readonly before: RouteChangeState | null
+  readonly after: RouteChangeState | null
+  readonly lastSeenAt: Date | null
+  readonly firstMissedAt: Date
+  readonly recordedAt: Date
+  readonly runId: number
+}
+
+/** Of a route whether it is available, null where that is not known; of a place its attributes. */
+export type RouteChangeState =
+  | { readonly available: boolean | null }
+  | { readonly iata: string; readonly city: string; readonly country: string }
+
+/** What of the feed is asked for; all of it where empty. */
+export interface RouteChangeFilter {
+  readonly kinds?: readonly RouteChangeKind[] | undefined
+  /** Changes of these places, and of routes from and to them. */
+  readonly places?: readonly string[] | undefined
+  /** Recorded at this instant or later. */
+  readonly since?: Date | undefined
+  /** Recorded before this instant. */
+  readonly until?: Date | undefined
+}
+
+export interface RouteChangePage extends RouteChangeFilter {
+  readonly after: number
+  /** Records beyond it are not looked at. */
+  readonly through: number
+  readonly limit: number
+}
+
+/**
+ * The records after a number, up to another, that pass a filter, in order; and the last number of the feed, 0 before
+ * its first, as it was at the same moment.
+ */
+export async function readRouteChanges(
+  db: Db,
+  { after, through, limit, ...filter }: RouteChangePage,
+): Promise<{ readonly head: number; readonly changes: RouteChange[] }> {
+  const { rows } = await sql<{ readonly head: number } & (RouteChange | { readonly seq: null })>`
+    select h.last_seq as head, c.*
+      from feed_head h
+      left join lateral (
+           select seq, id, kind, departure_id as "departureId", destination_id as "destinationId",
+                  place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
+                  first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
+             from route_change
+            where seq > ${after} and seq <= ${through} and ${passing(filter)}
+            order by seq
+            limit ${limit}) c on true
+     where h.feed = 'route'
+     order by c.seq
+  `.execute(db)
+  const changes = rows.flatMap(({ head: _head, ...change }) =>
+    change.seq === null ? [] : [change],
+  )
+  return { head: rows[0]?.head ?? 0, changes }
+}
+
+/** The last number, up to a given one, whose record passes a filter; 0 where none does. */
+export async function findRouteChangeUpTo(
+  db: Db,
+  upTo: number,
+  filter: RouteChangeFilter,
+): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`
+    select seq from route_change where seq <= ${upTo} and ${passing(filter)} order by seq desc limit 1
+  `.execute(db)
+  return rows[0]?.seq ?? 0
+}
+
+function passing({ kinds, places, since, until }: RouteChangeFilter): RawBuilder<unknown> {
+  const conditions = [
+    ...(kinds === undefined ? [] : [sql`kind = any(${kinds}::text[])`]),
+    ...(places === undefined ? [] : [ofPlaces(places)]),
+    ...(since === undefined ? [] : [sql`recorded_at >= ${since}`]),
+    ...(until === undefined ? [] : [sql`recorded_at < ${until}`]),
+  ]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+}
+
+function ofPlaces(places: readonly string[]): RawBuilder<unknown> {
+  const among = sql`any(${places}::text[])`
+  return sql`(departure_id = ${among} or destination_id = ${among} or place_id = ${among})`
+}

@@ -1,0 +1,228 @@
+import type { FastifyReply } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import type { Db } from '../db/database.ts'
+import { operations } from '../http/operation.ts'
+import { ProblemError } from '../http/problems.ts'
+import { Instant } from '../http/read-request.ts'
+import type { FeedWatch } from './feed-watch.ts'
+import { awaitFeedPage } from './watch-feed-page.ts'
+
+/** What the feeds of resellers are followed with. */
+export interface WatchChangeDeps {
+  readonly db: Db
+  readonly feedWatch: FeedWatch
+}
+
+const { reseller } = operations<WatchChangeDeps>()
+
+const CLOSED = { additionalProperties: false }
+const MAX_SEQ = 2 ** 53 - 1
+const MAX_WAIT_SECONDS = 30
+
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+const Money = Type.Object(
+  { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
+  CLOSED,
+)
+
+const Flight = Type.Object(
+  {
+    from: Type.String(),
+    to: Type.String(),
+    airline: Type.String(),
+    numbers: Type.Array(Type.Integer()),
+    departsAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
+    arrivesAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
+    stops: Type.Array(Type.String()),
+  },
+  CLOSED,
+)
+
+const Leg = Type.Object(
+  {
+    belief: Type.Enum(['available', 'unavailable', 'unknown']),
+    price: Type.Union([Money, Type.Null()], { description: 'Null unless the pair is bookable.' }),
+    identity: Type.Union([Type.String(), Type.Null()], {
+      description: 'Airline, legs, places and date as text: another flight has another one.',
+    }),
+    itinerary: Type.Union([Type.String(), Type.Null()], {
+      description: 'Times, flight numbers and stops as text.',
+    }),
+    flight: orNull(Flight),
+  },
+  CLOSED,
+)
+
+/** What is believed of a fare; before and after a change, and now. */
+export const FareShape = Type.Object(
+  {
+    pair: Type.Enum(['bookable', 'not_bookable', 'unknown'], {
+      description: 'bookable: all legs are available. not_bookable: one is not. unknown: else.',
+    }),
+    outbound: Leg,
+    return: orNull(Leg),
+    price: Type.Union([Money, Type.Null()], {
+      description: 'Sum of the legs for all passengers; null unless bookable, in one currency.',
+    }),
+  },
+  CLOSED,
+)
+
+export const FARE_EXAMPLE = {
+  pair: 'bookable',
+  outbound: {
+    belief: 'available',
+    price: { amount: '100.00', currency: 'EUR' },
+    identity: 'VY|1|PMI-MAD|2027-01-10',
+    itinerary: '08:00|3900',
+    flight: {
+      from: 'PMI',
+      to: 'MAD',
+      airline: 'VY',
+      numbers: [3900],
+      departsAt: '2027-01-10 08:00',
+      arrivesAt: '2027-01-10 09:20',
+      stops: [],
+    },
+  },
+  return: null,
+  price: { amount: '100.00', currency: 'EUR' },
+}
+
+const UNSEEN_LEG = { belief: 'unknown', price: null, identity: null, itinerary: null, flight: null }
+const UNSEEN = { pair: 'unknown', outbound: UNSEEN_LEG, return: null, price: null }
+
+const Kind = Type.Enum([
+  'became_available',
+  'became_unavailable',
+  'legs_changed',
+  'price_changed',
+  'itinerary_changed',
+  'identity_changed',
+  'expired',
+])
+
+const Change = Type.Object(
+  {
+    seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
+    previous: Type.Integer({
+      description: 'The last `seq` before it that passes the same filters; 0 where none does.',
+    }),
+    kind: Kind,
+    list: Type.Union([Type.String(), Type.Null()], {
+      description: 'By its present name; null once the watch is deleted.',
+    }),
+    reference: Type.String(),
+    watchId: Type.String(),
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    before: Type.Unsafe<unknown>(FareShape),
+    after: Type.Unsafe<unknown>(FareShape),
+    lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
+      description: 'It happened after this; null: nothing was known before.',
+    }),
+    detectedAt: Type.Unsafe<Date>({ ...Instant, description: 'It happened by then.' }),
+    recordedAt: Instant,
+  },
+  CLOSED,
+)
+
+const Query = Type.Object(
+  {
+    after: Type.Integer({
+      minimum: 0,
+      maximum: MAX_SEQ,
+      default: 0,
+      description: '`seq` of the page before, or of a list’s state; 0 begins at the beginning.',
+    }),
+    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+    wait: Type.Integer({
+      minimum: 0,
+      maximum: MAX_WAIT_SECONDS,
+      default: 0,
+      description: 'Where there is no record yet: seconds to wait for one.',
+    }),
+    kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 7 })),
+    list: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Only the watches that this list has now.',
+      }),
+    ),
+    reference: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    flightId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Outbound or return.' }),
+    ),
+  },
+  CLOSED,
+)
+
+const listChanges = reseller({
+  id: 'listWatchChanges',
+  method: 'GET',
+  path: '/api/v1/watch-changes',
+  tag: 'Changes',
+  summary: 'What changed for your watches, in order',
+  description:
+    'Pass `seq` of the answer as `after` of the next request. Nothing ever appears later under a smaller number.',
+  scope: 'read',
+  query: Query,
+  answer: {
+    about: 'The records after a number, the oldest first.',
+    schema: Type.Object(
+      {
+        items: Type.Array(Change),
+        seq: Type.Integer({ description: 'Up to here was looked at: the next `after`.' }),
+        head: Type.Integer({ description: 'The last number of your feed: beyond `seq`, ask on.' }),
+      },
+      CLOSED,
+    ),
+  },
+  problems: ['changes.beyond_head'],
+  example: {
+    query: { after: '0', limit: '1' },
+    answer: {
+      items: [
+        {
+          seq: 1,
+          previous: 0,
+          kind: 'became_available',
+          list: 'summer',
+          reference: 'A-1',
+          watchId: '019c1f70-0000-7000-8000-000000000001',
+          flightId: '101103206540',
+          returnFlightId: null,
+          before: UNSEEN,
+          after: FARE_EXAMPLE,
+          lastGoodCheckAt: null,
+          detectedAt: '2026-01-31T12:00:03.000Z',
+          recordedAt: '2026-01-31T12:00:03.400Z',
+        },
+      ],
+      seq: 1,
+      head: 7,
+    },
+  },
+  handler: async ({ db, resellerId, feedWatch }, { query, reply }) => {
+    const { after, limit, wait, ...filter } = query
+    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply) }
+    const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
+    if (after <= page.head) return page
+    throw new ProblemError('changes.beyond_head', {
+      parameter: 'after',
+      detail: `after is beyond the last number of your feed, ${page.head}`,
+    })
+  },
+})
+
+/** Aborts when the client has left. */
+function leftSignal({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController()
+  raw.once('close', () => left.abort())
+  return left.signal
+}
+
+/** The feed of a reseller's watches. */
+export const WATCH_CHANGE_OPERATIONS = [listChanges]

@@ -1,0 +1,93 @@
+import type { Counter, Histogram } from 'prom-client'
+
+const LISTS = ['routes', 'with-availability']
+const STAGES = ['fetch', 'stage', 'diff', 'apply']
+/** How a run ends in the process that made it; decisions about held ones are in `farewatch_sync_runs_recorded`. */
+const STATUSES = ['applied', 'unchanged', 'held', 'rejected', 'failed']
+const LIST_FAULTS = ['duplicate', 'conflicting_place', 'unknown_pair']
+const ROUTE_CHANGES = [
+  'route_added',
+  'route_removed',
+  'route_gained_availability',
+  'route_lost_availability',
+  'place_changed',
+]
+const FARE_CHANGES = [
+  'became_available',
+  'became_unavailable',
+  'legs_changed',
+  'price_changed',
+  'itinerary_changed',
+  'identity_changed',
+]
+const UNKNOWN_REASONS = [
+  'timeout',
+  'network',
+  'http_4xx',
+  'http_5xx',
+  'rate_limited',
+  'auth',
+  'malformed',
+  'contract_violation',
+  'id_missing',
+  'identity_mismatch',
+]
+const DROP_REASONS = ['late_slot', 'upstream_closed', 'superseded']
+const ENDPOINTS = [...LISTS, 'verify']
+/** The codes of failures that every call may have. */
+const CALL_OUTCOMES = [
+  'ok',
+  'aborted',
+  'upstream.timeout',
+  'upstream.network',
+  'upstream.http_4xx',
+  'upstream.http_5xx',
+  'upstream.rate_limited',
+  'upstream.auth',
+  'upstream.redirect',
+  'upstream.too_large',
+  'upstream.contract_violation',
+]
+/** What a slot of the budget is spent on. */
+const LANES = ['turn', 'confirmation', 'new_watch', 'retry', 'on_demand', 'quick_retry', 'list']
+
+interface Zeroable {
+  readonly syncRuns: Counter
+  readonly syncReviews: Counter
+  readonly syncReturned: Counter
+  readonly syncListFaults: Counter
+  readonly syncStageDuration: Histogram
+  readonly routeChanges: Counter
+  readonly availabilityChanges: Counter
+  readonly observations: Counter
+  readonly checksDropped: Counter
+  readonly upstreamRequests: Counter
+  readonly upstreamDuration: Histogram
+  readonly budgetSlots: Counter
+}
+
+/**
+ * Lets every label of a closed set begin at 0: the first failure of its kind is then an increase that a rate shows,
+ * and not a series that appears out of nothing.
+ */
+export function beginAtZero(metrics: Zeroable): void {
+  for (const list of LISTS) {
+    for (const status of STATUSES) metrics.syncRuns.inc({ list, status }, 0)
+    for (const stage of STAGES) metrics.syncStageDuration.zero({ list, stage })
+    for (const fault of LIST_FAULTS) metrics.syncListFaults.inc({ list, fault }, 0)
+    metrics.syncReviews.inc({ list }, 0)
+    metrics.syncReturned.inc({ list }, 0)
+  }
+  for (const kind of ROUTE_CHANGES) metrics.routeChanges.inc({ kind }, 0)
+  for (const kind of FARE_CHANGES) metrics.availabilityChanges.inc({ kind }, 0)
+  for (const outcome of ['available', 'unavailable']) {
+    metrics.observations.inc({ outcome, reason: '' }, 0)
+  }
+  for (const reason of UNKNOWN_REASONS) metrics.observations.inc({ outcome: 'unknown', reason }, 0)
+  for (const reason of DROP_REASONS) metrics.checksDropped.inc({ reason }, 0)
+  for (const endpoint of ENDPOINTS) {
+    metrics.upstreamDuration.zero({ endpoint })
+    for (const outcome of CALL_OUTCOMES) metrics.upstreamRequests.inc({ endpoint, outcome }, 0)
+  }
+  for (const lane of LANES) metrics.budgetSlots.inc({ lane }, 0)
+}

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
+import { createApiKey } from '../../src/access/api-keys.ts'
+import { createKeyAccess } from '../../src/access/check-keys.ts'
+import { newKey } from '../../src/access/key-text.ts'
+import type { Db } from '../../src/db/database.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET = /^fwk_(.{30})/
+
+/** A well-formed key that differs from a right one in its last random character alone. */
+function nearMiss(right: string): string {
+  const [, secret = ''] = SECRET.exec(right) ?? []
+  const indexes = [...secret].map((char) => ALPHABET.indexOf(char))
+  const given = [...indexes.slice(0, -1), (Number(indexes.at(-1)) + 1) % ALPHABET.length]
+  return newKey(() => given.shift() ?? 0)
+}
+
+/** The database, and every statement that it is sent, with its parameters. */
+function watched(db: Db): { db: Db; sent: { fragments: unknown; parameters: unknown[] }[] } {
+  const sent: { fragments: unknown; parameters: unknown[] }[] = []
+  const plugged = db.withPlugin({
+    transformQuery: ({ node }) => {
+      const { sqlFragments, parameters } = node as unknown as {
+        sqlFragments: unknown
+        parameters: { value: unknown }[]
+      }
+      sent.push({ fragments: sqlFragments, parameters: parameters.map(({ value }) => value) })
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  return { db: plugged, sent }
+}
+
+it('a key is looked up by its hash alone, so that no time tells how much of a guess was right', async ({
+  db,
+}) => {
+  const { text } = await createApiKey(db, { resellerId: null })
+  const near = nearMiss(text)
+  const far = newKey((max) => max - 1)
+  const { db: asked, sent } = watched(db)
+  const access = createKeyAccess({ db: asked, log: silentLog, nowMs: () => 0 })
+
+  const answers = [await access.callerOf(near), await access.callerOf(far)]
+
+  expect(near.slice(0, 33)).toBe(text.slice(0, 33))
+  expect(answers).toEqual(['unknown', 'unknown'])
+  const hashOf = (key: string) => createHash('sha256').update(key).digest()
+  expect(sent.map(({ parameters }) => parameters)).toEqual([[hashOf(near)], [hashOf(far)]])
+  expect(sent[0]?.fragments).toEqual(sent[1]?.fragments)
+})

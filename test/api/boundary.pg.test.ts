@@ -1,0 +1,236 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { json, text } from 'node:stream/consumers'
+import { describe, expect } from 'vitest'
+import { createApiKey } from '../../src/access/api-keys.ts'
+import type { Db } from '../../src/db/database.ts'
+import { PROBLEM_TYPE } from '../../src/http/problems.ts'
+import { propertiesOf } from '../../src/http/read-request.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
+import { seedApi } from './seed.ts'
+
+const OPERATIONS = EVERY.map(([, operation]) => operation)
+const MEGABYTE = 1_000_000
+
+const parametersOf = ({ query }: AnyOperation) => Object.keys(propertiesOf(query))
+const having = (parameter: string) =>
+  OPERATIONS.filter((operation) => parametersOf(operation).includes(parameter))
+
+async function aSeededApi(db: Db) {
+  const seed = await seedApi(db)
+  const base = await startApi(db)
+  return { seed, base }
+}
+
+/** An operation's address, as its example has it. */
+function addressOf({ path, example }: AnyOperation): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(example.params?.[name] ?? 'x'),
+  )
+}
+
+function expectProblem(answer: Answer, status: number, code: string, what: string): void {
+  expect({ status: answer.status, code: answer.body.code }, what).toEqual({ status, code })
+  expect(answer.headers.get('content-type'), what).toContain(PROBLEM_TYPE)
+}
+
+describe('every operation refuses', () => {
+  it('a parameter that is given twice', async ({ db }) => {
+    const { seed, base } = await aSeededApi(db)
+
+    for (const operation of OPERATIONS) {
+      for (const name of parametersOf(operation)) {
+        const key = rightKey(seed, operation)
+        const answer = await call(base, operation, { key, query: `${name}=1&${name}=2` })
+        expectProblem(answer, 400, 'request.doubled_parameter', `${operation.id} ${name}`)
+        expect(answer.body.parameter).toBe(name)
+      }
+    }
+  }, 60_000)
+
+  it('a limit that is none, or too large', async ({ db }) => {
+    const { seed, base } = await aSeededApi(db)
+    const paged = having('limit')
+
+    expect(paged.length).toBeGreaterThan(5)
+    for (const operation of paged) {
+      for (const limit of [
+        '1e9',
+        '1000000000',
+        '-1',
+        '0',
+        'NaN',
+        'Infinity',
+        '1.5',
+        '',
+        ' 1',
+        '0x10',
+      ]) {
+        const key = rightKey(seed, operation)
+        const answer = await call(base, operation, { key, query: { limit } })
+        expectProblem(answer, 400, 'request.invalid_parameter', `${operation.id} ${limit}`)
+        expect(answer.body.parameter).toBe('limit')
+      }
+    }
+  }, 60_000)
+
+  it('a cursor that is none, that somebody made up, or that is of another list', async ({ db }) => {
+    const { seed, base } = await aSeededApi(db)
+    const paged = having('cursor')
+    const given = new Map<AnyOperation, string>()
+    for (const operation of paged) {
+      const key = rightKey(seed, operation)
+      const { body } = await call(base, operation, { key, query: { limit: '1' } })
+      if (typeof body.next === 'string') given.set(operation, body.next)
+    }
+
+    expect(given.size).toBeGreaterThan(2)
+    for (const operation of paged) {
+      const foreign = [...given].filter(([other]) => other !== operation).map(([, next]) => next)
+      const own = given.get(operation)
+      const changed = own === undefined ? [] : [`${own.slice(0, -1)}_`, `x${own}`, `${own}.${own}x`]
+      for (const cursor of ['', 'x', '.', 'MQ.AAAAAAAAAAAA', '💥', ...foreign, ...changed]) {
+        const key = rightKey(seed, operation)
+        const answer = await call(base, operation, { key, query: { limit: '1', cursor } })
+        expectProblem(answer, 400, 'request.invalid_cursor', `${operation.id} ${cursor}`)
+      }
+    }
+  }, 60_000)
+
+  it('a body that is larger than it takes, before it has arrived', async ({ db }) => {
+    const { seed, base } = await aSeededApi(db)
+
+    for (const operation of OPERATIONS.filter(({ method }) => method !== 'GET')) {
+      const key = rightKey(seed, operation)
+      const length = (operation.bodyLimitBytes ?? MEGABYTE) + 1
+      const { status, body } = await announce(base, operation, { ...bearer(key) }, length)
+      const stranger = await announce(base, operation, {}, length)
+
+      expect({ status, code: body.code }, operation.id).toEqual({
+        status: 413,
+        code: 'request.too_large',
+      })
+      expect(stranger.body.code, operation.id).toBe('access.no_key')
+    }
+  }, 60_000)
+
+  it('a header of a megabyte', async ({ db }) => {
+    const { base } = await aSeededApi(db)
+
+    for (const operation of OPERATIONS) {
+      const said = await shout(base, operation)
+      expect(said, operation.id).toMatch(/^HTTP\/1\.1 431 |^$/)
+    }
+    expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
+  }, 60_000)
+
+  it('whoever asks too often, and says so in the headers of every answer', async ({ db }) => {
+    const { alpha } = await seedApi(db)
+    const base = await startApi(db, { requestsPerSecond: 0.1, nowMs: () => 0 })
+
+    for (const operation of OPERATIONS) {
+      const resellerId = operation.audience === 'operators' ? null : alpha
+      const { text: key } = await createApiKey(db, { resellerId })
+      const first = await call(base, operation, { key })
+      const second = await call(base, operation, { key })
+
+      expect(first.headers.get('ratelimit-policy'), operation.id).toBe('"default";q=1;w=10')
+      expect(first.headers.get('ratelimit'), operation.id).toBe('"default";r=0;t=10')
+      expectProblem(second, 429, 'access.too_many_requests', operation.id)
+      expect(second.headers.get('retry-after'), operation.id).toBe('10')
+    }
+  }, 60_000)
+})
+
+describe('every operation', () => {
+  it('lets nothing run, frame, keep or read its answers, whatever they are', async ({ db }) => {
+    const { seed, base } = await aSeededApi(db)
+
+    for (const operation of OPERATIONS) {
+      const headers = { origin: 'https://evil.example' }
+      const right = await call(base, operation, { key: rightKey(seed, operation), headers })
+      const none = await call(base, operation, { headers })
+      const preflight = await ask(`${base}${addressOf(operation)}`, {
+        method: 'OPTIONS',
+        headers: { ...headers, 'access-control-request-method': operation.method },
+      })
+
+      for (const answer of [right, none, preflight]) {
+        const told = Object.fromEntries(answer.headers)
+        expect(told, operation.id).toMatchObject({
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+          'referrer-policy': 'no-referrer',
+          'cross-origin-resource-policy': 'same-origin',
+          'cache-control': expect.stringMatching(/^(no-store|private, no-cache)$/) as string,
+        })
+        expect(told.vary, operation.id).toContain('authorization')
+        expect(Object.keys(told).filter((name) => name.startsWith('access-control'))).toEqual([])
+      }
+      expect(preflight.status, operation.id).toBe(405)
+    }
+  }, 60_000)
+
+  it('of the open demo answers no page of a stranger, by whatever name it comes', async ({
+    db,
+  }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, { openReseller: 'demo' })
+    const strangers = [
+      [{ host: 'evil.example' }, 'Host'],
+      [{ host: 'localhost', origin: 'https://evil.example' }, 'Origin'],
+      [{ host: 'localhost', 'sec-fetch-site': 'cross-site' }, 'Sec-Fetch-Site'],
+    ] as const
+
+    for (const operation of OPERATIONS) {
+      for (const [headers, parameter] of strangers) {
+        const { status, body } = await announce(base, operation, headers)
+        expect({ status, ...body }, operation.id).toMatchObject({
+          status: 403,
+          code: 'access.not_local',
+          parameter,
+        })
+      }
+    }
+  }, 60_000)
+})
+
+/** A request that says how much it will send, and sends nothing of it: what is answered was decided before. */
+async function announce(
+  base: string,
+  operation: AnyOperation,
+  headers: Record<string, string>,
+  length?: number,
+): Promise<{ status: number | undefined; body: Record<string, unknown> }> {
+  const request = http.request(`${base}${addressOf(operation)}`, {
+    method: operation.method,
+    headers: {
+      ...headers,
+      ...(length === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(length) }),
+    },
+  })
+  request.on('error', () => undefined)
+  request.flushHeaders()
+  if (length === undefined) request.end()
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  const body = (await json(response)) as Record<string, unknown>
+  request.destroy()
+  return { status: response.statusCode, body }
+}
+
+/** A request with a header without end, and what comes back before the line is cut. */
+async function shout(base: string, operation: AnyOperation): Promise<string> {
+  const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const said = text(socket).catch(() => '')
+  socket.on('error', () => undefined)
+  socket.write(`${operation.method} ${addressOf(operation)} HTTP/1.1\r\nhost: localhost\r\n`)
+  socket.write(`x: ${'x'.repeat(MEGABYTE)}\r\n\r\n`)
+  return said
+}

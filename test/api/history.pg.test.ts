@@ -1,0 +1,196 @@
+import { describe, expect } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { fetchedAt, NO_GUARD, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+const LISTED = { list: 'with-availability', guard: NO_GUARD, confirmations: 1 } as const
+const SURE = { guard: NO_GUARD, confirmations: 1 } as const
+
+async function anApi(db: Db) {
+  const base = await startApi(db)
+  const headers = bearer(await newKeyText(db))
+  return (path: string) => ask(`${base}/api/v1/${path}`, { headers })
+}
+
+/** The instant of a run's list, as the API writes it. */
+async function at(db: Db, runId: number): Promise<string> {
+  return (await fetchedAt(db, runId)).toISOString()
+}
+
+describe('the history of a route', () => {
+  it('has the intervals of its existence and of its availability, the newest first', async ({
+    db,
+  }) => {
+    const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const gained = await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
+    const lost = await sync(db, routes('PMI-BCN'), LISTED)
+    const removed = await sync(db, routes('PMI-BCN'), SURE)
+    const back = await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
+    const get = await anApi(db)
+
+    const { status, body } = await get('routes/PMI/MAD/history')
+
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      departure: place('PMI'),
+      destination: place('MAD'),
+      live: true,
+      since: await at(db, back.runId),
+      available: null,
+      items: [
+        { of: 'existence', available: null, validFrom: await at(db, back.runId), validTo: null },
+        {
+          of: 'availability',
+          available: false,
+          validFrom: await at(db, lost.runId),
+          validTo: await at(db, removed.runId),
+        },
+        {
+          of: 'availability',
+          available: true,
+          validFrom: await at(db, gained.runId),
+          validTo: await at(db, lost.runId),
+        },
+        {
+          of: 'existence',
+          available: null,
+          validFrom: await at(db, added.runId),
+          validTo: await at(db, removed.runId),
+        },
+      ],
+      next: null,
+    })
+  })
+
+  it('is of a route that is gone too', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-BCN'), SURE)
+    const get = await anApi(db)
+
+    const { body } = await get('routes/PMI/MAD/history')
+
+    expect(body).toMatchObject({ live: false, since: null, available: null })
+    expect(body.items).toHaveLength(1)
+  })
+
+  it('is read page by page, each interval once', async ({ db }) => {
+    for (let i = 0; i < 3; i += 1) {
+      await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
+      await sync(db, routes('PMI-BCN'), SURE)
+    }
+    const get = await anApi(db)
+    const whole = (await get('routes/PMI/MAD/history')).body.items as unknown[]
+
+    const seen: unknown[] = []
+    for (let query = '?limit=2'; ; ) {
+      const { body } = await get(`routes/PMI/MAD/history${query}`)
+      seen.push(...(body.items as unknown[]))
+      if (body.next === null) break
+      query = `?limit=2&cursor=${encodeURIComponent(String(body.next))}`
+    }
+
+    expect(whole).toHaveLength(3)
+    expect(seen).toEqual(whole)
+  })
+
+  it('has no cursor of another route', async ({ db }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
+    const get = await anApi(db)
+    const { body } = await get('routes/PMI/MAD/history?limit=1')
+
+    const other = await get(`routes/PMI/BCN/history?limit=1&cursor=${String(body.next)}`)
+
+    expect(other.body).toMatchObject({ status: 400, code: 'request.invalid_cursor' })
+  })
+
+  it('is not there of a route that no list ever had', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    const get = await anApi(db)
+
+    expect((await get('routes/MAD/PMI/history')).body).toMatchObject({
+      status: 404,
+      code: 'not_found',
+      detail: 'no list ever had a route from "MAD" to "PMI"',
+    })
+  })
+})
+
+describe('a place', () => {
+  it('has the attributes that hold now, and those that it had', async ({ db }) => {
+    const first = await sync(db, routes('PMI-MAD'))
+    const renamed = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Madrid' }) }
+    const second = await sync(db, [renamed], SURE)
+    const get = await anApi(db)
+
+    const { body } = await get('places/MAD')
+
+    const { id: _id, ...before } = place('MAD')
+    expect(body).toEqual({
+      ...place('MAD', { city: 'Madrid' }),
+      items: [
+        { ...before, city: 'Madrid', validFrom: await at(db, second.runId), validTo: null },
+        {
+          ...before,
+          validFrom: await at(db, first.runId),
+          validTo: await at(db, second.runId),
+        },
+      ],
+      next: null,
+    })
+  })
+
+  it('is known by ids of any text', async ({ db }) => {
+    const odd = place('a/b %2F;é', { city: 'Odd' })
+    await sync(db, [{ ...route('PMI-MAD'), destination: odd }])
+    const get = await anApi(db)
+
+    expect((await get(`places/${encodeURIComponent(odd.id)}`)).body).toMatchObject({ ...odd })
+    expect((await get(`routes/PMI/${encodeURIComponent(odd.id)}/history`)).status).toBe(200)
+  })
+
+  it('is not there where no list ever had it', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    const get = await anApi(db)
+
+    expect((await get('places/pmi')).body).toMatchObject({ status: 404, code: 'not_found' })
+  })
+})
+
+describe('the runs', () => {
+  it('are those of a list, and of how they ended', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, [])
+    await sync(db, routes('PMI-MAD'), LISTED)
+    const get = await anApi(db)
+    const runs = async (query: string) =>
+      ((await get(`sync-runs?${query}`)).body.items as { runId: number }[]).map(
+        ({ runId }) => runId,
+      )
+
+    expect(await runs('statuses=held')).toEqual([3])
+    expect(await runs('statuses=held,unchanged')).toEqual([3, 2])
+    expect(await runs('statuses=applied&list=routes')).toEqual([1])
+  })
+
+  it('can be looked at one by one', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, [])
+    const get = await anApi(db)
+
+    expect((await get('sync-runs/2')).body).toMatchObject({
+      runId: 2,
+      status: 'applied',
+      changes: { route_added: 1 },
+      reviewRuns: [],
+    })
+    expect((await get('sync-runs/3')).body).toMatchObject({ status: 'held', reviewRuns: [3] })
+    expect((await get('sync-runs/4')).body).toMatchObject({
+      status: 404,
+      code: 'sync.run_not_found',
+    })
+  })
+})

@@ -1,0 +1,120 @@
+import { describe, expect } from 'vitest'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
+import {
+  fareOf,
+  itemsOf,
+  listWith,
+  newCaller,
+  type ResellerCalls,
+  watch,
+} from './reseller-calls.ts'
+
+interface State {
+  readonly seq: number
+  readonly takenAt: string
+  readonly watches: readonly {
+    readonly reference: string
+    readonly watchId: string
+    readonly status: string
+    readonly belief: object
+  }[]
+}
+
+interface Change {
+  readonly seq: number
+  readonly watchId: string
+  readonly after: object
+}
+
+async function stateOf({ get }: ResellerCalls, list = 'summer'): Promise<State> {
+  const { status, body, text } = await get(`/watch-lists/${list}/state`)
+  if (status !== 200) throw new Error(text)
+  return body as unknown as State
+}
+
+/** What is believed of each watch once all records are applied to where it stood. */
+function follow(from: ReadonlyMap<string, object>, changes: readonly Change[]) {
+  const beliefs = new Map(from)
+  for (const { watchId, after } of changes) beliefs.set(watchId, after)
+  return beliefs
+}
+
+function beliefsOf({ watches }: State): Map<string, object> {
+  return new Map(watches.map(({ watchId, belief }) => [watchId, belief]))
+}
+
+describe('the state of a list', () => {
+  it('has every watch, by reference, and the number that goes with it', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    const references = Array.from({ length: 2_100 }, (_, i) => `R${String(i).padStart(4, '0')}`)
+    for (const part of [references.slice(0, 1_000), references.slice(1_000)]) {
+      await listWith(
+        ana,
+        'summer',
+        part.map((reference) => watch(reference, { flightId: reference })),
+      )
+    }
+    await record(db, await fareOf(db, 'R1500'), new Date(), available())
+
+    const { seq, watches } = await stateOf(ana)
+
+    expect(seq).toBe(1)
+    expect(watches.map(({ reference }) => reference)).toEqual(references)
+    expect(watches.filter(({ status }) => status !== 'new')).toMatchObject([
+      { reference: 'R1500', status: 'followed', belief: { pair: 'bookable' } },
+    ])
+  })
+
+  it('of an empty list is empty, and of none is none', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    expect(await stateOf(ana)).toMatchObject({ seq: 0, watches: [] })
+    expect(await ana.get('/watch-lists/winter/state')).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    })
+  })
+
+  it('is a consistent start, whatever is recorded meanwhile', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    const flights = ['1', '2', '3', '4', '5', '6']
+    await listWith(
+      ana,
+      'summer',
+      flights.map((flightId) => watch(`w${flightId}`, { flightId })),
+    )
+    const fares = await Promise.all(flights.map((flightId) => fareOf(db, flightId)))
+    const empty = beliefsOf(await stateOf(ana))
+    let writing = true
+    const write = async () => {
+      for (let round = 0; round < 25; round += 1) {
+        for (const [i, fareId] of fares.entries()) {
+          const answer = (round + i) % 5 === 0 ? gone : available(`${100 + round}.00`)
+          await record(db, fareId, new Date(), answer)
+        }
+      }
+      writing = false
+    }
+    const states: State[] = []
+    const readAll = async () => {
+      while (writing) states.push(await stateOf(ana))
+    }
+
+    await Promise.all([write(), readAll()])
+
+    const changes = itemsOf<Change>(await ana.get('/watch-changes?limit=1000'))
+    const last = beliefsOf(await stateOf(ana))
+    expect(changes.length).toBeGreaterThan(50)
+    expect(new Set(states.map(({ seq }) => seq)).size).toBeGreaterThan(2)
+    for (const state of states) {
+      const told = changes.filter(({ seq }) => seq <= state.seq)
+      const later = changes.filter(({ seq }) => seq > state.seq)
+      // Nothing of it is younger than its number, and nothing is missing after it.
+      expect(beliefsOf(state)).toEqual(follow(empty, told))
+      expect(follow(beliefsOf(state), later)).toEqual(last)
+    }
+  })
+})

@@ -1,0 +1,291 @@
+import { describe, expect } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { withSessionLock } from '../../src/db/session-lock.ts'
+import { runOf } from '../route-sync/review-fixtures.ts'
+import { livePairs, manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { manyCells, newReseller, resellerWith } from '../watch/watch-fixtures.ts'
+
+const ALL = manyRoutes(40)
+const FEW = ALL.slice(0, 10)
+
+/** The API, asked by an operator; with what it logs. */
+async function anOperator(db: Db) {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    scrub: (line) => line,
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const base = await startApi(db, { log })
+  const key = await newKeyText(db)
+  const send = (method: string, path: string, body?: object): Promise<Answer> =>
+    ask(`${base}/api/v1/${path}`, {
+      method,
+      headers: { ...bearer(key), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  const as = (other: string, path: string) =>
+    ask(`${base}/api/v1/${path}`, { headers: bearer(other) })
+  return { send, as, lines }
+}
+
+function logged(lines: readonly string[]): Record<string, unknown>[] {
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('held runs', () => {
+  it('are listed, the oldest first, page by page', async ({ db }) => {
+    await sync(db, ALL)
+    const held = [await sync(db, FEW), await sync(db, []), await sync(db, FEW)]
+    const { send } = await anOperator(db)
+
+    const first = await send('GET', 'held-runs?limit=2')
+    const second = await send('GET', `held-runs?limit=2&cursor=${String(first.body.next)}`)
+
+    const items = [first, second].flatMap(({ body }) => body.items as { runId: number }[])
+    expect(items.map(({ runId }) => runId)).toEqual(held.map(({ runId }) => runId))
+    expect(items[2]).toMatchObject({ status: 'held', reviewId: held[0]?.runId })
+    expect(second.body.next).toBeNull()
+  })
+
+  it('can be reviewed, which changes nothing', async ({ db }) => {
+    await sync(db, ALL)
+    const { runId } = await sync(db, FEW)
+    const { send } = await anOperator(db)
+
+    const { body } = await send('GET', `held-runs/${runId}`)
+
+    expect(body).toMatchObject({
+      run: { runId, status: 'held' },
+      heldWith: [runId],
+      plan: {
+        liveBefore: 40,
+        missing: 30,
+        forecast: { live: 10, removed: 30 },
+        verdict: { code: 'mass_absence' },
+      },
+    })
+    expect(await livePairs(db)).toHaveLength(40)
+  })
+
+  it('can be approved once, which is logged with who did it', async ({ db }) => {
+    await sync(db, ALL)
+    const { runId } = await sync(db, FEW)
+    const { send, lines } = await anOperator(db)
+
+    const approved = await send('POST', `held-runs/${runId}/approve`)
+    const again = await send('POST', `held-runs/${runId}/approve`)
+
+    expect(approved.body).toMatchObject({ runId, status: 'approved', live: 10, removed: 30 })
+    expect(await livePairs(db)).toHaveLength(10)
+    expect(again.body).toMatchObject({ status: 409, code: 'sync.not_held' })
+    expect(logged(lines)).toEqual([
+      expect.objectContaining({
+        msg: 'held run approved',
+        runId,
+        by: 'key 1',
+        requestId: approved.headers.get('x-request-id'),
+      }),
+    ])
+  })
+
+  it('can be rejected, with those that agree', async ({ db }) => {
+    await sync(db, ALL)
+    const first = await sync(db, FEW)
+    const second = await sync(db, FEW)
+    const { send } = await anOperator(db)
+
+    const { body } = await send('POST', `held-runs/${second.runId}/reject`)
+
+    expect(body).toEqual({ dropped: [first.runId, second.runId] })
+    expect(await runOf(db, first.runId)).toMatchObject({ resolution: 'rejected' })
+    expect(await livePairs(db)).toHaveLength(40)
+  })
+
+  it.for([
+    ['GET', '', 99, 404, 'sync.run_not_found'],
+    ['POST', '/approve', 99, 404, 'sync.run_not_found'],
+    ['POST', '/reject', 99, 404, 'sync.run_not_found'],
+    ['GET', '', 1, 409, 'sync.not_held'],
+    ['POST', '/reject', 1, 409, 'sync.not_held'],
+  ] as const)(
+    'are no other runs: %s held-runs%s of %d',
+    async ([method, path, runId, status, code], { db }) => {
+      await sync(db, ALL)
+      const { send } = await anOperator(db)
+
+      expect((await send(method, `held-runs/${runId}${path}`)).body).toMatchObject({ status, code })
+    },
+  )
+
+  it('whose list is older than what holds, or is not kept any more, stay undecided', async ({
+    db,
+  }) => {
+    await sync(db, ALL)
+    const { runId } = await sync(db, FEW)
+    const { send } = await anOperator(db)
+
+    await sql`update sync_run set fetched_at = fetched_at + interval '1 day' where id = 1`.execute(
+      db,
+    )
+    const stale = await send('POST', `held-runs/${runId}/approve`)
+    await sql`delete from snapshot`.execute(db)
+    const gone = await send('POST', `held-runs/${runId}/approve`)
+
+    expect(stale.body).toMatchObject({ status: 409, code: 'sync.stale_run' })
+    expect(gone.body).toMatchObject({ status: 409, code: 'sync.snapshot_gone' })
+    expect(await runOf(db, runId)).toMatchObject({ status: 'held' })
+  })
+
+  it('wait a moment for a run that is under way, and then say so', async ({ db }) => {
+    await sync(db, ALL)
+    const { runId } = await sync(db, FEW)
+    const { send } = await anOperator(db)
+
+    const answer = await withSessionLock(db, 'route-sync:routes', () =>
+      send('POST', `held-runs/${runId}/approve`),
+    )
+
+    expect(answer?.body).toMatchObject({ status: 503, code: 'sync.busy' })
+    expect(answer?.headers.get('retry-after')).toBe('10')
+    expect((await send('POST', `held-runs/${runId}/approve`)).status).toBe(200)
+  })
+})
+
+describe('resellers', () => {
+  it('are created, listed by name, and disabled', async ({ db }) => {
+    await resellerWith(db, manyCells(3), 'zephyr')
+    const { send } = await anOperator(db)
+
+    const created = await send('POST', 'resellers', { name: 'Aurora & Söhne' })
+    const first = await send('GET', 'resellers?limit=1')
+    const second = await send('GET', `resellers?limit=1&cursor=${String(first.body.next)}`)
+    const disabled = await send('POST', 'resellers/zephyr/disable')
+    const odd = await send('POST', `resellers/${encodeURIComponent('Aurora & Söhne')}/disable`)
+
+    expect(created).toMatchObject({
+      status: 201,
+      body: { name: 'Aurora & Söhne', disabledAt: null },
+    })
+    expect(first.body.items).toMatchObject([{ name: 'Aurora & Söhne', lists: 0, watches: 0 }])
+    expect(second.body).toMatchObject({
+      items: [{ name: 'zephyr', lists: 1, watches: 3, active: 3 }],
+      next: null,
+    })
+    expect(disabled.body).toMatchObject({ name: 'zephyr', trackedFaresEnded: 3 })
+    expect(disabled.body.disabledAt).not.toBeNull()
+    expect(odd.body).toMatchObject({ trackedFaresEnded: 0 })
+  })
+
+  it.for([
+    ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
+    ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],
+    ['resellers', { name: 'a\nb' }, 400, 'watch.invalid_reseller_name'],
+    ['resellers', { name: '' }, 400, 'request.invalid_body'],
+    ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
+    ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
+  ] as const)(
+    'are not made of anything: POST %s %j',
+    async ([path, body, status, code], { db }) => {
+      await newReseller(db, 'zephyr')
+      const { send } = await anOperator(db)
+
+      expect((await send('POST', path, body)).body).toMatchObject({ status, code })
+    },
+  )
+})
+
+describe('keys', () => {
+  it('are made, shown once, listed by their start, and revoked', async ({ db }) => {
+    await newReseller(db, 'zephyr')
+    const { send, as, lines } = await anOperator(db)
+
+    const made = await send('POST', 'keys', { reseller: 'zephyr', scopes: ['read'] })
+    const { id, key: text } = made.body as { id: number; key: string }
+    const works = await as(text, 'status')
+    const list = await send('GET', 'keys')
+    const revoked = await send('POST', `keys/${id}/revoke`)
+
+    expect(made).toMatchObject({ status: 201, body: { reseller: 'zephyr', scopes: ['read'] } })
+    expect(text).toMatch(/^fwk_[0-9A-Za-z]{36}$/)
+    expect(works.status).toBe(200)
+    expect(list.body.items).toMatchObject([
+      { reseller: null, scopes: ['read', 'operate'] },
+      { id, prefix: text.slice(0, 12), revokedAt: null },
+    ])
+    expect(revoked.body).toMatchObject({ id })
+    expect(revoked.body.revokedAt).not.toBeNull()
+    for (const told of [list.text, revoked.text, ...lines]) expect(told).not.toContain(text)
+    expect(logged(lines).map(({ msg }) => msg)).toEqual(['key created', 'key revoked'])
+  })
+
+  it('may end by themselves', async ({ db }) => {
+    const { send } = await anOperator(db)
+
+    const made = await send('POST', 'keys', {
+      reseller: null,
+      expiresAt: '2100-01-01T00:00:00+01:00',
+    })
+
+    expect(made.body).toMatchObject({ expiresAt: '2099-12-31T23:00:00.000Z' })
+  })
+
+  it.for([
+    [{}, 400, 'request.invalid_body', '/reseller'],
+    [{ reseller: 'nobody' }, 404, 'watch.unknown_reseller', undefined],
+    [{ reseller: null, scopes: ['watch'] }, 400, 'access.scope_not_grantable', undefined],
+    [{ reseller: 'zephyr', scopes: ['operate'] }, 400, 'access.scope_not_grantable', undefined],
+    [{ reseller: null, scopes: [] }, 400, 'request.invalid_body', '/scopes'],
+    [
+      { reseller: null, expiresAt: '2020-01-01T00:00:00Z' },
+      400,
+      'request.invalid_body',
+      '/expiresAt',
+    ],
+    [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
+  ] as const)('are not made of anything: %j', async ([body, status, code, pointer], { db }) => {
+    await newReseller(db, 'zephyr')
+    const { send } = await anOperator(db)
+
+    const answer = await send('POST', 'keys', body)
+
+    expect(answer.body).toMatchObject({ status, code })
+    expect(answer.body.pointer).toBe(pointer)
+    expect((await send('GET', 'keys')).body.items).toHaveLength(1)
+  })
+
+  it('that are not there cannot be revoked', async ({ db }) => {
+    const { send } = await anOperator(db)
+
+    expect((await send('POST', 'keys/99/revoke')).body).toMatchObject({
+      status: 404,
+      code: 'access.no_such_key',
+    })
+  })
+})
+
+describe('incidents', () => {
+  it('are listed, the newest first, open or over', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    await sql`
+      insert into incident (kind, closed_at)
+      values ('mass_loss', clock_timestamp()), ('upstream_trouble', clock_timestamp()), ('mass_loss', null)
+    `.execute(db)
+    const { send } = await anOperator(db)
+    const ids = async (query: string) =>
+      ((await send('GET', `incidents?${query}`)).body.items as { id: number }[]).map(({ id }) => id)
+
+    const first = await send('GET', 'incidents?limit=2')
+
+    expect(first.body.items).toMatchObject([
+      { id: 3, kind: 'mass_loss', closedAt: null },
+      { id: 2 },
+    ])
+    expect(await ids(`limit=2&cursor=${String(first.body.next)}`)).toEqual([1])
+    expect(await ids('open=true')).toEqual([3])
+    expect(await ids('open=false')).toEqual([2, 1])
+  })
+})

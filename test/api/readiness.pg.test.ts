@@ -1,0 +1,115 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+interface Health {
+  readonly status: number
+  readonly body: {
+    readonly status: string
+    readonly checks: readonly { readonly name: string; readonly fault: string | null }[]
+  }
+}
+
+/** A process, and what its health says; its upstream is not there. */
+async function started(role: 'api' | 'worker', databaseUrl: string) {
+  const running = startFarewatch([role], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    API_PORT: '0',
+    ADMIN_PORT: '0',
+  })
+  onTestFinished(() => void running.child.kill('SIGKILL'))
+  const line = await until('the start', () =>
+    running
+      .stdout()
+      .split('\n')
+      .find((text) => text.includes('"msg":"ready"')),
+  )
+  const { health } = JSON.parse(line) as { health: string }
+  const ask = async (path: string): Promise<Health> => {
+    const response = await fetch(new URL(path, health))
+    return { status: response.status, body: (await response.json()) as Health['body'] }
+  }
+  return { ask }
+}
+
+/** A way to a database that can be shut. */
+async function doorTo(databaseUrl: string): Promise<{ url: string; door: TcpProxy }> {
+  const url = new URL(databaseUrl)
+  const door = await createTcpProxy({ host: url.hostname, port: Number(url.port) })
+  onTestFinished(() => door.close())
+  url.hostname = '127.0.0.1'
+  url.port = String(door.port)
+  return { url: url.href, door }
+}
+
+const namesOf = ({ body }: Health) => body.checks.map(({ name }) => name)
+
+describe('the readiness of an API', () => {
+  it('is database, schema and not draining, told one by one to whoever wants it', async ({
+    databaseUrl,
+  }) => {
+    const { ask } = await started('api', databaseUrl)
+
+    const brief = await ask('/readyz')
+    const verbose = await ask('/readyz?verbose')
+
+    expect(brief).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
+    expect(verbose.status).toBe(200)
+    expect(namesOf(verbose)).toEqual(['not draining', 'started', 'database', 'schema'])
+    expect(verbose.body.checks).toContainEqual({
+      name: 'database',
+      fault: null,
+      tookMs: expect.any(Number) as number,
+    })
+  }, 60_000)
+
+  it('ends while the database is away, or lacks a migration, and comes back', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { url, door } = await doorTo(databaseUrl)
+    const { ask } = await started('api', url)
+
+    await door.shut()
+    const away = await ask('/readyz')
+    const alive = await ask('/livez')
+    await door.open()
+    await until('it is ready again', async () => (await ask('/readyz')).status === 200)
+    await sql`
+      delete from farewatch_private.migration_note
+       where name = (select max(name) from farewatch_private.migration_note)
+    `.execute(db)
+    const older = await ask('/readyz')
+
+    expect([away.status, namesOf(away)]).toEqual([503, ['database', 'schema']])
+    expect(alive).toEqual({ status: 200, body: { status: 'live' } })
+    expect([older.status, namesOf(older)]).toEqual([503, ['schema']])
+    expect(older.body.checks[0]?.fault).toContain('farewatch migrate')
+  }, 60_000)
+})
+
+describe('the readiness of a worker', () => {
+  it('is that each of its queues moves; an upstream that is down does not end it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const open = { sinceMs: Date.now(), fingerprint: 'f', probeAtMs: Date.now(), probe: null }
+    await sql`
+      update upstream_breaker set state = state || jsonb_build_object('open', ${JSON.stringify(open)}::jsonb)
+    `.execute(db)
+    await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
+    const { ask } = await started('worker', databaseUrl)
+
+    const verbose = await ask('/readyz?verbose')
+
+    expect(verbose).toMatchObject({ status: 200, body: { status: 'ready' } })
+    expect(namesOf(verbose)).toEqual(
+      expect.arrayContaining(['database', 'worker ticks', 'worker route-sync']),
+    )
+    expect(verbose.body.checks.at(-1)).toHaveProperty('lastActivityAt')
+  }, 60_000)
+})

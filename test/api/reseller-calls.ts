@@ -1,0 +1,85 @@
+import type { Db } from '../../src/db/database.ts'
+import { sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
+
+/** Calls the API with one key; addresses begin after /api/v1. */
+export interface ResellerCalls {
+  readonly resellerId: number
+  readonly key: string
+  get(path: string, init?: RequestInit): Promise<Answer>
+  send(method: string, path: string, body?: unknown): Promise<Answer>
+}
+
+/** A new reseller, with a key that may read and watch. */
+export async function newCaller(db: Db, base: string, name: string): Promise<ResellerCalls> {
+  const { id: resellerId } = await createReseller(db, name)
+  const key = await newKeyText(db, { resellerId })
+  return {
+    resellerId,
+    key,
+    get: (path, init = {}) => ask(`${base}/api/v1${path}`, { headers: bearer(key), ...init }),
+    send: (method, path, body) =>
+      ask(`${base}/api/v1${path}`, {
+        method,
+        headers: {
+          ...bearer(key),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+  }
+}
+
+/** A right watch for one adult, as the API takes it. */
+export function watch(reference: string, given: Record<string, unknown> = {}) {
+  return {
+    reference,
+    flightId: '101',
+    passengers: { nonResidents: { adults: 1 } },
+    ...given,
+  }
+}
+
+/** A list with these watches. */
+export async function listWith(
+  { send }: ResellerCalls,
+  list: string,
+  watches: readonly object[],
+): Promise<void> {
+  await send('POST', '/watch-lists', { name: list })
+  const { status, text } = await send('POST', `/watch-lists/${encodeURIComponent(list)}/watches`, {
+    watches,
+  })
+  if (status !== 200) throw new Error(text)
+}
+
+/** The tracked fare of an outbound flight. */
+export async function fareOf(db: Db, flightId: string): Promise<number> {
+  const { id } = await one(
+    sql<{ id: number }>`select id from tracked_fare where flight_id = ${flightId}`,
+    db,
+  )
+  return id
+}
+
+/** The items of an answer. */
+export function itemsOf<T = Record<string, unknown>>({ body }: Answer): T[] {
+  return body.items as T[]
+}
+
+/** One minute for the whole file: a test must not straddle two. */
+const NOW_MS = Math.floor(Date.now() / 60_000) * 60_000
+
+/** So many minutes before the tests began. */
+export function ago(minutes: number): Date {
+  return new Date(NOW_MS - minutes * 60_000)
+}
+
+/** As if a reseller's watches had begun at an instant. */
+export async function beginAt(db: Db, { resellerId }: ResellerCalls, at: Date): Promise<void> {
+  await sql`
+    update watch set created_at = ${at}, began_at = ${at} where reseller_id = ${resellerId}
+  `.execute(db)
+}

@@ -1,0 +1,125 @@
+import { parse } from 'csv-parse/sync'
+import { describe, expect, onTestFinished } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { syncList } from '../../src/route-sync/sync-list.ts'
+import { fareStateAt } from '../../src/sandbox/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/flight-id.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import { noScrub } from '../route-sync/sync-fixtures.ts'
+import { START, sample, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { clientOf } from '../upstream/client-fixture.ts'
+import { newReseller } from '../watch/watch-fixtures.ts'
+import { type RouteOfList, SeedClient, ServiceError, type VerifyRequest } from './seed-client.ts'
+import { keyOf } from './verify-scene.ts'
+
+const ONE_ADULT = { residents: { adults: 0 }, nonResidents: { adults: 1 } }
+const FAMILY = {
+  residents: { adults: 1, children: 2, infants: 1 },
+  nonResidents: { adults: 2, children: 0, infants: 0 },
+}
+
+interface Both {
+  readonly sandbox: Sandbox
+  readonly upstream: SeedClient
+  readonly ours: SeedClient
+}
+
+/** One client of the sandbox, in a world that stands still, and one of us, who have its lists. */
+async function both(db: Db): Promise<Both> {
+  const sandbox = await startTestSandbox()
+  const { client } = clientOf(sandbox.url, { accessToken: TOKEN, scrub: noScrub })
+  onTestFinished(async () => {
+    await client.close()
+    await sandbox.close()
+  })
+  const deps = { db, upstream: client, confirmations: 2, guard: GUARD_LIMITS, scrub: noScrub }
+  const { signal } = new AbortController()
+  for (const list of ['routes', 'with-availability'] as const)
+    await syncList(deps, { list }, signal)
+  const base = await startApi(db, { verify: { upstream: client } })
+  const key = await keyOf(db, await newReseller(db))
+  return {
+    sandbox,
+    upstream: new SeedClient(sandbox.url, TOKEN),
+    ours: new SeedClient(base, key),
+  }
+}
+
+/** A list says nothing by its order. */
+function sorted(routes: readonly RouteOfList[]): RouteOfList[] {
+  const keyOfRoute = ({ departure, destination }: RouteOfList) =>
+    `${departure.id} ${destination.id}`
+  return routes.toSorted((a, b) => (keyOfRoute(a) < keyOfRoute(b) ? -1 : 1))
+}
+
+/** Some flights of the world that are available, and some that are not. */
+function someFlights({ world }: Sandbox): { here: string[]; gone: string[] } {
+  const ids = sample(world.pairs, 60).map((pair, index) =>
+    flightIdOf({ pair, day: dayOf(START) + 3 + (index % 20), number: 0 }),
+  )
+  const isHere = (id: string) => {
+    const found = findFlight(world, id)
+    return found !== undefined && fareStateAt(found, START.getTime()).available
+  }
+  return { here: ids.filter(isHere), gone: ids.filter((id) => !isHere(id)) }
+}
+
+describe('a client of the upstream', () => {
+  it('reads the same lists from us', async ({ db }) => {
+    const { upstream, ours } = await both(db)
+
+    const [routes, available] = [await ours.routes(), await ours.routesWithAvailability()]
+
+    expect(routes.length).toBeGreaterThan(100)
+    expect(sorted(routes)).toEqual(sorted(await upstream.routes()))
+    expect(sorted(available)).toEqual(sorted(await upstream.routesWithAvailability()))
+    expect(available.length).toBeLessThan(routes.length)
+  })
+
+  it('reads the same routes from our CSV, beside what we add to it', async ({ db }) => {
+    const { upstream, ours } = await both(db)
+    const rowsOf = (text: string) => parse<Record<string, string>>(text, { columns: true })
+
+    const [theirs, own] = [rowsOf(await upstream.routesCsv()), rowsOf(await ours.routesCsv())]
+
+    const columns = Object.keys(theirs[0] ?? {})
+    const lines = (rows: readonly Record<string, string>[]) =>
+      rows.map((row) => columns.map((column) => row[column]).join(' | ')).toSorted()
+    expect(lines(own)).toEqual(lines(theirs))
+  })
+
+  it('is told the same of flights', async ({ db }) => {
+    const { sandbox, upstream, ours } = await both(db)
+    const { here, gone } = someFlights(sandbox)
+    const questions: VerifyRequest[] = [
+      ...here.slice(0, 8).map((flightId) => ({ flightId, ...ONE_ADULT })),
+      ...gone.slice(0, 4).map((flightId) => ({ flightId, ...ONE_ADULT })),
+      { flightId: here[0] ?? '', returnFlightId: here[1] ?? '', ...FAMILY },
+      { flightId: here[0] ?? '', returnFlightId: gone[0] ?? '', ...FAMILY },
+      { flightId: 'no flight at all', ...ONE_ADULT },
+      { flightId: here[2] ?? '', residents: { adults: 'two' }, nonResidents: { adults: '1' } },
+    ]
+    const said = []
+    for (const question of questions) {
+      const answer = await ours.verify(question)
+      expect(answer, JSON.stringify(question)).toEqual(await upstream.verify(question))
+      said.push(...Object.values(answer).map(({ available }) => available))
+    }
+    expect(new Set(said)).toEqual(new Set([true, false]))
+  })
+
+  it.for([
+    { flightId: '1', residents: { adults: 0 }, nonResidents: { adults: 0 } },
+    { flightId: '1', residents: { adults: 13 }, nonResidents: { adults: 0 } },
+    { flightId: '1', residents: { adults: 1, infants: 2 }, nonResidents: { adults: 0 } },
+    { flightId: '', ...ONE_ADULT },
+  ] as VerifyRequest[])('is refused the same: %j', async (question, { db }) => {
+    const { upstream, ours } = await both(db)
+
+    await expect(upstream.verify(question)).rejects.toThrow(ServiceError)
+    await expect(ours.verify(question)).rejects.toThrow(ServiceError)
+  })
+})

@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { describe, expect, onTestFinished } from 'vitest'
+import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
+import { newKeyText } from '../support/api-server.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+const MANY = 40_000
+
+/** A reader that takes nothing until it is told to. */
+async function readLater(port: number, key: string): Promise<net.Socket> {
+  const socket = net.connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(
+    `GET /api/v1/data/routes HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`,
+  )
+  return socket
+}
+
+describe('an API that is told to end', () => {
+  it('gives the answer that is under way to its end, and takes no more', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await sync(db, manyRoutes(MANY))
+    const api = startFarewatch(['api'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void api.child.kill('SIGKILL'))
+    const line = await until('the start', () =>
+      api
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('"msg":"ready"')),
+    )
+    const port = Number(new URL((JSON.parse(line) as { api: string }).api).port)
+    const reader = await readLater(port, await newKeyText(db))
+    await once(reader, 'readable')
+
+    api.child.kill('SIGTERM')
+    await until('that it refuses connections', async () => {
+      const socket = net.connect(port, '127.0.0.1')
+      const refused = await once(socket, 'connect').then(
+        () => false,
+        () => true,
+      )
+      socket.destroy()
+      return refused
+    })
+    let said = ''
+    for await (const chunk of reader) said += String(chunk)
+
+    expect(said).toMatch(/^HTTP\/1\.1 200/)
+    expect(said.match(/"departure"/g)).toHaveLength(MANY)
+    expect(said.trimEnd()).toMatch(/\](\r\n0)?$/)
+    expect(await api.ended).toBe(0)
+  }, 90_000)
+})

@@ -1,0 +1,169 @@
+import { describe, expect } from 'vitest'
+import { createApiKey } from '../../src/access/api-keys.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { available, record, silent, trackFare, watchFare } from '../verify/fare-fixtures.ts'
+
+async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
+  const base = await startApi(db)
+  const { status, text, body } = await ask(`${base}/api/v1/status`, { headers: bearer(key) })
+  expect(status, text).toBe(200)
+  return body
+}
+
+const operatorStatus = async (db: Db) => statusOf(db, await newKeyText(db))
+
+/** A fare that was well answered so long ago; never where null. */
+async function fareOfAge(db: Db, flightId: string, seconds: number | null): Promise<number> {
+  const fareId = await trackFare(db, { flightId })
+  const answer = seconds === null ? silent : available()
+  await record(db, fareId, new Date(Date.now() - (seconds ?? 0) * 1000), answer)
+  return fareId
+}
+
+describe('the status', () => {
+  it('of a service that has just begun knows nothing yet', async ({ db }) => {
+    expect(await operatorStatus(db)).toEqual({
+      at: expect.any(String) as string,
+      lists: [
+        { list: 'routes', lastSuccessAt: null, lastAttemptAt: null, held: 0 },
+        { list: 'with-availability', lastSuccessAt: null, lastAttemptAt: null, held: 0 },
+      ],
+      heldRuns: [],
+      beliefs: { fares: 0, unanswered: 0, stale: 0, ageSeconds: null },
+      upstream: { pausedUntil: null, openBreakers: [] },
+      incidents: [],
+      budget: {
+        requestsPerSecond: 5,
+        share: 1,
+        aheadSeconds: 0,
+        checksLastMinute: 0,
+        unknownLastMinute: 0,
+        used: 0,
+      },
+      versions: {
+        farewatch: '0.0.0',
+        schema: expect.stringMatching(/^\d{4}_\w+$/) as string,
+        postgresql: expect.stringMatching(/^\d+/) as string,
+      },
+    })
+  })
+
+  it('tells how fresh each list is, and what is held', async ({ db }) => {
+    await sync(db, manyRoutes(40))
+    const held = await sync(db, manyRoutes(5))
+
+    const { lists, heldRuns } = await operatorStatus(db)
+
+    expect(lists).toMatchObject([{ list: 'routes', held: 1 }, { held: 0 }])
+    expect(heldRuns).toEqual([
+      {
+        runId: held.runId,
+        list: 'routes',
+        fetchedAt: expect.any(String) as string,
+        reason: { code: 'mass_absence', text: expect.any(String) as string },
+      },
+    ])
+  })
+
+  it('tells the ages of beliefs, of those that are checked', async ({ db }) => {
+    for (const [i, age] of [10, 20, 30, 40, 50, 60, 70, 80, 90, 7_200].entries()) {
+      await fareOfAge(db, `F${i}`, age)
+    }
+    await fareOfAge(db, 'silent', null)
+    const ended = await fareOfAge(db, 'ended', 900_000)
+    await sql`update tracked_fare set ended_at = now() where id = ${ended}`.execute(db)
+
+    const { beliefs } = await operatorStatus(db)
+
+    const { ageSeconds, ...counts } = beliefs as Record<string, unknown>
+    expect(counts).toEqual({ fares: 11, unanswered: 1, stale: 1 })
+    const ages = Object.entries(ageSeconds as Record<string, number>)
+    expect(ages.map(([name, age]) => [name, Math.round(age / 10) * 10])).toEqual([
+      ['p50', 50],
+      ['p90', 90],
+      ['p99', 7_200],
+      ['max', 7_200],
+    ])
+  })
+
+  it('tells a reseller of its own fares alone, and nothing of what others ask', async ({ db }) => {
+    const mine = await fareOfAge(db, 'mine', 100)
+    const alpha = await watchFare(db, 'alpha', mine)
+    const beta = await watchFare(db, 'beta', await fareOfAge(db, 'theirs', 3_000))
+    await watchFare(db, 'alpha', await fareOfAge(db, 'paused', 1_000))
+    await sql`update watch set paused_at = now() where reseller_id = ${alpha} and tracked_fare_id <> ${mine}`.execute(
+      db,
+    )
+    // Checks of before a watch began are not its reseller's to know of.
+    await sql`update watch set began_at = now() - interval '2 hours'`.execute(db)
+    const keyOf = async (resellerId: number) => (await createApiKey(db, { resellerId })).text
+
+    const first = await statusOf(db, await keyOf(alpha))
+    const second = await statusOf(db, await keyOf(beta))
+
+    expect(first).toMatchObject({ beliefs: { fares: 1 }, budget: null })
+    expect(second).toMatchObject({ beliefs: { fares: 1 }, budget: null })
+    const oldest = [first, second].map(
+      ({ beliefs }) => (beliefs as { ageSeconds: { max: number } }).ageSeconds.max,
+    )
+    expect(oldest.map((age) => Math.round(age / 100) * 100)).toEqual([100, 3_000])
+  })
+
+  it('tells what the budget is, and what of it was used', async ({ db }) => {
+    await sql`
+      insert into check_minute (minute, checks, unknown)
+      select date_trunc('minute', clock_timestamp()) - n * interval '1 minute', 150, 30
+        from generate_series(1, 2) n
+    `.execute(db)
+    await sql`
+      update upstream_budget set next_slot_at = clock_timestamp() + interval '4 s', share = 0.7,
+                                 recovers_from = clock_timestamp() + interval '1 hour'
+    `.execute(db)
+
+    const { budget } = await operatorStatus(db)
+
+    // The minute may end between the two statements: then it is the one after.
+    const { aheadSeconds, ...rest } = budget as { aheadSeconds: number }
+    expect(rest).toEqual({
+      requestsPerSecond: 5,
+      share: 0.7,
+      checksLastMinute: 150,
+      unknownLastMinute: 30,
+      used: 0.5,
+    })
+    expect(aheadSeconds).toBeGreaterThan(0)
+    expect(aheadSeconds).toBeLessThanOrEqual(4)
+  })
+
+  it('tells what keeps the upstream from being asked, and what that did', async ({ db }) => {
+    await sync(db, routes('PMI-MAD'))
+    const sinceMs = Date.now() - 60_000
+    const open = { sinceMs, fingerprint: 'f', probeAtMs: sinceMs, probe: null }
+    await sql`
+      update upstream_breaker set state = state || jsonb_build_object('open', ${JSON.stringify(open)}::jsonb)
+       where endpoint = 'verify' and breaker = 'auth'
+    `.execute(db)
+    await sql`update upstream_budget set paused_until = clock_timestamp() + interval '1 minute'`.execute(
+      db,
+    )
+    await sql`
+      insert into incident (kind, closed_at)
+      values ('upstream_trouble', null), ('mass_loss', clock_timestamp())
+    `.execute(db)
+
+    const { upstream, incidents } = await operatorStatus(db)
+
+    expect(upstream).toEqual({
+      pausedUntil: expect.any(String) as string,
+      openBreakers: [
+        { endpoint: 'verify', breaker: 'auth', since: new Date(sinceMs).toISOString() },
+      ],
+    })
+    expect(incidents).toEqual([
+      { kind: 'upstream_trouble', openedAt: expect.any(String) as string },
+    ])
+  })
+})

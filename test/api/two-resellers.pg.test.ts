@@ -1,0 +1,179 @@
+import { describe, expect } from 'vitest'
+import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { propertiesOf } from '../../src/http/read-request.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { type AnyOperation, call } from './calls.ts'
+import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
+import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
+
+/** What is the same for everybody, and asks or shows more than resellers' things: tests of its own. */
+const SHOWN_ELSEWHERE = new Set(['verifyFares'])
+
+/** Every operation that a reseller may call: what reads first, and what takes away last. */
+const ORDER = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const CALLABLE: readonly AnyOperation[] = API_OPERATIONS.filter(
+  ({ audience, id }) => audience !== 'operators' && !SHOWN_ELSEWHERE.has(id),
+).toSorted((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method))
+
+/** Names of lists and references: the reseller's own, the other's, and nobody's. */
+const NAMES = [
+  { list: 'summer', reference: 'A-1' },
+  { list: 'summer', reference: 'A-2' },
+  { list: 'summer', reference: 'B-1' },
+  { list: 'winter', reference: 'B-1' },
+  { list: 'nobody', reference: 'nobody' },
+]
+
+/** A question that the other one asks already. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  saveWatches: { watches: [watch('A-3', { flightId: '103' })] },
+}
+
+/** What an operation is asked in each world: by its example, and by every name. */
+function paramsOf({ params }: AnyOperation): Record<string, string>[] {
+  const names = Object.keys(propertiesOf(params))
+  if (!names.includes('list')) return [{}]
+  if (names.includes('reference')) return NAMES
+  return [...new Set(NAMES.map((name) => name.list))].map((name) => ({ list: name }))
+}
+
+/** Calls everything in both worlds, and compares. Returns how many answers were of each status. */
+async function expectSame(
+  worlds: Worlds,
+  methods: readonly string[],
+): Promise<Map<number, number>> {
+  const statuses = new Map<number, number>()
+  for (const operation of CALLABLE.filter(({ method }) => methods.includes(method))) {
+    const body = BODIES[operation.id]
+    const given = body === undefined ? {} : { body }
+    for (const params of paramsOf(operation)) {
+      const ask = async ({ base, own }: World) => {
+        const answer = await call(base, operation, {
+          key: own.key,
+          params,
+          // Compressed, another id is another length.
+          headers: { 'accept-encoding': 'identity' },
+          ...given,
+        })
+        return { answer, bytes: bytesOf(answer, worlds) }
+      }
+      const alone = await ask(worlds.alone)
+      const together = await ask(worlds.together)
+      const what = `${operation.id} ${JSON.stringify(params)}`
+      expect(together.bytes, what).toEqual(alone.bytes)
+      statuses.set(alone.answer.status, (statuses.get(alone.answer.status) ?? 0) + 1)
+    }
+  }
+  return statuses
+}
+
+const OWN_WATCHES = [
+  watch('A-1', { minIntervalSeconds: 3_600, priceThresholdPercent: '10' }),
+  watch('A-2', { flightId: '102', returnFlightId: '202' }),
+]
+/** The same questions, asked for more often, told of more, and some of the other's own. */
+const OTHER_WATCHES = [
+  watch('B-1', { minIntervalSeconds: 1 }),
+  watch('B-2', { flightId: '102', returnFlightId: '202', departsOn: '2027-05-01' }),
+  watch('B-3', { flightId: '103' }),
+]
+
+/** The other has watched all along; the reseller begins half an hour ago, in both worlds. */
+async function begin(worlds: Worlds): Promise<void> {
+  const { other } = worlds.together
+  if (other !== undefined) {
+    await listWith(other, 'summer', [watch('A-9', { flightId: '109' })])
+    await listWith(other, 'winter', OTHER_WATCHES)
+    await settle(worlds.together, other, ago(30))
+  }
+  await inBoth(worlds, async (world) => {
+    await listWith(world.own, 'summer', OWN_WATCHES)
+    await settle(world, world.own, ago(30))
+  })
+}
+
+describe('a reseller that shares its questions with another one', () => {
+  it('sees to the last byte what it would see alone', async () => {
+    const worlds = await twoWorlds()
+    const { db, other } = worlds.together
+    await begin(worlds)
+    const check = (minutes: number, ...answer: [Parameters<typeof record>[3], typeof gone?]) =>
+      inBoth(worlds, async (world) =>
+        record(
+          world.db,
+          await fareOf(world.db, answer.length > 1 ? '102' : '101'),
+          ago(minutes),
+          ...answer,
+        ),
+      )
+
+    await check(25, available('100.00'))
+    await check(25, available('50.00'), available('60.00'))
+    await record(db, await fareOf(db, '103'), ago(24), available('10.00'))
+    await check(22, available('105.00'))
+    // The other comes and goes meanwhile.
+    await other?.send('POST', '/watch-lists/winter/pause', {})
+    await check(20, available('115.00'))
+    await check(20, silent, gone)
+    await other?.send('POST', '/watch-lists/winter/resume', {})
+    await check(15, gone)
+    await check(14, gone)
+    await other?.send('DELETE', '/watch-lists/winter/watches/B-2')
+    await check(13, available('55.00'), gone)
+    await check(10, available('99.00'))
+    await check(9, silent)
+
+    const read = await expectSame(worlds, ['GET'])
+    expect(read.get(200)).toBeGreaterThan(12)
+    expect(read.get(404)).toBeGreaterThan(10)
+    const added = await expectSame(worlds, ['POST', 'PUT'])
+    expect(added.get(200)).toBeGreaterThan(2)
+    expect(await expectSame(worlds, ['GET'])).toEqual(read)
+    await expectSame(worlds, ['PATCH', 'DELETE'])
+    await expectSame(worlds, ['GET'])
+  }, 120_000)
+
+  it('sees nothing of what was known before it asked', async () => {
+    const worlds = await twoWorlds()
+    const { db, other } = worlds.together
+    if (other === undefined) throw new Error('there is no other')
+    await listWith(other, 'winter', OTHER_WATCHES)
+    await settle(worlds.together, other, ago(50))
+    await record(db, await fareOf(db, '101'), ago(45), available('100.00'))
+    await record(db, await fareOf(db, '102'), ago(45), available('50.00'), gone)
+    await inBoth(worlds, async (world) => {
+      await listWith(world.own, 'summer', OWN_WATCHES)
+      await settle(world, world.own, ago(30))
+    })
+    const views = async (world: World) => {
+      const places = ['', '/timeline', '/prices']
+      const paths = ['A-1', 'A-2'].flatMap((name) => places.map((place) => `${name}${place}`))
+      const answers = await Promise.all(
+        paths.map((path) => world.own.get(`/watch-lists/summer/watches/${path}`)),
+      )
+      return answers.map((answer) => bytesOf(answer, worlds))
+    }
+
+    const before = await views(worlds.together)
+    expect(before).toEqual(await views(worlds.alone))
+    await inBoth(worlds, async (world) => {
+      await record(world.db, await fareOf(world.db, '101'), ago(20), silent)
+    })
+    expect(await views(worlds.together)).toEqual(await views(worlds.alone))
+    await inBoth(worlds, async (world) => {
+      await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
+      await record(
+        world.db,
+        await fareOf(world.db, '102'),
+        ago(10),
+        available('50.00'),
+        available(),
+      )
+    })
+
+    const after = await views(worlds.together)
+    expect(after).toEqual(await views(worlds.alone))
+    expect(after).not.toEqual(before)
+  }, 60_000)
+})

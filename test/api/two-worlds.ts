@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
+import { type Answer, startApi } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { cloneDatabase } from '../support/test-database.ts'
+import { newCaller, type ResellerCalls } from './reseller-calls.ts'
+
+/** A farewatch of its own: database and API. */
+export interface World {
+  readonly db: Db
+  readonly base: string
+  /** The other reseller's calls; undefined in the world in which there is none. */
+  readonly other: ResellerCalls | undefined
+  /** The calls of the reseller that must not see the difference. */
+  readonly own: ResellerCalls
+}
+
+export interface Worlds {
+  readonly alone: World
+  readonly together: World
+  readonly begunAt: Date
+}
+
+/** Two worlds that differ in one reseller alone; it is there first, so that no number of ours is the same. */
+export async function twoWorlds(): Promise<Worlds> {
+  const begunAt = new Date()
+  return { alone: await newWorld(false), together: await newWorld(true), begunAt }
+}
+
+async function newWorld(hasOther: boolean): Promise<World> {
+  const clone = await cloneDatabase()
+  const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
+  onTestFinished(async () => {
+    await database.close()
+    await clone.drop()
+  })
+  const { db } = database
+  const base = await startApi(db)
+  const other = hasOther ? await newCaller(db, base, 'other') : undefined
+  return { db, base, other, own: await newCaller(db, base, 'own') }
+}
+
+/** Runs the same in both worlds, one after the other. */
+export async function inBoth(
+  { alone, together }: Worlds,
+  work: (world: World) => Promise<unknown>,
+) {
+  await work(alone)
+  await work(together)
+}
+
+/**
+ * Makes what the database chose for a reseller's watches the same in all worlds: their ids, and when they began.
+ * An id follows from the reseller, the list and the reference.
+ */
+export async function settle({ db }: World, { resellerId }: ResellerCalls, at: Date) {
+  const { rows } = await sql<{ id: string; name: string }>`
+    select w.id, concat_ws(' ', r.name, l.name, w.reference) as name
+      from watch w join watch_list l on l.id = w.watch_list_id join reseller r on r.id = w.reseller_id
+     where w.reseller_id = ${resellerId}
+  `.execute(db)
+  for (const { id, name } of rows) {
+    const hash = createHash('md5').update(name).digest('hex')
+    await sql`
+      update watch set id = ${hash}::uuid, created_at = ${at}, began_at = ${at} where id = ${id}
+    `.execute(db)
+  }
+}
+
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
+/** What belongs to one request, or to one moment. */
+const OF_THE_REQUEST = /^(date|x-request-id|ratelimit|farewatch-snapshot-age)$/
+
+/** As the database makes them; those that `settle` made stay. */
+const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
+/** An age goes on between two requests; to the minute it is the same. */
+const AGE = /"(p50|p90|p99|max)":([\d.]+)/g
+
+/**
+ * An answer, to its last byte and header, but for what belongs to its request, for instants that the clocks of the
+ * worlds gave while the test ran, and for the seconds of ages.
+ */
+export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds): unknown {
+  const hasAge = text.includes('"ageSeconds"')
+  const told = [...headers]
+    .filter(([name]) => !OF_THE_REQUEST.test(name))
+    .filter(([name]) => !(hasAge && name === 'content-length'))
+  const settled = (part: string) =>
+    part
+      .replaceAll(INSTANT, (instant) => (new Date(instant) >= begunAt ? '<now>' : instant))
+      .replaceAll(NEW_ID, '<id>')
+      .replaceAll(AGE, (_, name, seconds) => `"${name}":${Math.floor(Number(seconds) / 60)} min`)
+      .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
+  return {
+    status,
+    headers: told.map(([name, value]) => [name, settled(value)]),
+    text: settled(text),
+  }
+}

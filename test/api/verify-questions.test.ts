@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { ProblemError } from '../../src/http/problems.ts'
+import { readMix as sandboxReadMix } from '../../src/sandbox/passengers.ts'
+import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/asked-question.ts'
+
+const count = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: -1, max: 14 }).map(String) },
+  fc.constantFrom(
+    '',
+    ' ',
+    'two',
+    '1.5',
+    '2.0',
+    '+2',
+    ' 3 ',
+    '1e1',
+    '0x2',
+    'NaN',
+    '٣',
+    '12 ',
+    '--1',
+  ),
+  fc.string({ maxLength: 5 }),
+)
+
+/** Counts as a request has them: the adults always. */
+const given = fc.record(Object.fromEntries(COUNT_NAMES.map((name) => [name, count])), {
+  requiredKeys: ['residents[adults]', 'nonResidents[adults]'],
+})
+
+it('reads every mix as the sandbox does, and refuses what it refuses', () => {
+  fc.assert(
+    fc.property(given, (counts) => {
+      const theirs = sandboxReadMix(counts)
+      if ('mix' in theirs) expect(readMix(counts)).toEqual(theirs.mix)
+      else expect(() => readMix(counts)).toThrow(ProblemError)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+it('ignores exactly the counts that change nothing by being there', () => {
+  fc.assert(
+    fc.property(given, (counts) => {
+      for (const name of ignoredCounts(counts)) {
+        const zero = { ...counts, [name]: '0' }
+        expect(sandboxReadMix(zero)).toEqual(sandboxReadMix(counts))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,216 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+import { type Answer, json } from '../upstream/answering-server.ts'
+import { CANARY } from '../upstream/client-fixture.ts'
+import { available, flight } from '../upstream/verify-fixtures.ts'
+import { kinds, trackFare } from '../verify/fare-fixtures.ts'
+import { gone, ONE_ADULT, scene } from './verify-scene.ts'
+
+const GONE = gone('1234')
+
+describe('a flight', () => {
+  it('is answered with what the upstream says of it, to the digit', async ({ db }) => {
+    const said = `{"1234": {"available": true, "flight": ${JSON.stringify(flight()).replace('"id":1234', '"id":1234,"ref":98765432109876543210')}}, "77": {"available": false}}`
+    const { get, asked } = await scene(db, json(said))
+
+    const { status, text, headers } = await get(`flightId=1234&returnFlightId=77&${ONE_ADULT}`)
+
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(headers.get('farewatch-observed-at')).toBeNull()
+    expect(text).toContain('"ref":98765432109876543210')
+    expect(JSON.parse(text)).toEqual(JSON.parse(said))
+    expect(asked).toHaveLength(1)
+    expect(Object.fromEntries(new URL(asked[0] ?? '', 'http://x').searchParams)).toMatchObject({
+      flightId: '1234',
+      returnFlightId: '77',
+      'residents[adults]': '0',
+      'nonResidents[adults]': '1',
+      'nonResidents[infants]': '0',
+    })
+  })
+
+  it('that is gone has an entry without a flight', async ({ db }) => {
+    const { get } = await scene(db)
+
+    expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
+  })
+
+  it('asked for as its own return has one entry', async ({ db }) => {
+    const { get } = await scene(db)
+
+    const { text } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
+
+    expect(text).toBe('{"1234":{"available":false}}')
+  })
+
+  it('is shown without our secrets, whatever the upstream sends', async ({ db }) => {
+    const site = { id: 1, name: CANARY, url: `https://x.invalid/?accessToken=${CANARY}`, logo: '' }
+    const { get } = await scene(db, json(JSON.stringify(available(flight({ site })))))
+
+    const { status, text } = await get(`flightId=1234&${ONE_ADULT}`)
+
+    expect(status).toBe(200)
+    expect(text).not.toContain(CANARY)
+  })
+})
+
+describe('a question that breaks a rule', () => {
+  it.for([
+    ['residents[adults]=0&nonResidents[adults]=0', null, 'there must be at least one adult'],
+    ['residents[adults]=x&nonResidents[adults]=0', null, 'there must be at least one adult'],
+    [`${ONE_ADULT}&residents[infants]=2`, null, 'infants must not outnumber adults'],
+    ...['13', '-1', '1.5', '99999999999999999999'].map(
+      (count) =>
+        [
+          `${ONE_ADULT}&residents[children]=${count}`,
+          'residents[children]',
+          'residents[children] must be a whole number from 0 to 12',
+        ] as const,
+    ),
+  ] as const)('%s names it, before any call', async ([mix, parameter, detail], { db }) => {
+    const { get, asked } = await scene(db)
+
+    const { status, body } = await get(`flightId=1&${mix}`)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'verify.passenger_rule', detail })
+    expect(body.parameter ?? null).toBe(parameter)
+    expect(asked).toEqual([])
+  })
+
+  it.for([
+    [ONE_ADULT, 'flightId'],
+    [`flightId=&${ONE_ADULT}`, 'flightId'],
+    [`flightId=%20&${ONE_ADULT}`, 'flightId'],
+    [`flightId=${'9'.repeat(201)}&${ONE_ADULT}`, 'flightId'],
+    [`flightId=1&returnFlightId=&${ONE_ADULT}`, 'returnFlightId'],
+    ['flightId=1&residents[adults]=1', 'nonResidents[adults]'],
+    ['flightId=1&nonResidents[adults]=1', 'residents[adults]'],
+    [`flightId=1&${ONE_ADULT}&maxAge=-1`, 'maxAge'],
+    [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
+  ] as const)('%s names the parameter', async ([query, parameter], { db }) => {
+    const { get, asked } = await scene(db)
+
+    const { status, body } = await get(query)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter })
+    expect(asked).toEqual([])
+  })
+})
+
+it('counts that are no numbers are ignored and named, as parameters are that do not exist', async ({
+  db,
+}) => {
+  const { get, asked } = await scene(db)
+  const mix =
+    'residents[adults]=two&nonResidents[adults]=%2B2&residents[children]=&nonResidents[infants]=1e1'
+
+  const { status, headers } = await get(`flightId=1234&${mix}&currency=EUR`)
+
+  expect(status).toBe(200)
+  expect(headers.get('farewatch-ignored')?.split(', ').map(decodeURIComponent)).toEqual([
+    'currency',
+    'residents[adults]',
+    'residents[children]',
+    'nonResidents[infants]',
+  ])
+  expect(asked[0]).toMatch(/residents%5Badults%5D=0&.*nonResidents%5Badults%5D=2&/)
+})
+
+describe('what the upstream does not tell', () => {
+  it.for([
+    ['a 500', (_, response) => response.writeHead(500).end('oops'), 'http_5xx'],
+    ['a 404', (_, response) => response.writeHead(404).end('{}'), 'http_4xx'],
+    ['a page', (_, response) => response.end('<html>maintenance</html>'), 'malformed'],
+    ['an empty object', json('{}'), 'id_missing'],
+    ['a list', json('[]'), 'contract_violation'],
+    ['half a body', json('{"1234":{"available":fal'), 'malformed'],
+    ['no word of the return', json('{"1234":{"available":false}}'), 'id_missing'],
+    ['text', json('{"1234":{"available":"false"}}'), 'contract_violation'],
+    ['true without a flight', json('{"1234":{"available":true}}'), 'contract_violation'],
+    ['a refusal of our credential', (_, response) => response.writeHead(401).end(), 'auth'],
+    ['nothing, in time', () => undefined, 'timeout'],
+    ['no answer', ({ socket }) => socket.destroy(), 'network'],
+  ] as readonly (readonly [string, Answer, string])[])(
+    'by %s is a 503 with the reason, and nobody’s belief',
+    async ([, answer, reason], { db }) => {
+      const fareId = await trackFare(db, { flightId: '1234', returnFlightId: '77' })
+      const { get } = await scene(db, answer)
+
+      const { status, headers, body, text } = await get(
+        `flightId=1234&returnFlightId=77&${ONE_ADULT}`,
+      )
+
+      expect(status).toBe(503)
+      expect(body).toMatchObject({ code: 'verify.unknown', reason })
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(text).not.toMatch(/available|maintenance|oops/)
+      const { rows } = await sql<{ pair: string; reason: string }>`
+        select pair, last_reason as reason from fare_state where tracked_fare_id = ${fareId}
+      `.execute(db)
+      expect(rows).toEqual([{ pair: 'unknown', reason }])
+    },
+  )
+
+  it('by a 429 is a 503 that passes its Retry-After on', async ({ db }) => {
+    const { get } = await scene(db, (_, response) => {
+      response.writeHead(429, { 'retry-after': '77' }).end()
+    })
+
+    const { status, headers, body } = await get(`flightId=1234&${ONE_ADULT}`)
+
+    expect(status).toBe(503)
+    expect(body.reason).toBe('rate_limited')
+    expect(headers.get('retry-after')).toBe('77')
+  })
+
+  it('because the budget is spent is a 503 too, and costs no call', async ({ db }) => {
+    const rules = {
+      requestsPerSecond: 0.01,
+      minRecheckSeconds: 60,
+      lossConfirmations: 2,
+      gainConfirmations: 1,
+    }
+    const { get, asked } = await scene(db, GONE, { rules, slotPatienceMs: 0 })
+    const first = await get(`flightId=1234&${ONE_ADULT}`)
+
+    const { status, headers, body } = await get(`flightId=5&${ONE_ADULT}`)
+
+    expect(first.status).toBe(200)
+    expect(status).toBe(503)
+    expect(body).toMatchObject({ code: 'verify.unknown', reason: 'no_slot' })
+    expect(headers.get('retry-after')).toBe('5')
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a fare that is watched', () => {
+  it('is observed by whoever asks, by the path of any other check', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const { get, say } = await scene(db, json(JSON.stringify(available())))
+    await get(`flightId=1234&${ONE_ADULT}`)
+    say(GONE)
+    await get(`flightId=1234&${ONE_ADULT}`)
+    expect(await kinds(db, fareId)).toEqual(['became_available'])
+
+    await get(`flightId=1234&${ONE_ADULT}`)
+
+    expect(await kinds(db, fareId)).toEqual(['became_available', 'became_unavailable'])
+    const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
+    expect(rows).toEqual([{ checks: 3 }])
+  })
+
+  it('of another question is not', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const { get } = await scene(db)
+
+    await get('flightId=1234&residents[adults]=0&nonResidents[adults]=2')
+    await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
+
+    expect(await kinds(db, fareId)).toEqual([])
+    expect((await sql`select from fare_state`.execute(db)).rows).toEqual([])
+  })
+})

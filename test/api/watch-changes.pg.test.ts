@@ -1,0 +1,254 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { ask, bearer, startApi } from '../support/api-server.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
+import {
+  ago,
+  fareOf,
+  itemsOf,
+  listWith,
+  newCaller,
+  type ResellerCalls,
+  watch,
+} from './reseller-calls.ts'
+
+interface Change {
+  readonly seq: number
+  readonly previous: number
+  readonly kind: string
+  readonly list: string | null
+  readonly reference: string
+  readonly watchId: string
+  readonly before: { readonly pair: string }
+  readonly after: object
+}
+
+/** Ana watches flights 101 and 102, with ten records in between. */
+async function tenChanges(db: Db, base: string): Promise<ResellerCalls> {
+  const ana = await newCaller(db, base, 'ana')
+  await listWith(ana, 'summer', [watch('A-1')])
+  await listWith(ana, 'winter', [watch('W-1', { flightId: '102' })])
+  const first = await fareOf(db, '101')
+  const second = await fareOf(db, '102')
+  await record(db, first, ago(20), available('100.00'))
+  await record(db, second, ago(20), available('50.00'))
+  for (const minutes of [18, 16, 14]) {
+    await record(db, first, ago(minutes), available(`${100 + minutes}.00`))
+    await record(db, second, ago(minutes), gone)
+    await record(db, second, ago(minutes - 1), minutes === 14 ? available('50.00') : gone)
+  }
+  for (const minutes of [10, 9]) await record(db, first, ago(minutes), gone)
+  await record(db, first, ago(8), available('99.00'))
+  return ana
+}
+
+describe('the feed of a reseller', () => {
+  it('is dense, in order, and read from any number on', async ({ db }) => {
+    const ana = await tenChanges(db, await startApi(db))
+
+    const all = await ana.get('/watch-changes')
+    const changes = itemsOf<Change>(all)
+
+    expect(changes.map(({ seq }) => seq)).toEqual(changes.map((_, i) => i + 1))
+    expect(changes.map(({ previous }) => previous)).toEqual(changes.map((_, i) => i))
+    expect(all.body).toMatchObject({ seq: changes.length, head: changes.length })
+    expect(changes[0]).toMatchObject({
+      kind: 'became_available',
+      list: 'summer',
+      reference: 'A-1',
+      before: { pair: 'unknown' },
+      after: { pair: 'bookable', price: { amount: '100.00', currency: 'EUR' } },
+    })
+    const seen: Change[] = []
+    for (let after = 0; after < changes.length; ) {
+      const page = await ana.get(`/watch-changes?after=${after}&limit=3`)
+      seen.push(...itemsOf<Change>(page))
+      after = page.body.seq as number
+    }
+    expect(seen).toEqual(changes)
+  })
+
+  it.for([
+    'kinds=became_unavailable,became_available',
+    'kinds=price_changed',
+    'list=winter',
+    'reference=A-1',
+    'flightId=102',
+    'list=summer&kinds=became_unavailable',
+    'flightId=nobody',
+  ])('tells each record that passes %s what passed before it', async (query, { db }) => {
+    const ana = await tenChanges(db, await startApi(db))
+    const passing = itemsOf<Change>(await ana.get(`/watch-changes?${query}`))
+    const { head } = (await ana.get('/watch-changes')).body
+
+    // In pages of one, from any number on, the chain is the same.
+    const seen: Change[] = []
+    for (let after = 0; after < Number(head); ) {
+      const page = await ana.get(`/watch-changes?${query}&limit=1&after=${after}`)
+      seen.push(...itemsOf<Change>(page))
+      after = Number(page.body.seq)
+    }
+
+    expect(seen).toEqual(passing)
+    expect(passing.map(({ previous }) => previous)).toEqual(
+      passing.map((_, i) => passing[i - 1]?.seq ?? 0),
+    )
+    expect(passing.length > 0).toBe(query !== 'flightId=nobody')
+  })
+
+  it('keeps what a deleted watch was told, without a list', async ({ db }) => {
+    const ana = await tenChanges(db, await startApi(db))
+    await ana.send('DELETE', '/watch-lists/winter')
+    await ana.send('PATCH', '/watch-lists/summer', { name: 'high summer' })
+
+    const lists = itemsOf<Change>(await ana.get('/watch-changes')).map((c) => c.list)
+
+    expect(new Set(lists)).toEqual(new Set(['high summer', null]))
+  })
+
+  it('has nothing of another’s, and says so of a number that it has not reached', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    await tenChanges(db, base)
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ben, 'summer', [watch('A-1')])
+
+    const empty = await ben.get('/watch-changes')
+    const beyond = await ben.get('/watch-changes?after=1&wait=30')
+
+    expect(empty.body).toEqual({ items: [], seq: 0, head: 0 })
+    expect(beyond).toMatchObject({
+      status: 400,
+      body: {
+        code: 'changes.beyond_head',
+        parameter: 'after',
+        detail: 'after is beyond the last number of your feed, 0',
+      },
+    })
+  })
+})
+
+describe('a request that waits', () => {
+  it('is answered when there is a record, and not by what another is told', async ({ db }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ana, 'summer', [watch('A-1')])
+    await listWith(ben, 'summer', [watch('B-1', { flightId: '102' })])
+    let answered = false
+    const waiting = ana.get('/watch-changes?wait=30').finally(() => {
+      answered = true
+    })
+
+    await record(db, await fareOf(db, '102'), new Date(), available())
+    const bens = await ben.get('/watch-changes?wait=30')
+    expect(itemsOf(bens)).toHaveLength(1)
+    expect(answered).toBe(false)
+    await record(db, await fareOf(db, '101'), new Date(), available())
+
+    expect(itemsOf(await waiting)).toMatchObject([{ seq: 1, reference: 'A-1' }])
+  })
+
+  it('goes on waiting while what comes does not pass its filters', async ({ db }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const fareId = await fareOf(db, '101')
+    const waiting = ana.get('/watch-changes?wait=30&kinds=price_changed')
+
+    await record(db, fareId, ago(2), available('100.00'))
+    await until('a record', async () => itemsOf(await ana.get('/watch-changes')).length === 1)
+    await record(db, fareId, ago(1), available('120.00'))
+
+    const { body } = await waiting
+    expect(body.items).toMatchObject([{ seq: 2, previous: 0, kind: 'price_changed' }])
+  })
+
+  it('is answered at once where there is a record already, and when its time is up', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    const ana = await tenChanges(db, base)
+
+    const full = await ana.get('/watch-changes?wait=30&limit=1')
+    const { head } = full.body
+    const begun = performance.now()
+    const empty = await ana.get(`/watch-changes?wait=1&after=${String(head)}`)
+
+    expect(itemsOf(full)).toHaveLength(1)
+    expect(empty.body).toEqual({ items: [], seq: head, head })
+    expect(performance.now() - begun).toBeGreaterThan(900)
+  })
+
+  it('holds no connection of the database: a hundred of them leave it to the others', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const signal = AbortSignal.timeout(20_000)
+    const waiting = [ana, ben].flatMap(({ key }) =>
+      Array.from({ length: 50 }, () =>
+        ask(`${base}/api/v1/watch-changes?wait=30`, { headers: bearer(key), signal }),
+      ),
+    )
+
+    expect((await ana.get('/watch-lists')).status).toBe(200)
+    await until('the fifty-first of a reseller is answered at once', async () => {
+      const begun = performance.now()
+      await ana.get('/watch-changes?wait=1')
+      return performance.now() - begun < 900
+    })
+    await listWith(ben, 'summer', [watch('B-1')])
+    await record(db, await fareOf(db, '101'), new Date(), available())
+
+    const answers = await Promise.all(waiting)
+    expect(answers.map(({ status, body }) => [status, body.head])).toEqual(
+      answers.map(() => [200, 1]),
+    )
+  })
+
+  it('is answered when the process ends, which does not wait for its time', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const ana = await newCaller(db, 'unused', 'ana')
+    const api = startFarewatch(['api'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void api.child.kill('SIGKILL'))
+    const line = await until('the start', () =>
+      api
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('"msg":"ready"')),
+    )
+    const { origin } = new URL((JSON.parse(line) as { api: string }).api)
+    const waiting = ask(`${origin}/api/v1/watch-changes?wait=30`, { headers: bearer(ana.key) })
+    await until('the question of who waits', () => isAskingHeads(db))
+
+    const begun = performance.now()
+    api.child.kill('SIGTERM')
+
+    expect(await waiting).toMatchObject({ status: 200, body: { items: [], seq: 0, head: 0 } })
+    expect(await api.ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(15_000)
+  })
+})
+
+/** Whether the API has asked for the heads of feeds: somebody waits then. */
+async function isAskingHeads(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_stat_activity
+     where datname = current_database() and application_name like 'farewatch api%' and query like '%last_seq as seq%'
+  `.execute(db)
+  return (rows[0]?.count ?? 0) > 0
+}

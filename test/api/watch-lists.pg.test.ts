@@ -1,0 +1,305 @@
+import { describe, expect } from 'vitest'
+import { disableReseller } from '../../src/watch/resellers.ts'
+import { type Answer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { watchRows } from '../watch/watch-fixtures.ts'
+import { itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
+
+function problem(status: number, code: string): unknown {
+  return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
+}
+
+function errorsOf({ body }: Answer): { pointer: string; detail: string }[] {
+  return body.errors as { pointer: string; detail: string }[]
+}
+
+describe('a watch list', () => {
+  it('is made once, and is there under its name', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+
+    const made = await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const again = await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    expect(made).toMatchObject({ status: 201, body: { name: 'summer', watches: 0, paused: 0 } })
+    expect(again).toEqual(problem(409, 'watch.duplicate_list'))
+    expect((await ana.get('/watch-lists/summer')).body).toEqual(made.body)
+  })
+
+  it('is not named by what nobody could type again', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    for (const name of ['', ' x', 'a\u0007b', 'x'.repeat(201)]) {
+      for (const [method, path] of [
+        ['POST', '/watch-lists'],
+        ['PATCH', '/watch-lists/summer'],
+      ] as const) {
+        const answer = await ana.send(method, path, { name })
+
+        expect(answer).toEqual(problem(400, 'request.invalid_body'))
+        expect(answer.body.pointer).toBe('/name')
+      }
+    }
+  })
+
+  it('takes any name that can be read as its address, and any reference', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    const names = ['a/b', '100% é', '👩‍👩‍👧 #1?x=y&z', `%2F${'/'.repeat(180)}`, 'é'.repeat(200)]
+    for (const name of names) {
+      await listWith(ana, name, [watch(name)])
+      const place = encodeURIComponent(name)
+
+      const answer = await ana.get(`/watch-lists/${place}/watches/${place}`)
+
+      expect(answer).toMatchObject({ status: 200, body: { list: name, reference: name } })
+    }
+    const { body } = await ana.get('/watch-lists')
+    expect(new Set((body.items as { name: string }[]).map(({ name }) => name))).toEqual(
+      new Set(names),
+    )
+  })
+
+  it('is renamed with all its watches, unless the name is taken', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    await ana.send('POST', '/watch-lists', { name: 'winter' })
+    const before = await watchRows(db, ana.resellerId)
+
+    const taken = await ana.send('PATCH', '/watch-lists/summer', { name: 'winter' })
+    const same = await ana.send('PATCH', '/watch-lists/summer', { name: 'summer' })
+    const renamed = await ana.send('PATCH', '/watch-lists/summer', { name: 'high summer' })
+
+    expect(taken).toEqual(problem(409, 'watch.duplicate_list'))
+    expect(same.status).toBe(200)
+    expect(renamed.body).toMatchObject({ name: 'high summer', watches: 1 })
+    expect(await ana.get('/watch-lists/summer')).toEqual(problem(404, 'not_found'))
+    const renamedRows = before.map(({ row }) => ({ row: { ...row, list: 'high summer' } }))
+    expect(await watchRows(db, ana.resellerId)).toEqual(renamedRows)
+  })
+
+  it('is deleted with its watches, once', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1'), watch('A-2')])
+
+    const deleted = await ana.send('DELETE', '/watch-lists/summer')
+    const again = await ana.send('DELETE', '/watch-lists/summer')
+
+    expect(deleted).toMatchObject({ status: 204, text: '' })
+    expect(again).toEqual(problem(404, 'not_found'))
+    expect(await watchRows(db, ana.resellerId)).toEqual([])
+  })
+
+  it('comes in pages, by name, with what is in it', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    for (const name of ['c', 'a', 'b']) await listWith(ana, name, [watch('1'), watch('2')])
+    await ana.send('POST', '/watch-lists/b/pause', { references: ['2'] })
+
+    const first = await ana.get('/watch-lists?limit=2')
+    const second = await ana.get(`/watch-lists?limit=2&cursor=${String(first.body.next)}`)
+
+    expect([...itemsOf(first), ...itemsOf(second)]).toMatchObject([
+      { name: 'a', watches: 2, paused: 0 },
+      { name: 'b', watches: 2, paused: 1 },
+      { name: 'c', watches: 2, paused: 0 },
+    ])
+    expect(second.body.next).toBeNull()
+  })
+})
+
+describe('watches', () => {
+  it('are added, changed and left alone by their references; the same again changes nothing', async ({
+    db,
+  }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1'), watch('A-2'), watch('A-3')])
+    const body = {
+      watches: [
+        watch('A-1'),
+        watch('A-2', { priceThresholdPercent: '05.50' }),
+        watch('A-4', { returnFlightId: '202', departsOn: '2027-01-10', minIntervalSeconds: 600 }),
+      ],
+    }
+
+    const saved = await ana.send('POST', '/watch-lists/summer/watches', body)
+    const rows = await watchRows(db, ana.resellerId)
+    const again = await ana.send('POST', '/watch-lists/summer/watches', body)
+
+    expect(saved).toMatchObject({ status: 200, body: { added: 1, changed: 1, unchanged: 1 } })
+    expect(again.body).toEqual({ added: 0, changed: 0, unchanged: 3 })
+    expect(await watchRows(db, ana.resellerId)).toEqual(rows)
+    expect(itemsOf(await ana.get('/watch-lists/summer/watches'))).toMatchObject([
+      { reference: 'A-1', priceThresholdPercent: null },
+      { reference: 'A-2', priceThresholdPercent: '5.5' },
+      { reference: 'A-3' },
+      {
+        reference: 'A-4',
+        returnFlightId: '202',
+        passengers: {
+          residents: { adults: 0, children: 0, infants: 0 },
+          nonResidents: { adults: 1, children: 0, infants: 0 },
+        },
+        departsOn: '2027-01-10',
+        minIntervalSeconds: 600,
+      },
+    ])
+  })
+
+  it('are all refused where one is wrong, each fault by its place', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const before = await watchRows(db, ana.resellerId)
+
+    const answer = await ana.send('POST', '/watch-lists/summer/watches', {
+      watches: [
+        watch('A-1', { flightId: 'other' }),
+        watch('', { flightId: ' ' }),
+        watch('A-2', { departsOn: '2026-02-30', priceThresholdAmount: '-1' }),
+        watch('A-3', { passengers: { residents: { infants: 2 }, nonResidents: { adults: 1 } } }),
+        watch('A-4', { passengers: { residents: { adults: 13 } } }),
+        watch('A-1'),
+        watch('A-5', { minIntervalSeconds: 0 }),
+      ],
+    })
+
+    expect(answer).toEqual(problem(400, 'watch.invalid_rows'))
+    expect(errorsOf(answer)).toEqual([
+      { pointer: '/watches/1/reference', detail: 'is missing' },
+      { pointer: '/watches/1/flightId', detail: 'is missing' },
+      { pointer: '/watches/2/priceThresholdAmount', detail: expect.any(String) as string },
+      { pointer: '/watches/2/departsOn', detail: expect.any(String) as string },
+      { pointer: '/watches/3/passengers', detail: 'infants must not outnumber adults' },
+      {
+        pointer: '/watches/4/passengers/residents/adults',
+        detail: 'must be a whole number from 0 to 12, not "13"',
+      },
+      {
+        pointer: '/watches/5/reference',
+        detail: '"A-1" is the reference of /watches/0 already',
+      },
+      { pointer: '/watches/6/minIntervalSeconds', detail: expect.any(String) as string },
+    ])
+    expect(answer.body).toMatchObject({
+      pointer: '/watches/1/reference',
+      detail: '8 faults, of which 8 are told here',
+    })
+    expect(await watchRows(db, ana.resellerId)).toEqual(before)
+  })
+
+  it('are told of the first fifty faults only', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const watches = Array.from({ length: 5_000 }, (_, i) => watch(`R${i}`, { departsOn: 'soon' }))
+
+    const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches })
+
+    expect(errorsOf(answer)).toHaveLength(50)
+    expect(answer.body.detail).toBe('5000 faults, of which 50 are told here')
+  })
+
+  it.for([
+    ['a value of another type', [watch('A', { minIntervalSeconds: '60' })], 400],
+    ['half a passenger', [watch('A', { passengers: { residents: { adults: 0.5 } } })], 400],
+    ['a member that is not known', [watch('A', { color: 'red' })], 400],
+    ['no watch', [], 400],
+    ['too many', Array.from({ length: 5_001 }, (_, i) => watch(`R${i}`)), 400],
+    ['too large a body', [watch('A', { flightId: 'x'.repeat(3_000_001) })], 413],
+  ] as const)('with %s are refused whole', async ([, watches, status], { db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+
+    const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches })
+
+    const code = status === 413 ? 'request.too_large' : 'request.invalid_body'
+    expect(answer).toEqual(problem(status, code))
+    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
+  })
+
+  it('of a list that is not there make none', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+
+    const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches: [watch('A')] })
+
+    expect(answer).toEqual(problem(404, 'not_found'))
+    expect(itemsOf(await ana.get('/watch-lists'))).toEqual([])
+  })
+
+  it('come in pages, by reference; a cursor goes on in its own list alone', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('b'), watch('a'), watch('c')])
+    await listWith(ana, 'winter', [watch('z')])
+
+    const first = await ana.get('/watch-lists/summer/watches?limit=2')
+    const next = String(first.body.next)
+    const second = await ana.get(`/watch-lists/summer/watches?limit=2&cursor=${next}`)
+
+    const references = [first, second].flatMap((page) => itemsOf(page)).map((w) => w.reference)
+    expect(references).toEqual(['a', 'b', 'c'])
+    expect(second.body.next).toBeNull()
+    expect(await ana.get(`/watch-lists/winter/watches?cursor=${next}`)).toEqual(
+      problem(400, 'request.invalid_cursor'),
+    )
+  })
+
+  it('are paused and resumed, all of a list or some', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('1'), watch('2'), watch('3')])
+    const paused = async () =>
+      itemsOf(await ana.get('/watch-lists/summer/watches'))
+        .filter((w) => w.pausedAt !== null)
+        .map((w) => w.reference)
+
+    const some = await ana.send('POST', '/watch-lists/summer/pause', { references: ['1', '2'] })
+    const afterSome = await paused()
+    const all = await ana.send('POST', '/watch-lists/summer/pause', {})
+    const afterAll = await paused()
+    const resumed = await ana.send('POST', '/watch-lists/summer/resume', { references: ['2'] })
+
+    expect([some.body, all.body, resumed.body]).toEqual([
+      { watches: 2 },
+      { watches: 1 },
+      { watches: 1 },
+    ])
+    expect([afterSome, afterAll, await paused()]).toEqual([
+      ['1', '2'],
+      ['1', '2', '3'],
+      ['1', '3'],
+    ])
+  })
+
+  it('are not paused where one of the references is not there', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('1')])
+
+    const answer = await ana.send('POST', '/watch-lists/summer/pause', { references: ['1', 'x'] })
+
+    expect(answer).toEqual(problem(404, 'watch.unknown_references'))
+    expect((await ana.get('/watch-lists/summer')).body.paused).toBe(0)
+  })
+
+  it('are deleted one by one', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('1'), watch('2')])
+
+    const deleted = await ana.send('DELETE', '/watch-lists/summer/watches/1')
+    const again = await ana.send('DELETE', '/watch-lists/summer/watches/1')
+
+    expect(deleted).toMatchObject({ status: 204, text: '' })
+    expect(again).toEqual(problem(404, 'not_found'))
+    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
+  })
+
+  it('of a disabled reseller may be read, paused and deleted, but none begins', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('1')])
+    await ana.send('POST', '/watch-lists/summer/pause', {})
+    await disableReseller(db, ana.resellerId)
+
+    const saved = await ana.send('POST', '/watch-lists/summer/watches', { watches: [watch('2')] })
+    const resumed = await ana.send('POST', '/watch-lists/summer/resume', {})
+
+    expect(saved).toEqual(problem(403, 'watch.reseller_disabled'))
+    expect(resumed).toEqual(problem(403, 'watch.reseller_disabled'))
+    expect((await ana.get('/watch-lists/summer/watches/1')).body.status).toBe('paused')
+    expect((await ana.send('DELETE', '/watch-lists/summer')).status).toBe(204)
+  })
+})

@@ -1,0 +1,291 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { disableReseller } from '../../src/watch/resellers.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
+import {
+  ago,
+  beginAt,
+  fareOf,
+  itemsOf,
+  listWith,
+  newCaller,
+  type ResellerCalls,
+  watch,
+} from './reseller-calls.ts'
+
+const A_1 = '/watch-lists/summer/watches/A-1'
+
+/** A reseller whose one watch began half an hour ago, and its fare. */
+async function oneWatch(
+  db: Db,
+  given: Record<string, unknown> = {},
+): Promise<{ ana: ResellerCalls; fareId: number; base: string }> {
+  const base = await startApi(db)
+  const ana = await newCaller(db, base, 'ana')
+  await listWith(ana, 'summer', [watch('A-1', given)])
+  await beginAt(db, ana, ago(30))
+  return { ana, base, fareId: await fareOf(db, '101') }
+}
+
+describe('a watch', () => {
+  it('is new until it was looked at', async ({ db }) => {
+    const { ana } = await oneWatch(db)
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      status: 'new',
+      belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
+      lastGoodCheckAt: null,
+      lastCheckAt: null,
+      lastReason: null,
+      next: { notBefore: ago(30).toISOString(), why: 'first_look' },
+    })
+  })
+
+  it('shows what is believed, and when it is looked at next', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(20), available('100.00'))
+    await record(db, fareId, ago(10), available('120.50'))
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      status: 'followed',
+      belief: {
+        pair: 'bookable',
+        price: { amount: '120.50', currency: 'EUR' },
+        outbound: { belief: 'available', flight: { from: 'PMI', to: 'MAD' } },
+        return: null,
+      },
+      lastGoodCheckAt: ago(10).toISOString(),
+      lastCheckAt: ago(10).toISOString(),
+      next: { notBefore: ago(9).toISOString(), why: 'turn' },
+    })
+    for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'told']) {
+      expect(JSON.stringify(body)).not.toContain(name)
+    }
+  })
+
+  it('says why the last check told nothing, and that it is asked again soon', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(20), available())
+    await record(db, fareId, ago(10), silent)
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable' },
+      lastGoodCheckAt: ago(20).toISOString(),
+      lastCheckAt: ago(10).toISOString(),
+      lastReason: 'timeout',
+      next: { notBefore: new Date(ago(10).getTime() + 30_000).toISOString(), why: 'retry' },
+    })
+  })
+
+  it('is looked at again soon where it may be lost', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(20), available())
+    await record(db, fareId, ago(10), gone)
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      belief: { pair: 'bookable' },
+      next: { notBefore: new Date(ago(10).getTime() + 20_000).toISOString(), why: 'confirmation' },
+    })
+  })
+
+  it('is stale when its last good check is over an hour old, or six of its own intervals', async ({
+    db,
+  }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await listWith(ana, 'slow', [watch('S', { minIntervalSeconds: 3_600 })])
+    await beginAt(db, ana, ago(200))
+    await record(db, fareId, ago(90), available())
+
+    const quick = await ana.get(A_1)
+    const slow = await ana.get('/watch-lists/slow/watches/S')
+
+    expect(quick.body).toMatchObject({
+      status: 'stale',
+      belief: {
+        pair: 'unknown',
+        price: null,
+        outbound: { belief: 'unknown', price: null, flight: { from: 'PMI' } },
+      },
+      lastGoodCheckAt: ago(90).toISOString(),
+    })
+    expect(slow.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
+  })
+
+  it('shows the leg that is known while the other is not', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db, { returnFlightId: '202' })
+    await record(db, fareId, ago(10), available(), silent)
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      status: 'followed',
+      belief: {
+        pair: 'unknown',
+        outbound: { belief: 'available' },
+        return: { belief: 'unknown', flight: null },
+      },
+      lastGoodCheckAt: null,
+      lastCheckAt: ago(10).toISOString(),
+    })
+  })
+
+  it('has ended when its own departure date has passed', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db, { departsOn: '2026-01-10' })
+    await record(db, fareId, ago(10), available())
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      status: 'expired',
+      belief: { pair: 'not_bookable', price: null },
+      next: null,
+    })
+  })
+
+  it('shows nothing while it is paused, or its reseller disabled', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(10), available())
+    const nothing = {
+      status: 'paused',
+      belief: { pair: 'unknown', outbound: { belief: 'unknown', flight: null } },
+      lastGoodCheckAt: null,
+      lastCheckAt: null,
+      next: null,
+    }
+
+    await ana.send('POST', '/watch-lists/summer/pause', {})
+    const paused = await ana.get(A_1)
+    const timeline = await ana.get(`${A_1}/timeline`)
+    await ana.send('POST', '/watch-lists/summer/resume', {})
+    await disableReseller(db, ana.resellerId)
+    const disabled = await ana.get(A_1)
+
+    expect(paused.body).toMatchObject(nothing)
+    expect(itemsOf(timeline)).toEqual([])
+    expect(disabled.body).toMatchObject(nothing)
+    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toEqual([])
+  })
+
+  it('begins anew when it is resumed: it knows what is learned from then on', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(20), available())
+    await ana.send('POST', '/watch-lists/summer/pause', {})
+    await ana.send('POST', '/watch-lists/summer/resume', {})
+
+    const resumed = await ana.get(A_1)
+    await record(db, fareId, new Date(), available())
+    const looked = await ana.get(A_1)
+
+    expect(resumed.body).toMatchObject({ status: 'new', belief: { pair: 'unknown' } })
+    expect(looked.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
+    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toMatchObject([{ from: null, to: null }])
+  })
+})
+
+describe('the timeline of a watch', () => {
+  /** Bookable at 100, at 120, gone, bookable at 90: five minutes each, from minute 25 on. */
+  async function lived(db: Db, fareId: number): Promise<void> {
+    await record(db, fareId, ago(25), available('100.00'))
+    await record(db, fareId, ago(20), available('120.00'))
+    await record(db, fareId, ago(16), gone)
+    await record(db, fareId, ago(15), gone)
+    await record(db, fareId, ago(10), available('90.00'))
+  }
+
+  it('is what was believed since it began, the newest first', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await lived(db, fareId)
+
+    const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
+
+    const at = (minutes: number) => ago(minutes).toISOString()
+    const one = { return: null, currency: 'EUR' }
+    expect(timeline).toEqual([
+      { ...one, from: at(10), to: null, pair: 'bookable', outbound: 'available', price: '90.00' },
+      {
+        ...one,
+        from: at(15),
+        to: at(10),
+        pair: 'not_bookable',
+        outbound: 'unavailable',
+        price: null,
+        currency: null,
+      },
+      {
+        ...one,
+        from: at(20),
+        to: at(15),
+        pair: 'bookable',
+        outbound: 'available',
+        price: '120.00',
+      },
+      { ...one, from: null, to: at(20), pair: 'bookable', outbound: 'available', price: '100.00' },
+    ])
+  })
+
+  it('comes in pages, and its prices by themselves', async ({ db }) => {
+    const { ana, fareId } = await oneWatch(db)
+    await lived(db, fareId)
+    const pages = async (path: string) => {
+      const seen: Record<string, unknown>[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const from: string = cursor === '' ? '' : `&cursor=${cursor}`
+        const answer = await ana.get(`${A_1}/${path}?limit=1${from}`)
+        seen.push(...itemsOf(answer))
+        cursor = answer.body.next as string | null
+      }
+      return seen
+    }
+
+    expect(await pages('timeline')).toEqual(itemsOf(await ana.get(`${A_1}/timeline`)))
+    const prices = await pages('prices')
+    expect(prices).toEqual(itemsOf(await ana.get(`${A_1}/prices`)))
+    expect(prices.map(({ from, price }) => [from === null, price])).toEqual([
+      [false, '90.00'],
+      [false, '120.00'],
+      [true, '100.00'],
+    ])
+  })
+
+  it.for([
+    ['while nothing was found since', [], []],
+    ['where the first answer is another one', [[12, available('120.00')]], [['120.00', true]]],
+    ['once it is borne out', [[12, available('100.00')]], [['100.00', true]]],
+    [
+      'once it was borne out, though it has changed since',
+      [
+        [12, available('100.00')],
+        [11, available('120.00')],
+      ],
+      [
+        ['120.00', false],
+        ['100.00', true],
+      ],
+    ],
+  ] as const)('has nothing of before it began: %s', async ([, answers, seen], { db }) => {
+    const { ana, base, fareId } = await oneWatch(db)
+    await record(db, fareId, ago(20), available('100.00'))
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ben, 'late', [watch('B')])
+    await beginAt(db, ben, ago(15))
+    for (const [minutes, answer] of answers) await record(db, fareId, ago(minutes), answer)
+    // Recorded when it was asked, as time has it.
+    await sql`update availability_change set recorded_at = detected_at`.execute(db)
+
+    const timeline = itemsOf(await ben.get('/watch-lists/late/watches/B/timeline'))
+
+    expect(timeline.map(({ price, from }) => [price, from === null])).toEqual(seen)
+    expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
+  })
+})

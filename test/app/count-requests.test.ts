@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { requestCounter } from '../../src/app/count-requests.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+
+it('every operation is counted from 0, by its status', async () => {
+  const metrics = createMetrics()
+  const count = requestCounter(metrics)
+  const before = await metrics.apiRequests.get()
+
+  count({ operation: 'listRoutes', status: 304, durationMs: 2 })
+  count({ operation: 'listRoutes', status: 304, durationMs: 4 })
+
+  expect(before.values.map(({ value }) => value)).toEqual(API_OPERATIONS.map(() => 0))
+  expect((await metrics.apiRequests.get()).values).toContainEqual({
+    labels: { operation: 'listRoutes', status: '304' },
+    value: 2,
+  })
+  const { values } = await metrics.apiDuration.get()
+  expect(values).toContainEqual(
+    expect.objectContaining({
+      metricName: 'farewatch_api_request_duration_seconds_sum',
+      labels: { operation: 'listRoutes' },
+      value: 0.006,
+    }),
+  )
+})

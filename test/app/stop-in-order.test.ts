@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { type Part, stopInOrder } from '../../src/app/stop-in-order.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../support/silent-log.ts'
+
+const OPTIONS = { graceMs: 2_000, clock: systemClock, log: silentLog }
+
+function book() {
+  const ended: string[] = []
+  const given: Record<string, number> = {}
+  const part = (name: string, graceMs: number, stop = async () => undefined): Part => ({
+    name,
+    graceMs,
+    stop: async (ms) => {
+      given[name] = ms
+      await stop()
+      ended.push(name)
+    },
+  })
+  return { ended, given, part }
+}
+
+describe('the parts of a process', () => {
+  it('end one after another, the last started first', async () => {
+    const { ended, part } = book()
+
+    const left = await stopInOrder(
+      [part('stores', 500), part('queue', 500), part('api', 500)],
+      OPTIONS,
+    )
+
+    expect(ended).toEqual(['api', 'queue', 'stores'])
+    expect(left).toEqual([])
+  })
+
+  it('do not wait for one that hangs longer than its time, and are told of it', async () => {
+    const { ended, part } = book()
+    const hangs = () => new Promise<never>(() => undefined)
+    const parts = [part('stores', 500), part('queue', 100, hangs), part('api', 500)]
+    const from = performance.now()
+
+    const left = await stopInOrder(parts, OPTIONS)
+
+    expect(ended).toEqual(['api', 'stores'])
+    expect(left).toEqual(['queue'])
+    expect(performance.now() - from).toBeLessThan(1_000)
+  })
+
+  it('end though one of them fails', async () => {
+    const { ended, part } = book()
+    const fails = () => Promise.reject(new Error('broken'))
+
+    const left = await stopInOrder([part('stores', 500), part('api', 500, fails)], OPTIONS)
+
+    expect(ended).toEqual(['stores'])
+    expect(left).toEqual(['api'])
+  })
+
+  it('leave each other time: none has all of it', async () => {
+    const { given, part } = book()
+
+    await stopInOrder([part('stores', 1_500), part('admin', 100), part('queue', 9_000)], OPTIONS)
+
+    expect(given.queue).toBeLessThanOrEqual(1_650)
+    expect(given.queue).toBeGreaterThan(1_500)
+    expect(given.stores).toBe(1_500)
+  })
+})

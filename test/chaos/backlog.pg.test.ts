@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { createPostgresBackend, Queue } from 'bullmq'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { QUEUE_SCHEMA } from '../../src/queue/queue-connection.ts'
+import { VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
+import type { RunningCommand } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+import { addressesOf } from './steps.ts'
+import { BACKENDS, openWorld, type World } from './world.ts'
+
+const BACKLOG = 100_000
+const CHUNK = 5_000
+const WATCHED_MS = 12_000
+const EVERY_MS = 250
+/** What the worker may take beyond what it had when it began on the backlog: the work of 64 batches, not of 100,000. */
+const MOST_GROWTH_MB = 120
+/** The last third of the time against the one before it: a worker that hoards grows on. */
+const MOST_LATE_GROWTH = 1.15
+
+const run = promisify(execFile)
+
+async function residentMb({ child }: RunningCommand): Promise<number> {
+  const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(child.pid)])
+  return Number(stdout) / 1024
+}
+
+/** So many fares that are all due at once. */
+async function trackMany({ db }: World): Promise<void> {
+  await sql`
+    with fare as (
+      insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
+                                non_residents_adults, non_residents_children, non_residents_infants, active_since, watchers)
+      select 'F' || n, 0, 0, 0, 1, 0, 0, now(), 1 from generate_series(1, ${BACKLOG}::int) n
+      returning id
+    )
+    insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare
+  `.execute(db)
+  await sql`analyze tracked_fare, fare_schedule`.execute(db)
+}
+
+/** So many jobs whose claims nobody holds any more, as after a long outage of the workers. */
+async function enqueueMany(world: World): Promise<void> {
+  const options = { connection: connectionOf(world), prefix: '{farewatch}' }
+  const queue =
+    world.redis === undefined
+      ? new Queue(VERIFY_QUEUE, options, (name, opts, roles) =>
+          createPostgresBackend(name, { ...opts, connection: options.connection }, roles),
+        )
+      : new Queue(VERIFY_QUEUE, options)
+  const opts = { attempts: 1, removeOnComplete: { count: 1_000 } }
+  for (let from = 0; from < BACKLOG; from += CHUNK) {
+    await queue.addBulk(
+      Array.from({ length: CHUNK }, () => ({
+        name: VERIFY_QUEUE,
+        data: { claimId: randomUUID() },
+        opts,
+      })),
+    )
+  }
+  await queue.close()
+}
+
+function connectionOf({ redis, databaseUrl }: World) {
+  return redis === undefined
+    ? { connectionString: databaseUrl, schema: QUEUE_SCHEMA, max: 2 }
+    : { url: redis.url }
+}
+
+const most = (numbers: readonly number[]) => Math.max(...numbers)
+
+describe('a backlog of a hundred thousand fares and as many jobs', () => {
+  it.for(BACKENDS)(
+    'is worked on in flat memory, with the queue on %s',
+    { timeout: 120_000 },
+    async (backend) => {
+      const world = await openWorld(backend)
+      onTestFinished(() => world.close())
+      await Promise.all([trackMany(world), enqueueMany(world)])
+      const waiting = async () => (await world.queue.counts(VERIFY_QUEUE)).waiting
+      expect(await waiting()).toBe(BACKLOG)
+
+      const worker = world.start('worker', { UPSTREAM_REQUESTS_PER_SECOND: '100' })
+      await addressesOf(worker)
+      await until('work', async () => (await waiting()) < BACKLOG - 500)
+      const samples: number[] = []
+      for (let i = 0; i < WATCHED_MS / EVERY_MS; i += 1) {
+        samples.push(await residentMb(worker))
+        await delay(EVERY_MS)
+      }
+      const third = Math.floor(samples.length / 3)
+      process.stdout.write(
+        `backlog on ${backend}: ${samples.map(Math.round).join(' ')} MB, ${await waiting()} jobs left\n`,
+      )
+
+      expect(most(samples)).toBeLessThan((samples[0] ?? 0) + MOST_GROWTH_MB)
+      expect(most(samples.slice(2 * third))).toBeLessThan(
+        most(samples.slice(third, 2 * third)) * MOST_LATE_GROWTH,
+      )
+      expect(world.living()).toHaveLength(1)
+    },
+  )
+})

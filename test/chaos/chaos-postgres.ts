@@ -1,0 +1,83 @@
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { openDatabase } from '../../src/db/database.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
+import { ensureData, readPassword, SUPERUSER } from '../../src/embedded/postgres-data.ts'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { findPostmaster, stopServer } from '../../src/embedded/postmaster.ts'
+import { startServer } from '../../src/embedded/start-server.ts'
+import { migrateQueue } from '../../src/queue/queue-migrations.ts'
+import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+
+/** A PostgreSQL of a test file's own that may be mistreated. It is as durable as a real one: no setting hurries it. */
+export interface ChaosPostgres {
+  /** Of its maintenance database. */
+  readonly url: string
+  /** A database of its own. Returns its URL. */
+  createDatabase(name: string, options?: DatabaseOptions): Promise<string>
+  /** A place for databases in this folder. */
+  createTablespace(name: string, folder: string): Promise<void>
+  /** Ends the server as a crash would: nothing is written, nobody is told. Resolves when it is gone. */
+  crash(): Promise<void>
+  /** Starts it again on its port, recovering what a crash left. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** True unless given. */
+  readonly migrated?: boolean
+  readonly tablespace?: string
+}
+
+const SETTINGS = { max_connections: '400' }
+
+export async function startChaosPostgres(): Promise<ChaosPostgres> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-chaos-'))
+  const place = await findPlace(home)
+  await ensureData(place, SETTINGS)
+  const port = await freePort()
+  const start = () => startServer(place, port, SETTINGS)
+  await start()
+  const url = `postgres://${SUPERUSER}:${await readPassword(place)}@127.0.0.1:${port}/postgres`
+  return {
+    url,
+    start,
+    createDatabase: async (name, { migrated = true, tablespace = 'pg_default' } = {}) => {
+      await adminQuery(url, `create database ${name} tablespace ${tablespace}`)
+      const made = databaseUrl(url, name)
+      if (migrated) await migrateAll(made)
+      return made
+    },
+    createTablespace: async (name, folder) => {
+      if (place.user !== undefined) await chown(folder, place.user.uid, place.user.gid)
+      await adminQuery(url, `create tablespace ${name} location '${folder}'`)
+    },
+    crash: async () => {
+      const postmaster = await findPostmaster(place.data)
+      if (postmaster !== undefined) process.kill(postmaster.pid, 'SIGQUIT')
+      await until('the end of the server', async () => {
+        return (await postgresProcessesIn(place.data)).length === 0
+      })
+    },
+    close: async () => {
+      await stopServer(place.data, silentLog)
+      await rm(place.directory, { recursive: true, force: true })
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function migrateAll(url: string): Promise<void> {
+  const { db, pool, close } = openDatabase({ url, applicationName: 'test', log: silentLog })
+  await migrate(db)
+  const client = await pool.connect()
+  await migrateQueue(client)
+  client.release()
+  await close()
+}

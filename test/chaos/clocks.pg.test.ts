@@ -1,0 +1,104 @@
+import { describe, it } from 'vitest'
+import type { RunningCommand } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+import { expectInvariants } from './invariants.ts'
+import { addressesOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
+import { BACKENDS, openWorld, type Settings, type World } from './world.ts'
+
+const TEN_MINUTES_MS = 600_000
+const REQUESTS_PER_SECOND = 10
+const MIN_RECHECK_SECONDS = 4
+const FLIGHTS = Array.from({ length: 24 }, (_, i) => String(900 + i))
+/** The schedules of the queue are looked at every minute; the rest is the time of a tick, and of a check. */
+const BACK_WITHIN_MS = 90_000
+
+const SHIFT_CLOCK = new URL('fixtures/shift-clock.ts', import.meta.url).href
+
+function wrongBy(ms: number, timeZone: string): Settings {
+  return {
+    ...PACE,
+    NODE_OPTIONS: `--import ${SHIFT_CLOCK}`,
+    CHAOS_CLOCK_SHIFT_MS: String(ms),
+    TZ: timeZone,
+  }
+}
+
+const PACE: Settings = {
+  UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
+  MIN_RECHECK_SECONDS: String(MIN_RECHECK_SECONDS),
+}
+
+/** The most requests that any window of so many seconds saw. */
+function mostWithin(times: readonly number[], seconds: number): number {
+  return Math.max(
+    ...times.map((from, i) => times.slice(i).filter((at) => at - from <= seconds * 1000).length),
+  )
+}
+
+/** The shortest time between two requests of one flight, in milliseconds. */
+function shortestGapMs(requests: readonly { of: string; atMs: number }[]): number {
+  const gaps = FLIGHTS.flatMap((id) => {
+    const times = requests.filter(({ of }) => of === id).map(({ atMs }) => atMs)
+    return times.slice(1).map((at, i) => at - (times[i] ?? 0))
+  })
+  return Math.min(...gaps)
+}
+
+async function end(command: RunningCommand): Promise<number | string> {
+  command.child.kill('SIGTERM')
+  return command.ended
+}
+
+/** Who is left at the end: the one whose clock is right, or the one that is behind what the others left. */
+const CASES = BACKENDS.map((backend) => ({
+  backend,
+  left: backend === 'postgres' ? ('right' as const) : ('slow' as const),
+}))
+
+// Each waits long for what the wrong clocks left behind: they wait together.
+describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () => {
+  it.for(CASES)(
+    'keep the budget and every turn; the $left one goes on when the others have gone, on $backend',
+    { timeout: 240_000 },
+    async ({ backend, left }, { expect, onTestFinished }) => {
+      const world = await openWorld(backend)
+      onTestFinished(() => world.close())
+      const { upstream } = world
+      upstream.sell(FLIGHTS)
+      await watch(world, FLIGHTS)
+      const fast = world.start('worker', wrongBy(TEN_MINUTES_MS, 'Pacific/Apia'))
+      await addressesOf(fast)
+      const others = {
+        slow: world.start('worker', wrongBy(-TEN_MINUTES_MS, 'America/New_York')),
+        right: world.start('worker', PACE),
+      }
+      await Promise.all([addressesOf(others.slow), addressesOf(others.right)])
+
+      await until('the baseline', async () => (await runsOf(world)).length === 1, 40_000)
+      await makeListDue(world)
+      await until('one more list', async () => (await runsOf(world)).length === 2, 40_000)
+      await until('three checks of each', () => isChecked(world, 3), 60_000)
+      expect(shortestGapMs(upstream.requests)).toBeGreaterThan(MIN_RECHECK_SECONDS * 1000 - 500)
+
+      const leaving = [fast, left === 'slow' ? others.right : others.slow]
+      expect(await Promise.all(leaving.map(end))).toEqual([0, 0])
+      const most = Math.max(...(await faresOf(world, FLIGHTS)).map(({ checks }) => checks))
+      await until('checks by who is left', () => isChecked(world, most + 1), BACK_WITHIN_MS)
+      expect(await end(others[left])).toBe(0)
+
+      const times = upstream.requests.map(({ atMs }) => atMs)
+      for (const seconds of [1, 5, 10]) {
+        expect(mostWithin(times, seconds)).toBeLessThanOrEqual(
+          REQUESTS_PER_SECOND * (seconds + 1) + 1,
+        )
+      }
+      expect(await runsOf(world)).toEqual(['applied', 'unchanged'])
+      await expectInvariants(world, { withinMs: 80_000 })
+    },
+  )
+})
+
+async function isChecked(world: World, times: number): Promise<boolean> {
+  const fares = await faresOf(world, FLIGHTS)
+  return fares.length === FLIGHTS.length && fares.every(({ checks }) => checks >= times)
+}

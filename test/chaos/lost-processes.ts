@@ -1,0 +1,137 @@
+import { sql } from '../../src/db/database.ts'
+import { livePairs, manyRoutes, routes } from '../route-sync/sync-fixtures.ts'
+import { until } from '../support/until.ts'
+import { gone, record } from '../verify/fare-fixtures.ts'
+import { stopQuietly } from '../verify/worker-fixtures.ts'
+import {
+  addressesOf,
+  blockTable,
+  checksOf,
+  faresOf,
+  kill,
+  makeListDue,
+  metricsOf,
+  runsOf,
+  untilBlockedAt,
+  watch,
+} from './steps.ts'
+import type { World } from './world.ts'
+
+export const BEFORE = manyRoutes(40)
+export const AFTER = [...BEFORE, ...routes('NEW-ONE')]
+
+/** What could only be seen while it happened. */
+export interface Outcome {
+  /** From the kill until another process had counted the answers. */
+  readonly batchTakenMs: number
+  readonly listTakenMs: number
+  readonly afterSyncKill: { readonly live: number; readonly runs: readonly (string | null)[] }
+  readonly committedBeforeKill: number
+  readonly stoppedMs: number
+  /** The metrics of the one that was stopped, once its late answer was dropped. */
+  readonly lateMetrics: string
+}
+
+/** Loses four processes at four moments, one after the other, and lets a fifth one take over from all of them. */
+export async function playLostProcesses(world: World): Promise<Outcome> {
+  const batchLostAt = await loseOneInABatch(world)
+  const { listLostAt, afterSyncKill } = await loseOneInASync(world)
+  const committedBeforeKill = await loseOneAfterItsCommit(world)
+  const { stopped, stoppedAt } = await stopOne(world)
+
+  world.start('worker')
+  const listTaken = until(
+    'the list applied',
+    async () => (await runsOf(world)).length === 3,
+    80_000,
+  )
+  const batchTaken = until(
+    'the batch taken over',
+    async () => (await checksOf(world, ['101', '102', '103'])) >= 3,
+    80_000,
+  )
+  const [listTakenMs, batchTakenMs] = await Promise.all([
+    listTaken.then(() => performance.now() - listLostAt),
+    batchTaken.then(() => performance.now() - batchLostAt),
+  ])
+  await until('the losses confirmed', async () => (await checksOf(world, ['101'])) === 2, 40_000)
+  await until('the stopped one’s fare', async () => (await checksOf(world, ['401'])) === 2, 80_000)
+  await until('two lock times', () => performance.now() - stoppedAt > 60_000, 80_000)
+  stopped.child.kill('SIGCONT')
+  const stoppedMs = performance.now() - stoppedAt
+  const lateMetrics = await until('the late answer dropped', async () => {
+    const metrics = await metricsOf(stopped)
+    return /checks_dropped_total\{reason="superseded"\} [1-9]/.test(metrics) && metrics
+  })
+  return { batchTakenMs, listTakenMs, afterSyncKill, committedBeforeKill, stoppedMs, lateMetrics }
+}
+
+async function loseOneInABatch(world: World): Promise<number> {
+  const { upstream } = world
+  const flights = ['101', '102', '103']
+  upstream.sell(['102', '103', '301', '302'])
+  upstream.hold(flights)
+  await watch(world, flights)
+  const worker = world.start('worker')
+  await until('the baseline', async () => (await runsOf(world))[0] === 'applied')
+  await until('all asked', () => flights.every((id) => upstream.askedOf(id) > 0))
+  await kill(world, worker)
+  upstream.release()
+  return performance.now()
+}
+
+async function loseOneInASync(world: World) {
+  world.upstream.serve(AFTER)
+  const release = await blockTable(world, 'farewatch_private.place_version')
+  await makeListDue(world)
+  const worker = world.start('worker')
+  await untilBlockedAt(world, 'place_version')
+  await kill(world, worker)
+  const listLostAt = performance.now()
+  await release()
+  const live = (await livePairs(world.db)).length
+  return { listLostAt, afterSyncKill: { live, runs: await runsOf(world) } }
+}
+
+/** Between the commit and the end of the job the queue cannot be told of it. */
+async function loseOneAfterItsCommit(world: World): Promise<number> {
+  const flights = ['301', '302']
+  const release = await blockTable(world, 'farewatch_private.availability_change')
+  await watch(world, flights)
+  const worker = world.start('worker')
+  await untilBlockedAt(world, 'availability_change')
+  const letQueueGo = await blockQueue(world)
+  await release()
+  await until('the commit', async () => (await checksOf(world, flights)) === 2)
+  await kill(world, worker)
+  await letQueueGo()
+  return checksOf(world, flights)
+}
+
+async function blockQueue(world: World): Promise<() => Promise<void>> {
+  if (world.redis === undefined) return blockTable(world, 'farewatch_queue.job')
+  const { door } = world.redis
+  door.swallow()
+  return async () => door.heal()
+}
+
+/** The answer that it has not read says what nobody believes any more when it comes. */
+async function stopOne(world: World) {
+  const { upstream, db } = world
+  await watch(world, ['401'])
+  const { rows } = await sql<{ id: number }>`
+    select id from tracked_fare where flight_id = '401'
+  `.execute(db)
+  await record(db, rows[0]?.id ?? 0, new Date(Date.now() - 60_000), gone)
+  await sql`update fare_schedule set not_before = clock_timestamp(), lane_due_at = clock_timestamp()
+             where tracked_fare_id = ${rows[0]?.id} and lane is not null`.execute(db)
+  upstream.hold(['401'])
+  const stopped = world.start('worker')
+  await addressesOf(stopped)
+  await until('the question', () => upstream.askedOf('401') > 0)
+  await stopQuietly(db, stopped)
+  upstream.release()
+  upstream.sell(['102', '103', '301', '302', '401'])
+  await faresOf(world, ['401'])
+  return { stopped, stoppedAt: performance.now() }
+}

@@ -1,0 +1,3 @@
+import { describePostgresAway } from './postgres-away.ts'
+
+describePostgresAway('postgres')

@@ -1,0 +1,100 @@
+import { type Db, sql } from '../../src/db/database.ts'
+
+/** Feeds with a hole, a double or a wrong head, and records that a watch was not told once. Empty where all is well. */
+export async function brokenFeeds(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select 'feed' as what, feed as of, jsonb_build_array(head, records, last) as how from (
+      select h.feed, h.last_seq as head, c.records, c.last
+        from feed_head h
+        join (select 'availability' as feed, count(*) as records, coalesce(max(seq), 0) as last from availability_change
+              union all
+              select 'route', count(*), coalesce(max(seq), 0) from route_change) c on c.feed = h.feed
+      union all
+      select r.name, r.last_seq, count(w.seq), coalesce(max(w.seq), 0)
+        from reseller r left join watch_change w on w.reseller_id = r.id
+       group by r.id) f
+     where (records, last) is distinct from (head, head)
+    union all
+    select 'told', c.kind || ' of ' || c.tracked_fare_id, to_jsonb(count(x.seq))
+      from availability_change c
+      join watch w on w.tracked_fare_id = c.tracked_fare_id and w.began_at < c.recorded_at
+      left join watch_change x on x.change_id = c.id and x.watch_id = w.id
+     where c.kind <> 'price_changed'
+     group by c.seq, w.id
+    having count(x.seq) <> 1
+  `.execute(db)
+  return rows
+}
+
+/** Where the past does not lead to the present. */
+export async function brokenHistory(db: Db): Promise<unknown[]> {
+  const found = [unlikeAsOfNow(db), unlikeRouteChanges(db), unlikeBeliefs(db), brokenChains(db)]
+  return (await Promise.all(found)).flat()
+}
+
+/** Routes that are told otherwise as of this moment than as they are. */
+async function unlikeAsOfNow(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    with now_true as (select departure_id, destination_id, since, available from farewatch.routes_current),
+         as_of as (select departure_id, destination_id, since, available from farewatch.routes_as_of(clock_timestamp()))
+    select 'as of now' as what, d.* from ((table now_true except table as_of) union all (table as_of except table now_true)) d
+  `.execute(db)
+  return rows
+}
+
+/** Routes whose intervals are not those that the feed of changes tells of. The baseline is told of nowhere. */
+async function unlikeRouteChanges(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    with held as (
+      select departure_id, destination_id, count(*) filter (where not r.baseline) as added,
+             count(*) filter (where v.valid_to is not null) as removed
+        from route_version v join sync_run r on r.id = v.added_by
+       group by 1, 2
+    ), told as (
+      select departure_id, destination_id, count(*) filter (where kind = 'route_added') as added,
+             count(*) filter (where kind = 'route_removed') as removed
+        from route_change where place_id is null
+       group by 1, 2
+    )
+    select 'route changes' as what, departure_id, destination_id, to_jsonb(held) as held, to_jsonb(told) as told
+      from held full join told using (departure_id, destination_id)
+     where (coalesce(held.added, 0), coalesce(held.removed, 0))
+           is distinct from (coalesce(told.added, 0), coalesce(told.removed, 0))
+  `.execute(db)
+  return rows
+}
+
+/** Fares whose open interval, or whose last change, is not what is believed of them. */
+async function unlikeBeliefs(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select 'belief' as what, s.tracked_fare_id as of, s.pair, v.pair as interval, c.pair as change
+      from fare_state s
+      left join fare_belief_version v on v.tracked_fare_id = s.tracked_fare_id and v.valid_to is null
+      left join lateral (
+           select after ->> 'pair' as pair from availability_change
+            where tracked_fare_id = s.tracked_fare_id order by seq desc limit 1) c on true
+     where coalesce(v.pair, 'unknown') <> s.pair
+        or (v.pair is not null and (v.outbound, v.return, v.price, v.currency)
+                                   is distinct from (s.outbound, s.return, s.price, s.currency))
+        or coalesce(c.pair, 'unknown') <> s.pair
+  `.execute(db)
+  return rows
+}
+
+/** Intervals and changes of a fare that do not begin where the one before ended. */
+async function brokenChains(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select 'interval' as what, tracked_fare_id as of from (
+      select tracked_fare_id, valid_from,
+             lag(valid_to) over (partition by tracked_fare_id order by valid_from) as before from fare_belief_version) v
+     where before <> valid_from
+    union all
+    select 'change', tracked_fare_id from (
+      select tracked_fare_id, before ->> 'pair' as begins,
+             lag(after ->> 'pair') over (partition by tracked_fare_id order by seq) as before
+        from availability_change
+       where kind in ('became_available', 'became_unavailable', 'legs_changed')) c
+     where before <> begins
+  `.execute(db)
+  return rows
+}

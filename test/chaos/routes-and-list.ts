@@ -1,0 +1,38 @@
+import { type Db, sql } from '../../src/db/database.ts'
+import { loadSnapshot } from '../../src/route-sync/snapshots.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
+import { livePairs } from '../route-sync/sync-fixtures.ts'
+
+/**
+ * How the live routes differ from the list that was accepted last, as it is kept: those that it lacks and that are
+ * not confirmed to be gone are still live.
+ */
+export async function routesUnlikeTheirList(db: Db): Promise<string[]> {
+  const expected = new Set([...(await lastList(db)), ...(await pendingAbsences(db))])
+  const live = new Set(await livePairs(db))
+  return [
+    ...[...expected.difference(live)].map((pair) => `${pair} is missing`),
+    ...[...live.difference(expected)].map((pair) => `${pair} is too much`),
+  ]
+}
+
+async function lastList(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ runId: number; contentHash: string }>`
+    select id as "runId", content_hash as "contentHash" from sync_run
+     where list = 'routes' and status in ('applied', 'unchanged', 'approved')
+     order by fetched_at desc
+     limit 1
+  `.execute(db)
+  const [run] = rows
+  if (run === undefined) return []
+  const text = Buffer.concat(await loadSnapshot(db, run)).toString()
+  const routes = JSON.parse(text) as Route[]
+  return routes.map(({ departure, destination }) => `${departure.id}-${destination.id}`)
+}
+
+async function pendingAbsences(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ pair: string }>`
+    select departure_id || '-' || destination_id as pair from pending_absence where list = 'routes'
+  `.execute(db)
+  return rows.map(({ pair }) => pair)
+}

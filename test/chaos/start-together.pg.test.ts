@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../support/until.ts'
+import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
+import { expectInvariants } from './invariants.ts'
+import { addressesOf, makeListDue, runsOf } from './steps.ts'
+import { BACKENDS, openWorld } from './world.ts'
+
+const PROCESSES = 10
+
+describe('ten processes that start at once on an empty database', () => {
+  let postgres: ChaosPostgres
+  beforeAll(async () => {
+    postgres = await startChaosPostgres()
+  }, 60_000)
+  afterAll(() => postgres.close())
+
+  it.for(BACKENDS)(
+    'migrate it once, and pull one list a slot, with the queue on %s',
+    { timeout: 240_000 },
+    async (backend) => {
+      const name = `farewatch_together_test_${backend}`
+      const databaseUrl = await postgres.createDatabase(name, { migrated: false })
+      const world = await openWorld(backend, { databaseUrl })
+      onTestFinished(() => world.close())
+
+      const started = Array.from({ length: PROCESSES }, () => world.start('up'))
+      await Promise.all(started.map((one) => addressesOf(one)))
+      await until('the first list', async () => (await runsOf(world)).length > 0)
+      await makeListDue(world)
+      await until('the second list', async () => (await runsOf(world)).length > 1)
+      await until('its record', async () => !(await runsOf(world)).includes(null))
+
+      expect(world.living()).toHaveLength(PROCESSES)
+      expect(await runsOf(world)).toEqual(['applied', 'unchanged'])
+      await expectInvariants(world)
+    },
+  )
+})

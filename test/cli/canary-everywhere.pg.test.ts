@@ -1,0 +1,147 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { call, EVERY } from '../api/calls.ts'
+import { callByCommand, failAJob, meetEveryFault } from '../faults/canary-faults.ts'
+import {
+  addressesOf,
+  type CanaryGround,
+  fetched,
+  startCanaryGround,
+} from '../faults/canary-ground.ts'
+import { type Finding, findSecret, SEARCHED_SECRET } from '../faults/secret-search.ts'
+import { databaseFindings, redisFindings } from '../faults/store-findings.ts'
+import { bearer } from '../support/api-server.ts'
+import {
+  freePort,
+  hasRedisServer,
+  startRedisServer,
+  stopRedisServer,
+} from '../support/redis-tier.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+const READING = [
+  ['sync', 'runs', '--json'],
+  ['sync', 'show', '1', '--json'],
+  ['fares', 'show', '1', '--json'],
+  ['changes', '--json'],
+  ['routes', 'export', '--format', 'json'],
+  ['config', '--json'],
+  ['sql', 'select * from farewatch.sync_runs', '--json'],
+  ['sql', `select '${SEARCHED_SECRET.replaceAll("'", "''")}'::int`],
+]
+
+/** Runs commands three at a time. */
+async function runAll(ground: CanaryGround, commands: readonly string[][]): Promise<void> {
+  const left = [...commands]
+  const next = async (): Promise<void> => {
+    const args = left.shift()
+    if (args === undefined) return
+    await ground.run(...args)
+    await next()
+  }
+  await Promise.all([next(), next(), next()])
+}
+
+/** Everything that the API and the servers beside it answer, also to who sends them the credential. */
+async function askApi(ground: CanaryGround): Promise<void> {
+  const [ofApi, ofWorker] = [await addressesOf(ground.api), await addressesOf(ground.worker)]
+  const made = await ground.run('keys', 'create', '--operator', '--json')
+  const { key } = JSON.parse(made.stdout) as { key: string }
+  const base = new URL(ofApi.api ?? '').origin
+  const secret = new URLSearchParams({ accessToken: SEARCHED_SECRET })
+  for (const [id, operation] of EVERY) {
+    const answers = [
+      await call(base, operation, { key }),
+      await call(base, operation, { key: 'x' }),
+    ]
+    for (const { text, headers } of answers) {
+      ground.findings.push({ where: id, content: `${JSON.stringify([...headers])}\n${text}` })
+    }
+  }
+  const paths = ['/api/v1/openapi.json', '/nowhere', `/api/v1/status?${secret}`, `/%zz?${secret}`]
+  const urls = [ofApi.metrics, ofApi.health, ofWorker.metrics, ofWorker.health]
+  for (const url of [...urls, ...paths.map((path) => `${base}${path}`)]) {
+    ground.findings.push(await fetched(url, { headers: bearer(key) }))
+  }
+}
+
+async function endInOrder({ worker, api, findings }: CanaryGround): Promise<void> {
+  for (const [name, service] of Object.entries({ worker, api })) {
+    service.child.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    findings.push({ where: `${name} log`, content: `${service.stdout()}\n${service.stderr()}` })
+  }
+}
+
+async function storeFindings(db: Db, redisUrl: string | undefined): Promise<Finding[]> {
+  const inRedis = redisUrl === undefined ? [] : await redisFindings(redisUrl)
+  return [...(await databaseFindings(db)), ...inRedis]
+}
+
+/** A search of nothing proves nothing: what may hold a quote must be there. */
+async function expectFullStores(db: Db): Promise<void> {
+  const kept = await one(
+    sql<Record<string, number>>`
+      select (select count(*) from evidence) as evidence, (select count(*) from snapshot_part) as snapshots,
+             (select count(*) from sync_run where reason like '%[redacted]%') as runs
+    `,
+    db,
+  )
+  expect(Object.entries(kept).filter(([, count]) => Number(count) === 0)).toEqual([])
+}
+
+async function theRedis(): Promise<string> {
+  const port = await freePort()
+  const server = await startRedisServer(port)
+  onTestFinished(() => stopRedisServer(server))
+  return `redis://127.0.0.1:${port}`
+}
+
+describe('the credential of the upstream, whatever the upstream does with it', () => {
+  it.for(['PostgreSQL', 'Redis'])(
+    'is in nothing that is said or stored, with the queue in %s',
+    {
+      timeout: 240_000,
+    },
+    async (queue, { db, databaseUrl, skip }) => {
+      if (queue === 'Redis' && !hasRedisServer()) skip('no redis-server on this machine')
+      const redisUrl = queue === 'Redis' ? await theRedis() : undefined
+      const ground = await startCanaryGround(db, { databaseUrl, redisUrl })
+      await addressesOf(ground.worker)
+      await until('routes and fares', async () => {
+        const { rows } = await sql`
+        select from evidence, sync_run where status = 'applied' limit 1
+      `.execute(db)
+        return rows.length > 0
+      })
+
+      await meetEveryFault(ground)
+      await failAJob(ground)
+      await askApi(ground)
+      // To a command it is all the same where the queue is.
+      if (queue === 'PostgreSQL') {
+        await callByCommand(ground)
+        await runAll(ground, READING)
+      }
+      const whileRunning = await storeFindings(db, redisUrl)
+      await endInOrder(ground)
+      const afterwards = await storeFindings(db, redisUrl)
+
+      expect(findSecret([...ground.findings, ...whileRunning, ...afterwards])).toEqual([])
+      const said = ground.findings.map(({ content }) => String(content)).join('\n')
+      expect(said).toContain('[redacted]')
+      await expectFullStores(db)
+
+      // The search would have found it.
+      await sql`
+      insert into evidence (hash, body) values ('planted', ${gzipSync(SEARCHED_SECRET)})
+    `.execute(db)
+      expect(findSecret(await databaseFindings(db))).toEqual([
+        'table farewatch_private.evidence.body: raw',
+      ])
+    },
+  )
+})

@@ -1,0 +1,66 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { startTestSandbox } from '../sandbox/support.ts'
+import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+/** Nothing listens there. */
+const NOBODY = 'http://127.0.0.1:9'
+
+describe('farewatch demo', () => {
+  it('watches flights of the sandbox’s world, as often as it is run', async ({ databaseUrl }) => {
+    const sandbox = await startTestSandbox()
+    onTestFinished(() => sandbox.close())
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: sandbox.url }
+
+    const first = await runFarewatch(['demo'], env)
+    const second = await runFarewatch(['demo', '--json'], env)
+
+    expect(first).toMatchObject({ exit: 0, stdout: 'reseller "demo" watches 40 flights\n' })
+    expect(JSON.parse(second.stdout)).toEqual({ reseller: 'demo', watches: 40 })
+    const { stdout } = await runFarewatch(['resellers', 'list', '--json'], env)
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', lists: 1, watches: 40 })
+  })
+
+  it('says what is missing', async ({ databaseUrl }) => {
+    const unset = await runFarewatch(['demo'], { DATABASE_URL: databaseUrl })
+    const silent = await runFarewatch(['demo'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: NOBODY,
+    })
+
+    expect(unset).toMatchObject({
+      exit: 2,
+      stderr: expect.stringMatching(/UPSTREAM_BASE_URL is not set/),
+    })
+    expect(silent).toMatchObject({
+      exit: 1,
+      stderr: expect.stringContaining('no sandbox of ours at http://127.0.0.1:9'),
+    })
+  })
+})
+
+describe('the API beyond this machine', () => {
+  it.for([
+    ['0.0.0.0', 401],
+    ['127.0.0.1', 200],
+  ] as const)('on %s answers %s to whoever has no key', async ([host, status], { databaseUrl }) => {
+    const up = startFarewatch(['up'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: NOBODY,
+      API_HOST: host,
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const address = await until('the API', () => /"api":"(http:[^"]+)"/.exec(up.stdout())?.[1])
+    const { port } = new URL(address)
+
+    const answer = await fetch(`http://localhost:${port}/api/v1/status`)
+
+    expect(new URL(address).hostname).toBe(host)
+    expect(answer.status).toBe(status)
+    up.child.kill('SIGTERM')
+    expect(await up.ended).toBe(0)
+  })
+})

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit-codes.ts'
+import { createProgram } from '../../src/cli/program.ts'
+
+const DOCS = path.resolve(import.meta.dirname, '../../docs')
+const page = readFileSync(path.join(DOCS, 'cli.md'), 'utf8')
+
+/** What prints files, logs or a session of its own. */
+const WITHOUT_JSON = [
+  'up',
+  'worker',
+  'api',
+  'sandbox',
+  'psql',
+  'openapi',
+  'routes export',
+  'watch-list export',
+]
+
+interface Runnable {
+  readonly name: string
+  readonly command: Command
+  /** Its own, and those of the command that it belongs to. */
+  readonly flags: ReadonlySet<string>
+}
+
+/** Everything that can be run, by the words that run it. */
+function runnables(parent: Command, words: readonly string[] = []): Runnable[] {
+  return parent.commands.flatMap((command) => {
+    const own = [...words, command.name()]
+    const below = runnables(command, own)
+    const flags = new Set([...parent.options, ...command.options].map(({ long }) => long ?? ''))
+    // A command with others below it may do something by itself.
+    const runs = below.length === 0 || command.options.length > 0
+    return [...(runs ? [{ name: own.join(' '), command, flags }] : []), ...below]
+  })
+}
+
+const commands = runnables(createProgram())
+
+/** The rows of the tables of commands: what runs it and its flags, as the page shows them. */
+const rows = [...page.matchAll(/^\| `([a-z][^`]*)` \| (.+) \|$/gm)].map(
+  ([, usage = '', about = '']) => ({
+    words: usage.split(/ (?=[A-Z[-])/)[0] ?? '',
+    usage,
+    flags: usage.match(/--[a-z-]+/g) ?? [],
+    about,
+  }),
+)
+
+function helpOf(command: Command): string {
+  const parts: string[] = []
+  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  return parts.join('')
+}
+
+/** The command lines that a text shows, by their first words. */
+function shownIn(text: string): string[] {
+  return [
+    ...text.matchAll(/(?:^|`|\n *(?:[A-Z_]+=\S+ )*)(?:bin\/)?farewatch ([a-z][^`\n#;]*)/g),
+  ].map(([, line = '']) => line.trim())
+}
+
+/** The longest that it begins with. */
+function commandOf(line: string): Runnable | undefined {
+  const found = commands.filter(({ name }) => `${line} `.startsWith(`${name} `))
+  return found.toSorted((a, b) => b.name.length - a.name.length)[0]
+}
+
+describe('the page about the command line', () => {
+  it('has one row for every command, and none for another', () => {
+    expect(new Set(rows.map(({ words }) => words))).toEqual(
+      new Set(commands.map(({ name }) => name)),
+    )
+    expect(rows).toHaveLength(commands.length)
+  })
+
+  it.each(commands)('shows every flag of "$name", and no other', ({ name, command, flags }) => {
+    const row = rows.find(({ words }) => words === name)
+
+    expect(row?.flags).toEqual(expect.arrayContaining(command.options.map(({ long }) => long)))
+    expect(row?.flags.filter((flag) => !flags.has(flag))).toEqual([])
+    const given = row?.usage.match(/ [A-Z]+\b| \[[A-Z]+…?\]/g)?.length ?? 0
+    expect(given).toBeGreaterThanOrEqual(command.registeredArguments.length)
+  })
+
+  it('has every exit code by its name', () => {
+    const codes = [...page.matchAll(/^\| (\d+) \| (\w+) \|/gm)].map(([, code, name]) => [
+      name,
+      Number(code),
+    ])
+
+    expect(Object.fromEntries(codes)).toEqual(EXIT)
+  })
+})
+
+describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
+  it('explains itself, with an example that is one', () => {
+    const help = helpOf(command)
+    const examples = shownIn(help.slice(help.lastIndexOf('\nExample')))
+
+    expect(command.description()).not.toBe('')
+    expect(examples.length).toBeGreaterThan(0)
+    for (const example of examples) {
+      expect(commandOf(example)?.name).toBe(name)
+      expect((example.match(/--[a-z-]+/g) ?? []).filter((flag) => !flags.has(flag))).toEqual([])
+    }
+  })
+
+  it('answers in JSON too, unless there is a reason', () => {
+    expect(flags.has('--json')).toBe(!WITHOUT_JSON.includes(name))
+  })
+})
+
+describe('every page', () => {
+  it.each(readdirSync(DOCS).filter((file) => file.endsWith('.md')))(
+    'shows commands that exist: %s',
+    (file) => {
+      const shown = shownIn(readFileSync(path.join(DOCS, file), 'utf8'))
+
+      for (const line of shown) {
+        const known = commandOf(line)
+        expect(known?.name, line).toBeTypeOf('string')
+        const flags = line.match(/(?<= )--[a-z-]+/g) ?? []
+        expect(
+          flags.filter((flag) => flag !== '--help' && known?.flags.has(flag) !== true),
+          line,
+        ).toEqual([])
+      }
+    },
+  )
+})

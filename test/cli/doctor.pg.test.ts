@@ -1,0 +1,171 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished } from 'vitest'
+import type { Finding } from '../../src/app/doctor-finding.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { routes } from '../route-sync/sync-fixtures.ts'
+import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { startListServer } from '../support/list-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { aWorld, inWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures.ts'
+
+interface Report {
+  readonly exit: number | string
+  readonly wrong: number
+  readonly findings: readonly Finding[]
+  about(name: string): readonly Finding[]
+}
+
+async function doctor(env: Readonly<Record<string, string>>): Promise<Report> {
+  const { exit, stdout, stderr } = await runFarewatch(['doctor', '--json'], env)
+  // What the library of the queue says of a Redis on its own.
+  expect(stderr.replace(/^IMPORTANT! Eviction policy .*\n/, '')).toBe('')
+  const { wrong, findings } = JSON.parse(stdout) as Omit<Report, 'exit' | 'about'>
+  const about = (name: string) => findings.filter((finding) => finding.about === name)
+  return { exit, wrong, findings, about }
+}
+
+async function breakThings(db: Db): Promise<void> {
+  await sql`
+    insert into sync_run (list, status, reason_code, reason, fetched_at, finished_at)
+    values ('routes', 'held', 'guard.empty', 'the list is empty', clock_timestamp(), clock_timestamp())
+  `.execute(db)
+  await sql`insert into incident (kind) values ('mass_loss'), ('upstream_trouble')`.execute(db)
+  await sql`
+    insert into schedule (name, cron, next_due_at)
+    values ('sync-routes', '0 * * * *', clock_timestamp() - interval '10 minutes')
+  `.execute(db)
+  await sql`
+    update upstream_breaker
+       set state = jsonb_set(state, '{open}', '{"sinceMs": 0, "fingerprint": "x", "probeAtMs": 0, "probe": null}')
+     where (endpoint, breaker) = ('verify', 'auth')
+  `.execute(db)
+}
+
+describe('farewatch doctor', () => {
+  it('finds nothing wrong where a worker works', async ({ databaseUrl }) => {
+    const lists = await startListServer()
+    onTestFinished(() => lists.close())
+    lists.serve({ routes: routes('PMI-MAD', 'MAD-PMI'), available: routes('PMI-MAD') })
+    const env = {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: lists.url,
+      UPSTREAM_ACCESS_TOKEN: 'a-token-of-tests',
+      ADMIN_PORT: '0',
+    }
+    const worker = startFarewatch(['worker'], env)
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    await until('the first list', () => worker.stdout().includes('"msg":"route sync finished"'))
+
+    const report = await until('a tick', async () => {
+      const made = await doctor(env)
+      return made.about('workers')[0]?.level === 'ok' && made
+    })
+
+    // How full the disk of a machine is, is nothing of ours.
+    const others = report.findings.filter(({ about }) => about !== 'disk')
+    expect(others.filter(({ level }) => level === 'wrong')).toEqual([])
+    expect(report.about('workers')[0]?.says).toMatch(/^the last tick ended \d s ago$/)
+    expect(report.about('schedules')[0]?.says).toMatch(
+      /^due: sync-routes in .*, sync-availability /,
+    )
+    expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
+  }, 120_000)
+
+  it('says what to do about each thing that is wrong', async ({ db, databaseUrl }) => {
+    const world = await aWorld(databaseUrl, 'postgres')
+    await killJobs(queueOf(world), { queue: 'verify', count: 2, message: 'no luck' })
+    await breakThings(db)
+
+    const report = await doctor(world.env)
+    const { stdout } = await inWorld(world)('doctor')
+
+    expect(report.exit).toBe(1)
+    const todos = report.findings
+      .filter(({ level }) => level === 'wrong')
+      .map(({ about, says, todo }) => `${about}: ${says} -> ${todo}`)
+    expect(todos).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^workers: no tick has ever ended.* -> .*farewatch worker/),
+        expect.stringMatching(/^dead jobs: 2 of verify, .*Error: no luck -> .*jobs retry verify/),
+        expect.stringMatching(/^schedules: sync-routes is overdue for 10 min.* -> start a worker/),
+        expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
+        expect.stringMatching(/^incidents: mass_loss for .* -> farewatch incidents list$/),
+        expect.stringMatching(/^incidents: upstream_trouble for .* -> farewatch upstream probe$/),
+        expect.stringMatching(/^credential: the upstream refuses it for verify.* -> put a new one/),
+      ]),
+    )
+    expect(stdout).toMatch(/^ok {5}database {6}PostgreSQL /)
+    expect(stdout).toMatch(/\nWRONG {2}held runs {5}run 1 .*\n {21}→ farewatch sync review 1\n/)
+    expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d to look at\n$`))
+  }, 120_000)
+
+  it('tells of a schema that is old before anything that stands on it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await sql`delete from migration_note where name = (select max(name) from migration_note)`.execute(
+      db,
+    )
+
+    const report = await doctor({ DATABASE_URL: databaseUrl })
+
+    expect(report.exit).toBe(1)
+    expect(report.about('schema')[0]?.todo).toBe('farewatch migrate')
+    expect(report.about('the rest')[0]?.says).toContain('the schema is well')
+    expect(report.about('schedules')).toEqual([])
+  })
+
+  it('answers, and says which one, where the database is away or says nothing', async () => {
+    const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    onTestFinished(() => void silent.close())
+    const ports = [await freePort(), (silent.address() as AddressInfo).port]
+    for (const port of ports) {
+      const url = `postgres://somebody:hunter2hunter2@127.0.0.1:${port}/fares`
+      const from = Date.now()
+
+      const report = await doctor({ DATABASE_URL: url })
+
+      expect(report.exit).toBe(1)
+      expect(report.findings).toHaveLength(2)
+      expect(report.about('database')[0]?.says).toContain(`127.0.0.1:${port}/fares`)
+      expect(JSON.stringify(report)).not.toContain('hunter2')
+      expect(Date.now() - from).toBeLessThan(20_000)
+    }
+  }, 120_000)
+
+  it.runIf(STORES.includes('redis'))(
+    'looks at how Redis is set up, and says where it is away',
+    async ({ databaseUrl }) => {
+      const url = await ownRedis()
+      const env = { DATABASE_URL: databaseUrl, REDIS_URL: url }
+      const redis = new Redis(url)
+      await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      const badly = await doctor(env)
+      await redis.config('SET', 'maxmemory-policy', 'noeviction')
+      await redis.config('SET', 'appendonly', 'yes')
+      await until(
+        'the file',
+        async () => !(await redis.info()).includes('aof_rewrite_in_progress:1'),
+      )
+      const well = await doctor(env)
+      redis.disconnect()
+      const away = await doctor({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
+
+      expect(badly.about('queue').map(({ level, says }) => [level, says.split(':')[0]])).toEqual([
+        ['wrong', 'Redis may evict jobs'],
+        ['look', 'Redis keeps no append-only file'],
+      ])
+      expect(well.about('queue')).toMatchObject([
+        { level: 'ok', says: expect.stringContaining('noeviction, append-only file') as string },
+      ])
+      expect(away.about('queue')[0]?.says).toContain('check that Redis runs')
+      expect(away.about('workers')).toEqual([])
+    },
+    120_000,
+  )
+})

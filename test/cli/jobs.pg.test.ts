@@ -1,0 +1,59 @@
+import { describe, expect } from 'vitest'
+import { it } from '../support/test-database.ts'
+import { aWorld, inWorld, jsonLines, killJobs, queueOf, STORES } from './operator-fixtures.ts'
+
+describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
+  it('shows what died and why, tries it again, and forgets it', async ({ databaseUrl }) => {
+    const world = await aWorld(databaseUrl, store)
+    const system = queueOf(world)
+    const farewatch = inWorld(world)
+    expect((await farewatch('jobs', 'list')).stdout).toBe('no dead jobs\n')
+    await killJobs(system, { queue: 'verify', count: 3, message: 'out of \u001b[31mluck' })
+
+    const listed = jsonLines(await farewatch('jobs', 'list', '--json'))
+    const text = (await farewatch('jobs', 'list', '--queue', 'verify', '--limit', '2')).stdout
+    const [newest, middle] = listed.map(({ id }) => String(id))
+    const retried = await farewatch('jobs', 'retry', 'verify', newest ?? '', 'nobody')
+
+    expect(listed).toHaveLength(3)
+    expect(listed[0]).toMatchObject({
+      queue: 'verify',
+      state: 'dead',
+      payload: { claimId: 'claim-3' },
+      attempts: 1,
+      endedAt: expect.any(String) as string,
+    })
+    expect(text).toMatch(
+      new RegExp(
+        `^verify ${newest} +\\d+ s ago, claimId=claim-3, 1 attempt, Error: out of  \\[31mluck\nverify .*\nand 1 more: --limit shows them\n$`,
+      ),
+    )
+    expect(retried).toMatchObject({
+      exit: 1,
+      stdout: '1 job of verify retried\nno dead job of verify has the id nobody\n',
+    })
+    expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 2 })
+
+    const one = await farewatch('jobs', 'drop', 'verify', middle ?? '')
+    const rest = await farewatch('jobs', 'drop', 'verify', '--all', '--json')
+    expect(one).toMatchObject({ exit: 0, stdout: '1 job of verify dropped\n' })
+    expect(jsonLines(rest)).toEqual([{ queue: 'verify', dropped: 1, missing: [] }])
+    expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 0 })
+    const waiting = jsonLines(await farewatch('jobs', 'list', '--state', 'waiting', '--json'))
+    expect(waiting).toMatchObject([{ state: 'waiting', payload: { claimId: 'claim-3' } }])
+  }, 120_000)
+})
+
+describe('farewatch jobs', () => {
+  it.for([
+    [['retry', 'verify'], 'their ids, or --all'],
+    [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
+    [['drop', 'nothing', '--all'], 'there is no queue "nothing": ticks, route-sync, verify'],
+    [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
+  ] as const)('explains %j', async ([args, said], { databaseUrl }) => {
+    const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)
+
+    expect(ended).toMatchObject({ exit: 2, stdout: '' })
+    expect(ended.stderr).toContain(said)
+  })
+})

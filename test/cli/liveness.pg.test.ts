@@ -1,0 +1,80 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { startFarewatch } from '../support/child-process.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { blockTable } from '../verify/worker-fixtures.ts'
+import { logLines, readyLine } from './life-fixtures.ts'
+
+/** The least that may be asked for; a minute and more is what a real one has. */
+const WEDGED_AFTER_SECONDS = 10
+
+function startWorker(databaseUrl: string) {
+  const worker = startFarewatch(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    WEDGED_AFTER_SECONDS: String(WEDGED_AFTER_SECONDS),
+    ADMIN_PORT: '0',
+  })
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+describe('a worker whose work stands still', () => {
+  it('says so at /livez and ends, with a reason, while its database answers', async ({
+    databaseUrl,
+  }) => {
+    const worker = startWorker(databaseUrl)
+    const { health } = await until('the start', () => readyLine(worker.stdout()), 45_000)
+    const livez = health.replace('readyz', 'livez')
+    expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
+
+    // Whatever dispatches checks waits for this table now.
+    await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
+
+    const said = await until(
+      'a 503',
+      async () => {
+        const answer = await fetch(livez).catch(() => undefined)
+        return answer?.status === 503 && ((await answer.json()) as { reason: string })
+      },
+      60_000,
+    )
+    expect(said).toMatchObject({ status: 'wedged' })
+    expect(said.reason).toMatch(/^(a job of queue ticks has not ended|no tick has ended) for \d+ s/)
+    expect(await worker.ended).toBe(1)
+    expect(worker.stderr()).toContain('this process is wedged and ends')
+    expect(logLines(worker.stdout(), 'wedged')).toHaveLength(1)
+  }, 120_000)
+
+  it('is not blamed for a database that is away, and goes on when it is back', async ({
+    databaseUrl,
+  }) => {
+    const { hostname, port } = new URL(databaseUrl)
+    const door = await createTcpProxy({ host: hostname, port: Number(port || 5432) })
+    onTestFinished(() => door.close())
+    const throughDoor = new URL(databaseUrl)
+    throughDoor.host = `127.0.0.1:${door.port}`
+    const worker = startWorker(throughDoor.href)
+    const { health } = await until('the start', () => readyLine(worker.stdout()), 45_000)
+    const livez = health.replace('readyz', 'livez')
+
+    await door.shut()
+    const from = Date.now()
+    await until(
+      'a long silence',
+      async () => {
+        expect((await fetch(livez)).status).toBe(200)
+        return Date.now() - from > 1_500 * WEDGED_AFTER_SECONDS
+      },
+      60_000,
+    )
+    await door.open()
+
+    await until('ready again', async () => (await fetch(health)).status === 200, 60_000)
+    expect((await fetch(livez)).status).toBe(200)
+    expect(worker.child.exitCode).toBeNull()
+  }, 150_000)
+})

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished } from 'vitest'
+import { startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { logLines, readyLine } from './life-fixtures.ts'
+import { aWorld, queueOf, STORES } from './operator-fixtures.ts'
+
+/** An upstream that takes every question and answers none. */
+async function silentUpstream(): Promise<{ url: string; asked: () => number }> {
+  let asked = 0
+  const server = http.createServer(() => {
+    asked += 1
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: () => asked,
+  }
+}
+
+describe.each(STORES)('a worker with its queue in %s that is told to stop', (store) => {
+  it('gives the sync that is under way back, within its grace time, and ends well', async ({
+    databaseUrl,
+  }) => {
+    const world = await aWorld(databaseUrl, store)
+    const upstream = await silentUpstream()
+    const worker = startFarewatch(['worker'], {
+      ...world.env,
+      UPSTREAM_BASE_URL: upstream.url,
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    await until('a question', () => upstream.asked() > 0, 45_000)
+
+    const from = Date.now()
+    worker.child.kill('SIGTERM')
+
+    expect(await worker.ended).toBe(0)
+    expect(Date.now() - from).toBeLessThan(14_000)
+    expect(logLines(worker.stdout(), 'stopping')).toHaveLength(1)
+    expect(logLines(worker.stdout(), 'a part did not end in time')).toEqual([])
+    const counts = await queueOf(world).counts('route-sync')
+    expect(counts).toMatchObject({ active: 0, failed: 0 })
+    expect(counts.waiting + counts.delayed).toBeGreaterThan(0)
+  }, 90_000)
+})
+
+describe('a service that is told to stop twice', () => {
+  it('ends at once', async ({ databaseUrl }) => {
+    const upstream = await silentUpstream()
+    const worker = startFarewatch(['worker'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: upstream.url,
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    await until('a question', () => upstream.asked() > 0, 45_000)
+
+    worker.child.kill('SIGTERM')
+    await until('the first one heard', () => worker.stdout().includes('"msg":"stopping"'))
+    worker.child.kill('SIGTERM')
+
+    expect(await worker.ended).toBe(130)
+  }, 90_000)
+
+  it('has said at /readyz, and nowhere else, that it is on its way out', async ({
+    databaseUrl,
+  }) => {
+    const upstream = await silentUpstream()
+    const up = startFarewatch(['up'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: upstream.url,
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const { health } = await until('the start', () => readyLine(up.stdout()), 45_000)
+    await until('a question', () => upstream.asked() > 0, 45_000)
+
+    up.child.kill('SIGTERM')
+
+    const answer = await until('a 503', async () => {
+      const response = await fetch(health).catch(() => undefined)
+      return response?.status === 503 && response
+    })
+    expect(await answer.json()).toMatchObject({
+      checks: expect.arrayContaining([
+        expect.objectContaining({ fault: 'shutting down' }),
+      ]) as unknown,
+    })
+    expect((await fetch(health.replace('readyz', 'livez'))).status).toBe(200)
+    expect(await up.ended).toBe(0)
+  }, 90_000)
+})

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import type { Overview } from '../../src/app/read-overview.ts'
+import { statusText } from '../../src/cli/status-text.ts'
+
+const AT = new Date('2026-01-31T03:12:07Z')
+const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
+
+const WELL: Overview = {
+  at: AT,
+  routes: { live: 34_354, available: 28_101 },
+  lists: [
+    { list: 'routes', lastSuccessAt: ago(720), lastAttemptAt: ago(725), held: 0 },
+    { list: 'with-availability', lastSuccessAt: ago(540), lastAttemptAt: ago(545), held: 0 },
+  ],
+  heldRuns: [],
+  schedules: [
+    { name: 'sync-availability', cron: '15 * * * *', nextDueAt: ago(-7_320), lastDueAt: null },
+    { name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(-6_420), lastDueAt: null },
+  ],
+  beliefs: {
+    fares: 1_200,
+    unanswered: 0,
+    stale: 0,
+    ageSeconds: { p50: 120, p90: 240, p99: 360, max: 840 },
+  },
+  upstream: { pausedUntil: null, openBreakers: [] },
+  incidents: [],
+  budget: {
+    requestsPerSecond: 5,
+    share: 1,
+    aheadSeconds: 4,
+    checksLastMinute: 180,
+    unknownLastMinute: 2,
+    used: 0.6,
+  },
+  versions: { farewatch: '0.1.0', schema: '0014_api_keys', postgresql: '18.4' },
+  feeds: [
+    { feed: 'route', lastSeq: 1_234, lastRecordAt: ago(10_800).getTime() / 1000 },
+    { feed: 'availability', lastSeq: 0, lastRecordAt: 0 },
+  ],
+  queue: {
+    kind: 'redis',
+    fault: null,
+    lastTick: { name: 'schedules', at: ago(0), failure: null },
+    queues: [{ queue: 'verify', waiting: 1_000, active: 3, delayed: 0, dead: 0 }],
+  },
+}
+
+describe('the state on one screen', () => {
+  it('is calm where all is well, and fits eighty columns', () => {
+    const text = statusText(WELL, 80)
+
+    expect(text.split('\n')).toEqual([
+      'farewatch 0.1.0, PostgreSQL 18.4, 2026-01-31 03:12:07 UTC',
+      '',
+      'routes     34,354 live, 28,101 available',
+      '           routes: accepted 12 min ago, next in 1 h 47 min',
+      '           with-availability: accepted 9 min ago, next in 2 h 2 min',
+      'fares      1,200 watched',
+      '           half checked within 2 min, 90 % 4 min, 99 % 6 min, all 14 min',
+      'budget     5 requests a second, 60 % used',
+      '           180 checks in the last minute, 2 told nothing',
+      'upstream   no trouble',
+      'incidents  none open',
+      'queue      in Redis, last tick 0 s ago',
+      '           verify: 1,000 waiting, 3 active, 0 delayed',
+      'changes    routes 1,234 (3 h ago), fares 0',
+    ])
+  })
+
+  it('says in capitals what is wrong, and nothing else', () => {
+    const bad: Overview = {
+      ...WELL,
+      lists: [{ list: 'routes', lastSuccessAt: null, lastAttemptAt: ago(60), held: 1 }],
+      heldRuns: [
+        {
+          runId: 7,
+          list: 'routes',
+          fetchedAt: ago(60),
+          reason: { code: 'guard.empty', text: 'the list is empty' },
+        },
+      ],
+      schedules: [{ name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(600), lastDueAt: null }],
+      upstream: {
+        pausedUntil: ago(-30),
+        openBreakers: [
+          { endpoint: 'verify', breaker: 'auth', since: ago(90) },
+          { endpoint: 'lists', breaker: 'errors', since: ago(5) },
+        ],
+      },
+      incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
+      budget: WELL.budget && { ...WELL.budget, share: 0.5 },
+      queue: {
+        ...WELL.queue,
+        lastTick: { name: 'schedules', at: ago(600), failure: null },
+        queues: [
+          { queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 },
+          { queue: 'ticks', waiting: 0, active: 0, delayed: 4, dead: 50 },
+        ],
+      },
+    }
+
+    const loud = statusText(bad, Number.POSITIVE_INFINITY).match(/(NO )?[A-Z_]{4,}[A-Z ]*/g)
+
+    expect(loud).toEqual([
+      'NEVER ACCEPTED',
+      'OVERDUE ',
+      'HELD ',
+      'ONLY ',
+      'PAUSED ',
+      'REFUSES US',
+      'FAILS',
+      'MASS_LOSS ',
+      'NO TICK ',
+      'DEAD',
+    ])
+  })
+
+  it('tells of a queue that does not answer, and shows the rest', () => {
+    const queue = {
+      kind: 'redis',
+      fault: 'no answer within 5000 ms',
+      lastTick: null,
+      queues: [],
+    } as const
+
+    expect(statusText({ ...WELL, queue }, 120)).toContain(
+      '\nqueue      NO ANSWER: no answer within 5000 ms\nchanges ',
+    )
+  })
+
+  it('wraps what is too long for a narrow screen under itself', () => {
+    const lines = statusText(WELL, 50).split('\n')
+
+    expect(lines.every((line) => line.length <= 57)).toBe(true)
+    expect(lines).toContain('           99 % 6 min, all 14 min')
+  })
+})

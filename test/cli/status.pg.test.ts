@@ -1,0 +1,105 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { routes } from '../route-sync/sync-fixtures.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { startListServer } from '../support/list-server.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { available, gone, record, trackFare } from '../verify/fare-fixtures.ts'
+import { aWorld, inWorld, jsonLines, STORES } from './operator-fixtures.ts'
+
+describe.each(STORES)('a system with its queue in %s', (store) => {
+  it('shows its state, again and again, and runs a schedule when it is told', async ({
+    databaseUrl,
+  }) => {
+    const lists = await startListServer()
+    onTestFinished(() => lists.close())
+    lists.serve({ routes: routes('PMI-MAD', 'MAD-PMI'), available: routes('PMI-MAD') })
+    const world = await aWorld(databaseUrl, store)
+    const farewatch = inWorld(world)
+    const env = { ...world.env, UPSTREAM_BASE_URL: lists.url, ADMIN_PORT: '0' }
+    const worker = startFarewatch(['worker'], env)
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    const synced = () => worker.stdout().match(/"list":"routes","status"/g)?.length ?? 0
+    await until('the first list', () => synced() === 1, 45_000)
+
+    const { stdout } = await farewatch('status')
+    const [before] = jsonLines(await farewatch('schedules', 'list', '--json'))
+    const ran = await farewatch('schedules', 'run', 'sync-routes')
+    await until('another list', () => synced() === 2, 45_000)
+    const after = await farewatch('schedules', 'list')
+    const watch = startFarewatch(['status', '--watch', '--json'], world.env)
+    await until('two readings', () => watch.stdout().split('\n').length > 2, 30_000)
+    watch.child.kill('SIGINT')
+
+    expect(stdout).toMatch(
+      /^farewatch \d+\.\d+\.\d+, PostgreSQL \d+.*UTC\n\nroutes {5}2 live, \d available\n/,
+    )
+    expect(stdout).toMatch(/\n {11}routes: accepted \d+ s ago, next in /)
+    expect(stdout).toMatch(
+      new RegExp(
+        `\nqueue {6}in ${store === 'redis' ? 'Redis' : 'PostgreSQL'}, last tick \\d s ago\n`,
+      ),
+    )
+    expect(before).toMatchObject({ name: 'sync-availability', cron: '15 */2 * * *' })
+    expect(ran).toMatchObject({
+      exit: 0,
+      stdout: 'sync-routes is due: a worker takes it within five seconds\n',
+    })
+    expect(after.stdout).toMatch(/\nsync-routes +0 \*\/2 \* \* \* +\d+ s ago +\d{4}-.* in /)
+    expect(await watch.ended).toBe(130)
+    expect(jsonLines({ exit: 0, stdout: watch.stdout(), stderr: '' })[1]).toMatchObject({
+      routes: { live: 2 },
+      incidents: [],
+      queue: { kind: store, fault: null, queues: [{ queue: 'ticks' }, {}, {}] },
+    })
+  }, 120_000)
+})
+
+describe('farewatch schedules run', () => {
+  it('explains which schedules there are', async ({ db, databaseUrl }) => {
+    const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
+    await sql`
+      insert into schedule (name, cron, next_due_at) values ('sync-routes', '0 * * * *', now())
+    `.execute(db)
+
+    const ended = await farewatch('schedules', 'run', 'sync-fares')
+
+    expect(ended).toMatchObject({
+      exit: 2,
+      stdout: '',
+      stderr: 'farewatch: there is no schedule "sync-fares": sync-routes\n',
+    })
+  })
+})
+
+describe('farewatch incidents', () => {
+  it('shows a mass loss and what to do, and closes one that is true', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
+    expect((await farewatch('incidents', 'list')).stdout).toBe('no incidents\n')
+    const fares: number[] = []
+    for (let i = 0; i < 40; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
+    const began = Date.now() - 60_000
+    for (const fare of fares) await record(db, fare, new Date(began), available())
+    for (const fare of fares) await record(db, fare, new Date(began + 100), gone)
+    for (const fare of fares) await record(db, fare, new Date(began + 200), gone)
+
+    const listed = await farewatch('incidents', 'list')
+    const trouble = await farewatch('incidents', 'close', 'upstream_trouble')
+    const closed = await farewatch('incidents', 'close', 'mass_loss', '--json')
+    const after = jsonLines(await farewatch('incidents', 'list', '--json'))
+    const again = await farewatch('incidents', 'close', 'mass_loss')
+
+    expect(listed.stdout).toMatch(/\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\n\d+ fares are held/)
+    expect(listed.stdout).toContain('farewatch incidents close mass_loss\n')
+    expect(trouble).toMatchObject({ exit: 2, stdout: '' })
+    expect(trouble.stderr).toContain('ends by itself')
+    expect(jsonLines(closed)).toMatchObject([{ id: 1, kind: 'mass_loss' }])
+    expect(Number(jsonLines(closed)[0]?.askedAgain)).toBeGreaterThan(20)
+    expect(after).toMatchObject([{ id: 1, closedAt: expect.any(String) as string }])
+    expect(again).toMatchObject({ exit: 1, stderr: 'farewatch: no mass loss is open\n' })
+  }, 120_000)
+})

@@ -1,0 +1,47 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createTerminal } from '../../src/cli/terminal.ts'
+
+function aTerminal(isTTY: boolean) {
+  const stdout = new PassThrough()
+  const stderr = Object.assign(new PassThrough(), { isTTY })
+  const logged: string[] = []
+  const terminal = createTerminal({ stdout, stderr, logProgress: (text) => void logged.push(text) })
+  return {
+    terminal,
+    logged,
+    told: () => String(stderr.read() ?? ''),
+    out: () => String(stdout.read() ?? ''),
+  }
+}
+
+describe('progress', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('is one line that is written over, and gone before the answer, where a person watches', () => {
+    const { terminal, told, out, logged } = aTerminal(true)
+
+    terminal.progress('10 rows')
+    vi.advanceTimersByTime(200)
+    terminal.progress('20 rows')
+    terminal.out('done')
+
+    expect(told()).toBe('\r\u001b[K  … 10 rows\r\u001b[K  … 20 rows\r\u001b[K')
+    expect(out()).toBe('done\n')
+    expect(logged).toEqual([])
+  })
+
+  it('is a line of the log every ten seconds elsewhere, and none for what is quick', () => {
+    const { terminal, told, logged } = aTerminal(false)
+
+    for (let second = 0; second < 25; second += 1) {
+      terminal.progress(`${second} rows`)
+      vi.advanceTimersByTime(1_000)
+    }
+    terminal.progress('')
+
+    expect(logged).toEqual(['10 rows', '20 rows'])
+    expect(told()).toBe('')
+  })
+})

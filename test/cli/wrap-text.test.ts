@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { besideName, screenWidth, wrapText } from '../../src/cli/wrap-text.ts'
+
+describe('a text for a screen', () => {
+  it('is cut between words, and never within one', () => {
+    expect(wrapText('one two three', 8)).toEqual(['one two', 'three'])
+    expect(wrapText('a-very-long-word b', 5)).toEqual(['a-very-long-word', 'b'])
+    expect(wrapText('', 5)).toEqual([''])
+  })
+
+  it('stands beside its name, all of it', () => {
+    expect(besideName('disk  ', 'the disk is nearly full', 28)).toBe(
+      'disk  the disk is nearly\n      full',
+    )
+  })
+
+  it('has some room however narrow the screen is', () => {
+    expect(besideName('a long name  ', 'some words of text', 10)).toBe(
+      'a long name  some words of text',
+    )
+  })
+
+  it('is not cut where nobody knows how wide the screen is', () => {
+    expect(screenWidth({ isTTY: false, columns: 80 })).toBe(Number.POSITIVE_INFINITY)
+    expect(screenWidth({ isTTY: true, columns: 0 })).toBe(Number.POSITIVE_INFINITY)
+    expect(screenWidth({ isTTY: true, columns: 80 })).toBe(80)
+    expect(besideName('x ', 'word '.repeat(200).trim(), Number.POSITIVE_INFINITY)).not.toContain(
+      '\n',
+    )
+  })
+})

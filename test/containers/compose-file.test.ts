@@ -1,0 +1,168 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { loadConfig, SETTINGS } from '../../src/config/config.ts'
+import {
+  COMPOSE,
+  COMPOSE_TEXT,
+  OURS,
+  ROOT,
+  SERVICES,
+  serviceOf,
+  variablesOf,
+  withDefaults,
+} from './compose-file.ts'
+
+/** Settings that make no sense in a container of ours. */
+const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
+const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME'])
+/** What .env may hold beside settings; the configuration lets these pass. */
+const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
+
+describe('docker-compose.yml', () => {
+  it('has no name of its own, so that two checkouts are two stacks', () => {
+    expect(COMPOSE).not.toHaveProperty('name')
+    expect(SERVICES.filter(([, service]) => service.container_name !== undefined)).toEqual([])
+  })
+
+  it('runs our image in the roles of the program, and the stores it needs', () => {
+    const roles = OURS.map(([name, { command }]) => [name, command?.[0]])
+
+    expect(roles).toEqual(['migrate', 'api', 'worker', 'sandbox', 'demo'].map((one) => [one, one]))
+    expect(Object.keys(COMPOSE.services)).toEqual(
+      expect.arrayContaining(['postgres', 'redis', 'prometheus', 'grafana']),
+    )
+  })
+
+  it.each(SERVICES)('gives the image of %s a tag', (_name, { image }) => {
+    expect(withDefaults(image)).toMatch(/^[\w./-]+:[\w.-]+$/)
+  })
+
+  it.each(SERVICES)(
+    'lets %s gain nothing, write nowhere and take no more than its share',
+    (_name, service) => {
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        tmpfs: expect.arrayContaining(['/tmp']),
+        mem_limit: expect.stringMatching(/^\d+[mg]$/),
+        cpus: expect.any(Number),
+        logging: { options: { 'max-size': expect.any(String), 'max-file': expect.any(String) } },
+      })
+      expect(service.privileged).toBeUndefined()
+    },
+  )
+
+  it('publishes on loopback alone', () => {
+    const ports = SERVICES.flatMap(([, service]) => service.ports ?? [])
+
+    expect(ports.length).toBeGreaterThan(0)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+  })
+
+  it('fixes no port of the worker, of which there may be many', () => {
+    expect(serviceOf('worker').ports).toBeUndefined()
+  })
+
+  it('keeps the stores in a network without a way out', () => {
+    expect(COMPOSE.networks.stores).toEqual({ internal: true })
+    for (const store of ['postgres', 'redis']) {
+      expect(serviceOf(store).networks).toEqual(['stores'])
+      expect(serviceOf(store).ports).toBeUndefined()
+    }
+  })
+
+  it('makes the services wait for the migration, and the migration for the database', () => {
+    expect(serviceOf('migrate').depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
+    for (const name of ['api', 'worker']) {
+      expect(serviceOf(name).depends_on).toMatchObject({
+        migrate: { condition: 'service_completed_successfully' },
+        redis: { condition: 'service_healthy' },
+      })
+    }
+  })
+
+  it('waits for the health of nothing that has none', () => {
+    const healthy = SERVICES.flatMap(([, service]) => Object.entries(service.depends_on ?? {}))
+      .filter(([, { condition }]) => condition === 'service_healthy')
+      .map(([name]) => serviceOf(name))
+
+    expect(healthy.length).toBeGreaterThan(0)
+    for (const service of healthy) expect(service.healthcheck?.test).toBeDefined()
+  })
+
+  it('keeps what must survive in volumes: of Redis by an append-only file that never evicts', () => {
+    const command = serviceOf('redis').command?.join(' ')
+
+    expect(command).toContain('--appendonly yes')
+    expect(command).toContain('--maxmemory-policy noeviction')
+    expect(serviceOf('redis').volumes).toContain('redis-data:/data')
+    expect(serviceOf('postgres').volumes).toContain('postgres-data:/var/lib/postgresql')
+  })
+
+  it('mounts only what is there', () => {
+    const mounted = SERVICES.flatMap(([, service]) => service.volumes ?? [])
+      .map((volume) => volume.split(':')[0] ?? '')
+      .filter((source) => source.startsWith('./'))
+
+    expect(mounted.length).toBeGreaterThan(0)
+    expect(mounted.filter((source) => !existsSync(path.join(ROOT, source)))).toEqual([])
+  })
+})
+
+describe('the settings in docker-compose.yml', () => {
+  const secrets = Object.entries(SETTINGS).filter(([, { secret }]) => secret)
+  const known = new Set([...Object.keys(SETTINGS), ...secrets.map(([name]) => `${name}_FILE`)])
+
+  it.each(OURS)('are such that the program knows, for %s', (_name, { environment = {} }) => {
+    expect(Object.keys(environment).filter((name) => !known.has(name))).toEqual([])
+  })
+
+  it.each(['api', 'worker'])('are all of them for %s, so that none of .env is lost', (name) => {
+    const given = Object.keys(serviceOf(name).environment ?? {})
+    const wanted = Object.entries(SETTINGS)
+      .filter(([setting]) => !FIXED_BY_THE_IMAGE.has(setting) && !EMBEDDED_ALONE.has(setting))
+      .map(([setting, { secret }]) => (secret ? `${setting}_FILE` : setting))
+
+    expect(new Set(given)).toEqual(new Set(wanted))
+  })
+
+  it.each(OURS)(
+    'keep secrets in files, for %s',
+    (_name, { environment = {}, secrets: mounted = [] }) => {
+      const open = secrets.map(([name]) => name).filter((name) => name in environment)
+      const files = Object.entries(environment)
+        .filter(([name]) => name.endsWith('_FILE'))
+        .map(([, file]) => String(file))
+
+      expect(open).toEqual([])
+      expect(new Set(files)).toEqual(new Set(mounted.map((secret) => `/run/secrets/${secret}`)))
+    },
+  )
+
+  it.each(OURS)(
+    'are well-formed where the file gives them a value, for %s',
+    (_name, { environment = {} }) => {
+      const given = Object.entries(environment)
+        .filter(([name, value]) => value !== null && !name.endsWith('_FILE'))
+        .map(([name, value]) => [name, withDefaults(String(value))])
+
+      expect(() => loadConfig(Object.fromEntries(given), '/nowhere')).not.toThrow()
+    },
+  )
+
+  it('read no variable from .env that the program would refuse there', () => {
+    const strange = variablesOf(COMPOSE_TEXT).filter(
+      (name) => !(name in SETTINGS) && !OF_COMPOSE.test(name),
+    )
+
+    expect(strange).toEqual([])
+    const env = Object.fromEntries(
+      variablesOf(COMPOSE_TEXT)
+        .filter((name) => OF_COMPOSE.test(name))
+        .map((name) => [name, '1']),
+    )
+    expect(() => loadConfig(env, '/nowhere')).not.toThrow()
+  })
+})

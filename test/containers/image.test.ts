@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { ROOT } from './compose-file.ts'
+
+const DOCKERFILE = readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8').replace(/\\\n/g, ' ')
+const instructions = DOCKERFILE.split('\n')
+  .map((line) => line.trim())
+  .filter((line) => line !== '' && !line.startsWith('#'))
+const lastFrom = instructions.findLastIndex((line) => line.startsWith('FROM '))
+const finalStage = instructions.slice(lastFrom)
+
+/** What the last stage takes from the first one. */
+const copied = finalStage
+  .filter((line) => line.startsWith('COPY '))
+  .map((line) => /^COPY --from=build \/app\/(\S+) /.exec(line)?.[1])
+
+function sourceTexts(): string[] {
+  return readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(path.join(ROOT, 'src', name), 'utf8'))
+}
+
+describe('the Dockerfile', () => {
+  it('builds apart from what it ships, on one base', () => {
+    const bases = instructions.filter((line) => line.startsWith('FROM '))
+
+    expect(bases).toEqual(['FROM node:24-slim AS build', 'FROM node:24-slim'])
+  })
+
+  it('ships a program of an ordinary user', () => {
+    expect(finalStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node'])
+  })
+
+  it('asks the health of the program with nothing but node', () => {
+    const [check = ''] = finalStage.filter((line) => line.startsWith('HEALTHCHECK '))
+
+    expect(check).toMatch(/CMD \["node", "-e", "fetch/)
+    expect(check).toContain('/readyz')
+  })
+
+  it('names no registry of anybody', () => {
+    const files = ['Dockerfile', 'docker-compose.yml', 'deploy/prepare', '.dockerignore']
+    const texts = files.map((name) => readFileSync(path.join(ROOT, name), 'utf8')).join('\n')
+
+    expect(texts).not.toMatch(/https?:\/\/[^\s'"]*(npm|registry|artifact|proxy)/i)
+    expect(texts).not.toMatch(/_authToken|\.npmrc/)
+  })
+
+  it('takes along every package that the program imports', () => {
+    const shipped = new Set(Object.keys(packageJson.dependencies))
+    const imported = sourceTexts().flatMap((text) =>
+      [
+        ...text.matchAll(
+          /(?:^(?:import|export)\b[^'"]*?from |^import |\bimport\()'([^'.][^']*)'/gm,
+        ),
+      ].map((match) => match[1] ?? ''),
+    )
+    const packages = imported
+      .filter((name) => !isBuiltin(name))
+      .map((name) =>
+        name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/'),
+      )
+
+    expect(packages.length).toBeGreaterThan(20)
+    expect([...new Set(packages)].filter((name) => !shipped.has(name))).toEqual([])
+  })
+
+  it('takes along every file that the program reads beside its sources', () => {
+    const beside = sourceTexts().flatMap((text) =>
+      [...text.matchAll(/'(?:\.\.\/)+(package\.json|migrations|docs|deploy|grafana)[/']/g)].map(
+        (match) => match[1],
+      ),
+    )
+
+    expect(new Set(beside)).toEqual(new Set(['package.json', 'migrations']))
+    expect(copied).toEqual(expect.arrayContaining(['node_modules', 'bin', 'src', ...beside]))
+  })
+})
+
+describe('what the image holds', () => {
+  /** The folder /app of the image, but for its packages, which are those of this checkout. */
+  function appFolder(): string {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-image-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    for (const name of copied) {
+      if (name === undefined) throw new Error('the last stage copies from elsewhere than the first')
+      if (name === 'node_modules') symlinkSync(path.join(ROOT, name), path.join(folder, name))
+      else cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true })
+    }
+    return folder
+  }
+
+  it.each([
+    [['--version'], packageJson.version],
+    [['openapi'], '"openapi"'],
+    [['demo'], 'UPSTREAM_BASE_URL is not set'],
+  ])('is enough for "farewatch %s"', (args, answer) => {
+    const folder = appFolder()
+
+    const { stdout, stderr } = spawnSync(path.join(folder, 'bin/farewatch'), args, {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '' },
+      encoding: 'utf8',
+    })
+
+    expect(`${stdout}${stderr}`).toContain(answer)
+  })
+
+  it('is let through to the engine, and nothing else', () => {
+    const lines = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+
+    expect(lines[0]).toBe('*')
+    expect(lines.slice(1)).toEqual([
+      '!bin/farewatch',
+      '!migrations',
+      '!package.json',
+      '!package-lock.json',
+      '!src',
+    ])
+  })
+})

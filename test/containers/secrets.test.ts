@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseEnv } from 'node:util'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { COMPOSE, ROOT, SERVICES } from './compose-file.ts'
+
+describe('deploy/prepare', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-deploy-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    mkdirSync(path.join(folder, 'deploy'))
+    cpSync(path.join(ROOT, 'deploy/prepare'), path.join(folder, 'deploy/prepare'))
+  })
+
+  const prepare = (...args: readonly string[]) =>
+    spawnSync(path.join(folder, 'deploy/prepare'), args, { encoding: 'utf8' })
+  const secret = (name: string) => readFileSync(path.join(folder, 'secrets', name), 'utf8').trim()
+  const secretsMade = () =>
+    Object.fromEntries(
+      readdirSync(path.join(folder, 'secrets')).map((name) => [name, secret(name)]),
+    )
+
+  it('makes every secret that docker-compose.yml reads, for the demo', () => {
+    const { status } = prepare('demo')
+
+    expect(status).toBe(0)
+    const wanted = Object.values(COMPOSE.secrets).map(({ file }) => path.basename(file))
+    expect(new Set(Object.keys(secretsMade()))).toEqual(new Set(wanted))
+  })
+
+  it('leaves the credential of the fare interface to whoever has it, and says so', () => {
+    const { status, stderr } = prepare()
+
+    expect(status).toBe(0)
+    expect(Object.keys(secretsMade())).not.toContain('upstream-token')
+    expect(stderr).toContain('secrets/upstream-token')
+  })
+
+  it('makes what the settings take', () => {
+    prepare('demo')
+
+    const config = loadConfig(
+      {
+        DATABASE_URL_FILE: path.join(folder, 'secrets/database-url'),
+        REDIS_URL_FILE: path.join(folder, 'secrets/redis-url'),
+        ENCRYPTION_KEY_FILE: path.join(folder, 'secrets/encryption-key'),
+        UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'secrets/upstream-token'),
+      },
+      folder,
+    )
+
+    expect(new URL(config.DATABASE_URL ?? '').password).toBe(secret('farewatch-password'))
+    expect(new URL(config.REDIS_URL ?? '').password).toBe(secret('redis-password'))
+    expect(secret('redis.conf')).toBe(`requirepass ${secret('redis-password')}`)
+    expect(config.UPSTREAM_BASE_URL).toBe('http://sandbox:8090')
+    expect(config.UPSTREAM_ACCESS_TOKEN).toBe('sandbox-token')
+  })
+
+  it('makes them at random, each another', () => {
+    prepare()
+
+    const passwords = Object.entries(secretsMade()).filter(([name]) => /password|key/.test(name))
+    expect(new Set(passwords.map(([, value]) => value)).size).toBe(passwords.length)
+    for (const [, value] of passwords) expect(value).toMatch(/^[0-9a-f]{48}$/)
+  })
+
+  it('changes nothing the second time', () => {
+    prepare('demo')
+    const before = secretsMade()
+
+    const { status, stdout } = prepare('demo')
+
+    expect(status).toBe(0)
+    expect(stdout).toBe('')
+    expect(secretsMade()).toEqual(before)
+  })
+
+  it('lets nobody else of the machine at them, and every user of the containers', () => {
+    prepare()
+
+    const modeOf = (name: string) => statSync(path.join(folder, name)).mode & 0o777
+    expect(modeOf('secrets')).toBe(0o700)
+    expect(modeOf('secrets/database-url')).toBe(0o444)
+  })
+
+  it('writes an .env that starts the demo', () => {
+    prepare('demo')
+
+    const env = parseEnv(readFileSync(path.join(folder, '.env'), 'utf8'))
+    const profiles = new Set(SERVICES.flatMap(([, service]) => service.profiles ?? []))
+    expect(profiles).toContain(env.COMPOSE_PROFILES)
+  })
+
+  it('refuses what it does not know', () => {
+    expect(prepare('production')).toMatchObject({ status: 2 })
+  })
+})
+
+it('secrets and .env are kept out of the history', () => {
+  const ignored = (file: string) => readFileSync(path.join(ROOT, file), 'utf8').split('\n')
+
+  expect(ignored('secrets/.gitignore')).toEqual(['*', '!.gitignore', ''])
+  expect(ignored('.gitignore')).toContain('.env')
+})

@@ -1,0 +1,133 @@
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { folderWith } from '../config/config-fixture.ts'
+import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+import { makeDue } from '../verify/worker-fixtures.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { forgetHealth } from './fare-facts.ts'
+import { type Finding, SEARCHED_SECRET } from './secret-search.ts'
+
+const FARES = 100
+const RETURN_EVERY = 4
+const START_WITHIN_MS = 60_000
+
+/** Real processes on an upstream whose credential is the searched secret, and all that they said. */
+export interface CanaryGround {
+  readonly db: Db
+  readonly sandbox: Sandbox
+  readonly flight: string
+  readonly worker: RunningCommand
+  readonly api: RunningCommand
+  readonly findings: Finding[]
+  /** Runs a command and keeps what it printed. */
+  run(...args: string[]): Promise<{ readonly exit: number | string; readonly stdout: string }>
+  /** As if nothing had gone wrong so far, with every fare due. */
+  forget(): Promise<void>
+  /** The same with no fare due: the budget is for who else calls. */
+  rest(): Promise<void>
+}
+
+export async function startCanaryGround(
+  db: Db,
+  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | undefined },
+): Promise<CanaryGround> {
+  const options = { port: 0, seed: 7, speed: 1, clock: systemClock, log: silentLog }
+  const sandbox = await startSandbox({ ...options, token: SEARCHED_SECRET })
+  onTestFinished(() => sandbox.close())
+  const flights = searchDemoFlights(sandbox.world, sandbox.now(), 2 * FARES)
+  await resellerWith(db, rowsOf(flights), 'ana')
+  const env = {
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    UPSTREAM_BASE_URL: sandbox.url,
+    UPSTREAM_ACCESS_TOKEN: SEARCHED_SECRET,
+    UPSTREAM_REQUESTS_PER_SECOND: '200',
+    MIN_RECHECK_SECONDS: '1',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    LOG_LEVEL: 'trace',
+    API_PORT: '0',
+    ADMIN_PORT: '0',
+  }
+  const folder = folderWith()
+  const [worker, api] = [startService('worker', env, folder), startService('api', env, folder)]
+  const findings: Finding[] = []
+  const forget = async () => {
+    await forgetHealth(db)
+    await sql`delete from incident`.execute(db)
+    await sql`delete from check_minute`.execute(db)
+  }
+  return {
+    db,
+    sandbox,
+    flight: flights[0] ?? '',
+    worker,
+    api,
+    findings,
+    async run(...args) {
+      const { exit, stdout, stderr } = await runFarewatch(args, env, folder)
+      findings.push({ where: `farewatch ${args.join(' ')}`, content: `${stdout}\n${stderr}` })
+      return { exit, stdout }
+    },
+    async forget() {
+      await forget()
+      await makeDue(db)
+    },
+    async rest() {
+      await sql`
+        update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null
+      `.execute(db)
+      await forget()
+    },
+  }
+}
+
+function rowsOf(flights: readonly string[]) {
+  return flights.slice(0, FARES).map((id, i) =>
+    cells({
+      reference: `R${id}`,
+      flight_id: id,
+      ...(i % RETURN_EVERY === 0 ? { return_flight_id: flights[FARES + i] ?? '' } : {}),
+    }),
+  )
+}
+
+function startService(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  folder: string,
+): RunningCommand {
+  const service = startFarewatch([name], env, folder)
+  onTestFinished(() => void service.child.kill('SIGKILL'))
+  return service
+}
+
+/** The addresses of a service; only an API has one of its own. */
+export interface ServiceAddresses {
+  readonly api?: string
+  readonly health: string
+  readonly metrics: string
+}
+
+/** What a service told when it was ready. */
+export async function addressesOf(service: RunningCommand): Promise<ServiceAddresses> {
+  const ready = () =>
+    service
+      .stdout()
+      .split('\n')
+      .find((text) => text.includes('"msg":"ready"'))
+  const line = await until('a service that is ready', ready, START_WITHIN_MS)
+  return JSON.parse(line) as ServiceAddresses
+}
+
+/** What an address answers, head and body. */
+export async function fetched(url: string, init: RequestInit = {}): Promise<Finding> {
+  const response = await fetch(url, init)
+  const head = JSON.stringify([response.status, ...response.headers])
+  return { where: url.replace(/\?.*/, ''), content: `${head}\n${await response.text()}` }
+}

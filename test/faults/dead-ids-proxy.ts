@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Stands before an upstream and answers 404 for flights whose id begins with `dead-`; all others it passes on. */
+export interface DeadIdsProxy {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function startDeadIdsProxy(target: string): Promise<DeadIdsProxy> {
+  const agent = new http.Agent({ keepAlive: true })
+  const server = http.createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '/', target)
+    if (searchParams.get('flightId')?.startsWith('dead-')) {
+      response.writeHead(404, { 'content-type': 'application/json' })
+      response.end('{"error":{"code":"not_found","message":"no such flight"}}')
+      return
+    }
+    const forward = http.get(`${target}${request.url ?? '/'}`, { agent }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    forward.on('error', () => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      agent.destroy()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
+import { TOKEN } from '../sandbox/support.ts'
+import { clientOf } from '../upstream/client-fixture.ts'
+import { gateOn } from '../upstream/health-fixtures.ts'
+import { trackFare } from '../verify/fare-fixtures.ts'
+import { startDeadIdsProxy } from './dead-ids-proxy.ts'
+import { askerOf, fareFacts, forgetFares } from './fare-facts.ts'
+import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+
+let ground: FaultGround
+beforeAll(async () => {
+  ground = await prepareFaultGround()
+})
+afterAll(() => ground.close())
+
+const DEAD = 1_000
+const LIVE = 30
+const REQUESTS_PER_SECOND = 500
+
+/** Dead ids before and behind those that are alive, so that these stand in the middle of every queue. */
+async function trackAll(): Promise<void> {
+  const { db, open } = ground
+  await forgetFares(db)
+  await trackDead(0, DEAD / 2)
+  for (const flightId of open.slice(0, LIVE)) await trackFare(db, { flightId })
+  await trackDead(DEAD / 2, DEAD)
+}
+
+async function trackDead(from: number, to: number): Promise<void> {
+  await sql`
+    with fare as (
+      insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
+                                non_residents_adults, non_residents_children, non_residents_infants)
+      select 'dead-' || n, 0, 0, 0, 1, 0, 0 from generate_series(${from}::int, ${to}::int - 1) n
+      returning id)
+    insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare
+  `.execute(ground.db)
+}
+
+describe('dead ids: a watch list of which most flights are answered by 404, always', () => {
+  it('holds nobody up: the others are asked as often, at the full rate, and believed', {
+    timeout: 90_000,
+  }, async () => {
+    const { db } = ground
+    await trackAll()
+    const proxy = await startDeadIdsProxy(ground.sandbox.url)
+    onTestFinished(() => proxy.close())
+    const gate = gateOn(db)
+    const { client } = clientOf(proxy.url, {
+      accessToken: TOKEN,
+      gate,
+      limits: { maxConnections: DEAD + LIVE },
+    })
+    onTestFinished(async () => {
+      await client.close()
+      await gate.close()
+    })
+    const asker = askerOf(db, client, { gate, requestsPerSecond: REQUESTS_PER_SECOND })
+
+    for (let round = 0; round < 3; round += 1) await asker.fullRound()
+
+    const { rows } = await sql<{ dead: boolean; checks: number; pairs: string[] }>`
+      select f.flight_id like 'dead-%' as dead, avg(s.checks)::float8 as checks,
+             array_agg(distinct s.pair) as pairs
+        from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
+       group by 1 order by 1
+    `.execute(db)
+    const [live, dead] = rows
+    expect(live).toMatchObject({ dead: false, pairs: ['bookable'] })
+    expect(dead).toMatchObject({ dead: true, pairs: ['unknown'] })
+    // Three rounds; a slot that was missed for want of a processor costs a look.
+    expect(live?.checks).toBeGreaterThan(2)
+    expect(live?.checks).toBeGreaterThan(0.8 * (dead?.checks ?? 0))
+    expect((await gate.peek('verify')).kind).toBe('free')
+    const incidents = await sql`select kind from incident`.execute(db)
+    expect(incidents.rows).toEqual([])
+    expect(pacedRate(REQUESTS_PER_SECOND, await readTrouble(db))).toBe(REQUESTS_PER_SECOND)
+
+    // One that sells out is believed to be gone, among all of them.
+    const [lost] = (await fareFacts(db)).filter(({ pair }) => pair === 'bookable')
+    ground.spoil({ name: 'all-unavailable', endpoint: 'verify' })
+    for (let look = 0; look < 2; look += 1) {
+      await sql`
+        update fare_schedule
+           set not_before = case when tracked_fare_id = ${lost?.fareId} then clock_timestamp() else 'infinity' end,
+               lane_due_at = case when lane is null then null
+                                  when lane = 'retry' or tracked_fare_id = ${lost?.fareId} then clock_timestamp()
+                                  else 'infinity' end
+      `.execute(db)
+      await asker.round()
+    }
+    const after = await fareFacts(db)
+    expect(after.find(({ fareId }) => fareId === lost?.fareId)?.kinds).toContain(
+      'became_unavailable',
+    )
+  })
+})

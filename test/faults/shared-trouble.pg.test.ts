@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
+import type { BreakerName } from '../../src/upstream/health/breaker.ts'
+import { TOKEN } from '../sandbox/support.ts'
+import { gateOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
+import { trackFare } from '../verify/fare-fixtures.ts'
+import { type Asker, askerOf, fareFacts, forgetFares } from './fare-facts.ts'
+import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+
+const FARES = 60
+/** So slow that a process could hear of trouble before half of a round is asked. */
+const REQUESTS_PER_SECOND = 40
+
+let ground: FaultGround
+beforeAll(async () => {
+  ground = await prepareFaultGround()
+})
+afterAll(() => ground.close())
+
+interface Process extends Asker {
+  readonly logLines: readonly string[]
+}
+
+/** A process of its own: what it knows of the upstream it has from the database alone. */
+function newProcess({ requestsPerSecond = REQUESTS_PER_SECOND } = {}): Process {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'trace',
+    scrub: (text) => text,
+    destination: { write: (line) => lines.push(line) },
+  })
+  const gate = gateOn(ground.db, { log })
+  const { client, logLines } = ground.client({ gate })
+  onTestFinished(() => gate.close())
+  const asker = askerOf(ground.db, client, { gate, requestsPerSecond })
+  return {
+    ...asker,
+    get logLines() {
+      return [...lines, ...logLines]
+    },
+  }
+}
+
+/** Every fare is known to be bookable, and nothing is known of the upstream. */
+async function believe(): Promise<void> {
+  await forgetFares(ground.db)
+  for (const flightId of ground.open.slice(0, FARES)) await trackFare(ground.db, { flightId })
+  const asker = newProcess({ requestsPerSecond: 1_000 })
+  expect(await asker.fullRound()).toBe(FARES)
+  const facts = await fareFacts(ground.db)
+  expect(facts.map(({ pair }) => pair)).toEqual(facts.map(() => 'bookable'))
+}
+
+/** How many verify calls the upstream got while this ran. */
+async function callsDuring(work: () => Promise<unknown>): Promise<number> {
+  const before = await ground.lastSeq()
+  await work()
+  return (await ground.logAfter(before)).length
+}
+
+async function beliefs(): Promise<unknown> {
+  const facts = await fareFacts(ground.db)
+  return facts.map(({ fareId, pair, believed, price, kinds }) => {
+    return { fareId, pair, believed, price, kinds }
+  })
+}
+
+interface Trouble {
+  readonly title: string
+  readonly fault: FaultRule
+  readonly breaker: BreakerName
+  readonly probeMs: number
+}
+
+const TROUBLES: readonly Trouble[] = [
+  ...[500, 502, 503].map((code) => ({
+    title: `server errors: a burst of ${code}`,
+    fault: { name: 'status', endpoint: 'verify', code } as const,
+    breaker: 'errors' as const,
+    probeMs: 5_000,
+  })),
+  {
+    title: 'server errors: a burst of broken connections',
+    fault: { name: 'reset', endpoint: 'verify' },
+    breaker: 'errors',
+    probeMs: 5_000,
+  },
+  {
+    title: 'credential refused: a token that has run out',
+    fault: { name: 'token-expired', endpoint: 'verify' },
+    breaker: 'auth',
+    probeMs: 30_000,
+  },
+  {
+    title: 'credential refused: 403',
+    fault: { name: 'status', endpoint: 'verify', code: 403 },
+    breaker: 'auth',
+    probeMs: 30_000,
+  },
+  {
+    title: 'credential refused: a login page',
+    fault: { name: 'login-page', endpoint: 'verify' },
+    breaker: 'auth',
+    probeMs: 30_000,
+  },
+]
+
+describe('trouble that all processes hear of', () => {
+  it.for(TROUBLES)(
+    '$title is asked little, probed by one, and over for all',
+    async ({ fault, breaker, probeMs }) => {
+      const { db, spoil, honest } = ground
+      await believe()
+      const believed = await beliefs()
+      spoil(fault)
+      const [one, other] = [newProcess(), newProcess()]
+
+      const asked = await callsDuring(() => one.fullRound())
+      const open = await stateOf(db, 'verify', breaker)
+      const afterwards = await callsDuring(async () => {
+        await Promise.all([one.fullRound(), other.fullRound()])
+      })
+      await passHealth(db, probeMs)
+      const probers = [newProcess(), newProcess(), newProcess()]
+      const probes = await callsDuring(() => Promise.all(probers.map((prober) => prober.round())))
+      const failed = await stateOf(db, 'verify', breaker)
+
+      expect(asked).toBeGreaterThan(0)
+      expect(asked).toBeLessThan(FARES - 10)
+      expect(open.open).not.toBeNull()
+      expect(afterwards).toBe(0)
+      expect(probes).toBe(1)
+      expect(failed.trips).toBe(2)
+      expect(await beliefs()).toEqual(believed)
+
+      honest()
+      await passHealth(db, 2 * probeMs)
+      expect(await callsDuring(() => newProcess().round())).toBe(1)
+      expect((await stateOf(db, 'verify', breaker)).open).toBeNull()
+      const back = newProcess({ requestsPerSecond: 1_000 })
+      expect(await callsDuring(() => back.fullRound())).toBe(FARES)
+      const facts = await fareFacts(db)
+      expect(facts.every(({ reason, claimed }) => reason === null && !claimed)).toBe(true)
+      expect(await beliefs()).toEqual(believed)
+      const said = [one, other, ...probers, back].flatMap(({ logLines }) => logLines).join('\n')
+      expect(said).toContain('upstream breaker opened')
+      expect(said).not.toContain(TOKEN)
+    },
+  )
+
+  it('shows what was believed before as stale when it has grown old', async () => {
+    const { db } = ground
+    await believe()
+    await sql`
+      update fare_state
+         set last_good_check_at = last_good_check_at - interval '61 minutes'
+       where tracked_fare_id = (select min(tracked_fare_id) from fare_state)
+    `.execute(db)
+
+    const { rows } = await sql<{ stale: boolean; count: number }>`
+      select stale, count(*) as count from farewatch.availability_current group by 1 order by 1
+    `.execute(db)
+
+    expect(rows).toEqual([
+      { stale: false, count: FARES - 1 },
+      { stale: true, count: 1 },
+    ])
+    expect((await fareFacts(db)).every(({ pair }) => pair === 'bookable')).toBe(true)
+  })
+})
+
+const CAP_S = 900
+const UNNAMED_S = 4
+const NAMED_S = 30
+
+describe('a 429 whose Retry-After', () => {
+  it.for([
+    { form: 'seconds', waits: NAMED_S },
+    { form: 'date', waits: NAMED_S },
+    { form: 'absurd', waits: CAP_S },
+    { form: 'missing', waits: UNNAMED_S },
+    { form: 'garbage', waits: UNNAMED_S },
+  ])(
+    'is given as $form pauses all processes for $waits s, and no fare pays for it',
+    async ({ form, waits }) => {
+      const { db, spoil, honest } = ground
+      await believe()
+      const before = await fareFacts(db)
+      spoil({ name: 'rate-limited', endpoint: 'verify', retryAfter: form, seconds: NAMED_S })
+
+      await newProcess().fullRound()
+      const { seconds } = await one(
+        sql<{ seconds: number }>`
+        select extract(epoch from paused_until - clock_timestamp())::float8 as seconds from upstream_budget
+      `,
+        db,
+      )
+      const during = await callsDuring(() =>
+        Promise.all([newProcess().round(), newProcess().round()]),
+      )
+      const after = await fareFacts(db)
+
+      // The round, and whole seconds of a date, take their part of it.
+      expect(seconds).toBeGreaterThan(waits - 4)
+      expect(seconds).toBeLessThanOrEqual(waits + 1)
+      expect(during).toBe(0)
+      expect(after.map(({ checks, state }) => ({ checks, state }))).toEqual(
+        before.map(({ checks, state }) => ({ checks, state })),
+      )
+      expect(after.every(({ due, claimed }) => due && !claimed)).toBe(true)
+
+      honest()
+      await passHealth(db, waits * 1_000)
+      const back = newProcess({ requestsPerSecond: 1_000 })
+      expect(await callsDuring(() => back.round())).toBe(FARES)
+    },
+  )
+})

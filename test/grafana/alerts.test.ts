@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { runbookSections } from '../../grafana/source/runbooks.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { hasPrometheus, promtool } from '../support/promtool.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const FOLDER = path.join(ROOT, 'grafana/prometheus')
+
+interface Rule {
+  readonly alert?: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels?: { readonly severity: string }
+  readonly annotations?: { readonly summary: string; readonly runbook: string }
+}
+
+function readAlerts(): Required<Rule>[] {
+  const file = parse(readFileSync(path.join(FOLDER, 'alerts.yml'), 'utf8')) as {
+    groups: { rules: Rule[] }[]
+  }
+  return file.groups
+    .flatMap(({ rules }) => rules)
+    .filter((rule): rule is Required<Rule> => rule.alert !== undefined)
+}
+
+/** Whether a line begins with a command of ours; a group of commands is one where an option follows at once. */
+function isCommand(line: string): boolean {
+  const words = line.split(/\s+/)
+  let found: Command = createProgram()
+  for (const [i, word] of words.entries()) {
+    const next = found.commands.find((command) => command.name() === word)
+    if (next === undefined) return found.commands.length === 0 || (i > 0 && word.startsWith('--'))
+    found = next
+  }
+  return found.commands.length === 0
+}
+
+describe('the alerts', () => {
+  const alerts = readAlerts()
+
+  it('wait before they wake anybody, and say how urgent they are', () => {
+    for (const alert of alerts) {
+      expect(alert.for, alert.alert).toMatch(/^([3-9]|1\d)m$/)
+      expect(alert.labels.severity, alert.alert).toMatch(/^(warning|critical)$/)
+    }
+  })
+
+  it('have a section in the runbooks each, and the runbooks no other', () => {
+    const names = alerts.map(({ alert }) => alert)
+    expect(names.length).toBeGreaterThanOrEqual(10)
+    expect(runbookSections().map(({ title }) => title)).toEqual(expect.arrayContaining(names))
+    expect(runbookSections()).toHaveLength(names.length)
+    for (const { alert, annotations } of alerts) {
+      expect(annotations.runbook).toBe(`docs/runbooks.md#${alert.toLowerCase()}`)
+    }
+  })
+
+  it('are on the page of the metrics with their severity', () => {
+    const page = readFileSync(path.join(ROOT, 'docs/metrics.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `(\w+)` \| (warning|critical) \|/gm)]
+    const documented = rows.map(([, alert, severity]) => ({ alert, severity }))
+    const declared = alerts.map(({ alert, labels }) => ({ alert, severity: labels.severity }))
+    const byName = (a: { alert?: string | undefined }, b: { alert?: string | undefined }) =>
+      (a.alert ?? '').localeCompare(b.alert ?? '')
+    expect(documented.toSorted(byName)).toEqual(declared.toSorted(byName))
+  })
+
+  it('have runbooks that say what to run, what is healthy, and what ends it', () => {
+    for (const { title, markdown } of runbookSections()) {
+      expect(markdown, title).toMatch(/^farewatch /m)
+      expect(markdown, title).toMatch(/healthy/)
+      for (const word of ['Means', 'Look', 'Do', 'Ends']) {
+        expect(markdown, title).toContain(`**${word}`)
+      }
+    }
+  })
+
+  it('name in their runbooks commands that there are', () => {
+    const page = readFileSync(path.join(ROOT, 'docs/runbooks.md'), 'utf8')
+    const named = [...page.matchAll(/(?:^|`)farewatch ([^`#\n]+)/gm)].map(([, line]) =>
+      (line ?? '').trim(),
+    )
+    expect(named.length).toBeGreaterThan(30)
+    const unknown = named.filter((line) => !isCommand(line))
+    expect([...new Set(unknown)]).toEqual([])
+  })
+
+  it.runIf(hasPrometheus())('and the configuration are well formed', () => {
+    const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })
+    const config = promtool(['check', 'config', 'prometheus.yml'], { cwd: FOLDER })
+
+    expect(rules, rules.output).toMatchObject({ exit: 0 })
+    expect(config, config.output).toMatchObject({ exit: 0 })
+  })
+
+  it.runIf(hasPrometheus())('fire when they should, and are silent when they should not', () => {
+    const { exit, output } = promtool(['test', 'rules', 'alerts.test.yml'], { cwd: FOLDER })
+
+    expect(exit, output).toBe(0)
+  })
+
+  it('are each tested', () => {
+    const tests = readFileSync(path.join(FOLDER, 'alerts.test.yml'), 'utf8')
+    const untested = alerts.filter(({ alert }) => !tests.includes(`alertname="${alert}"`))
+    expect(untested.map(({ alert }) => alert)).toEqual([])
+  })
+})

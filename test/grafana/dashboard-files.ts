@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+const FOLDER = path.resolve(import.meta.dirname, '../../grafana/dashboards')
+
+/** What the tests look at of Grafana's classic JSON. */
+export interface DashboardFile {
+  readonly id: null
+  readonly uid: string
+  readonly title: string
+  readonly schemaVersion: number
+  readonly panels: readonly PanelFile[]
+  readonly templating: { readonly list: readonly VariableFile[] }
+}
+
+export interface PanelFile {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly gridPos: {
+    readonly x: number
+    readonly y: number
+    readonly w: number
+    readonly h: number
+  }
+  readonly datasource?: DatasourceRef
+  readonly links?: readonly { readonly title: string; readonly url: string }[]
+  readonly fieldConfig?: {
+    readonly defaults: { readonly unit: string; readonly thresholds: { readonly steps: unknown[] } }
+  }
+  readonly targets?: readonly TargetFile[]
+}
+
+export interface TargetFile {
+  readonly refId: string
+  readonly datasource: DatasourceRef
+  readonly expr?: string
+  readonly rawSql?: string
+}
+
+export interface VariableFile {
+  readonly name: string
+  readonly datasource: DatasourceRef
+  readonly definition: string
+}
+
+export interface DatasourceRef {
+  readonly type: string
+  readonly uid: string
+}
+
+export function readDashboards(): Map<string, DashboardFile> {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
+  return new Map(
+    names.map((name) => [
+      name,
+      JSON.parse(readFileSync(path.join(FOLDER, name), 'utf8')) as DashboardFile,
+    ]),
+  )
+}
+
+/** One query of a panel, with the name under which a test complains of it. */
+export interface PanelQuery {
+  readonly name: string
+  readonly dashboard: DashboardFile
+  readonly target: TargetFile
+}
+
+export function panelQueries(): PanelQuery[] {
+  return [...readDashboards().values()].flatMap((dashboard) =>
+    dashboard.panels.flatMap(({ title, targets = [] }) =>
+      targets.map((target) => ({
+        name: `${dashboard.title} / ${title} / ${target.refId}`,
+        dashboard,
+        target,
+      })),
+    ),
+  )
+}
+
+/** The names of variables that a query uses, Grafana's own left out. */
+export function variablesIn({ expr = '', rawSql = '' }: TargetFile): string[] {
+  const used = [...`${expr}${rawSql}`.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name ?? '')
+  return used.filter((name) => !name.startsWith('__'))
+}

@@ -1,0 +1,124 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { importWatchList } from '../../src/watch/import-watch-list.ts'
+import { rowsOf } from '../../src/watch/open-watch-file.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { cloneDatabase } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { type Prometheus, startPrometheus } from './prometheus-server.ts'
+
+/** A running farewatch on a sandbox, and a Prometheus that watches it. */
+export interface LiveGround {
+  readonly sandbox: Sandbox
+  readonly database: Database
+  readonly prometheus: Prometheus
+  /** A flight that is watched. */
+  readonly flightId: string
+  /** The base URL of its API, which asks for no key here. */
+  readonly api: string
+  /** Runs a command beside it, with its configuration. */
+  run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>
+  close(): Promise<void>
+}
+
+const TOKEN = 'a-token-for-the-live-ground'
+/** Ten minutes of the world a second: fares change while we look. */
+const SPEED = 600
+/** So few of all that their losses together are no mass. */
+const LIVELY = 16
+const QUIET = 110
+
+/**
+ * Checks come round every other second. The list of availability comes every five seconds; the other one once, at
+ * the start: what a test makes of it, no schedule undoes.
+ */
+const SETTINGS = {
+  UPSTREAM_ACCESS_TOKEN: TOKEN,
+  UPSTREAM_REQUESTS_PER_SECOND: '60',
+  MIN_RECHECK_SECONDS: '1',
+  ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+  AVAILABILITY_SYNC_SCHEDULE: '*/5 * * * * *',
+  API_PORT: '0',
+  ADMIN_PORT: '0',
+}
+
+export async function prepareLiveGround(): Promise<LiveGround> {
+  const started: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const stop of started.splice(0).reverse()) await stop()
+  }
+  try {
+    const sandbox = await openSandbox()
+    started.push(() => sandbox.close())
+    const clone = await cloneDatabase()
+    started.push(() => clone.drop())
+    const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
+    started.push(() => database.close())
+    const flightId = await watchFlights(database, sandbox)
+    const env = { DATABASE_URL: clone.url, UPSTREAM_BASE_URL: sandbox.url, ...SETTINGS }
+    const up = startFarewatch(['up'], env)
+    started.push(async () => {
+      up.child.kill('SIGTERM')
+      await up.ended
+    })
+    const ready = await until('farewatch', () => readyLine(up.stdout()), 30_000)
+    const prometheus = await startPrometheus(new URL(ready.metrics).host)
+    started.push(() => prometheus.close())
+    const run = (...args: string[]) => runFarewatch(args, env)
+    const api = new URL(ready.api).origin
+    return { sandbox, database, prometheus, flightId, api, run, close }
+  } catch (err) {
+    await close()
+    throw err
+  }
+}
+
+/** Some of everything that an upstream does on an ordinary bad day. */
+function openSandbox(): Promise<Sandbox> {
+  return startSandbox({
+    port: 0,
+    seed: 7,
+    speed: SPEED,
+    token: TOKEN,
+    clock: systemClock,
+    log: silentLog,
+    faults: ORDINARY_FAULTS,
+  })
+}
+
+export const ORDINARY_FAULTS = [
+  { name: 'status', endpoint: 'verify', probability: 0.05, code: 503 },
+  { name: 'odd-prices', endpoint: 'verify', probability: 0.05 },
+  { name: 'extra-fields', endpoint: 'verify', probability: 0.05 },
+  { name: 'id-missing', endpoint: 'verify', probability: 0.02 },
+  { name: 'conflicting-places', endpoint: 'with-availability', probability: 0.5 },
+] as const
+
+async function watchFlights({ db }: Database, sandbox: Sandbox): Promise<string> {
+  const found = searchDemoFlights(sandbox.world, sandbox.now(), 4 * QUIET)
+  const flights = [...found.slice(0, LIVELY), ...found.slice(-QUIET)]
+  const { id } = await createReseller(db, 'ana')
+  const rows = flights.map((flightId, i) => ({
+    list: 'live',
+    reference: `w${i}`,
+    flight_id: flightId,
+    residents_adults: '0',
+    non_residents_adults: '1',
+  }))
+  await importWatchList(db, { resellerId: id, source: rowsOf('ana', rows) })
+  return flights.at(-1) ?? ''
+}
+
+interface Ready {
+  readonly api: string
+  readonly metrics: string
+}
+
+function readyLine(stdout: string): Ready | undefined {
+  const line = stdout.split('\n').find((text) => text.includes('"msg":"ready"'))
+  return line === undefined ? undefined : (JSON.parse(line) as Ready)
+}

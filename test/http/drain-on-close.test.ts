@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { drainOnClose } from '../../src/http/drain-on-close.ts'
+import { createHttpServer, listen } from '../../src/http/server.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+
+/** A server with an endpoint whose answers wait until a test lets them go. */
+async function aSlowServer({ drainMs }: { drainMs: number }) {
+  const server = createHttpServer({ log: silentLog })
+  const asked: (() => void)[] = []
+  server.get('/slow', async () => {
+    await new Promise<void>((resolve) => asked.push(resolve))
+    return { whole: true }
+  })
+  server.get('/quick', async () => ({ quick: true }))
+  server.get('/large', async () => Buffer.alloc(LARGE, 'x'))
+  drainOnClose(server, drainMs)
+  onTestFinished(() => server.close())
+  const base = await listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
+  return {
+    server,
+    base,
+    port: Number(new URL(base).port),
+    untilAsked: () => until('the request', () => asked.length > 0),
+    untilDraining: () => until('the drain', () => !server.server.listening),
+    answerAll: () => asked.forEach((release) => void release()),
+  }
+}
+
+async function connect(port: number): Promise<net.Socket> {
+  const socket = net.connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+const LONG_MS = 20_000
+/** More than the system takes off a server’s hands at once. */
+const LARGE = 30_000_000
+
+describe('a server that is closed', () => {
+  it('answers what is under way, and takes no new connection meanwhile', async () => {
+    const slow = await aSlowServer({ drainMs: LONG_MS })
+    const answer = fetch(`${slow.base}/slow`)
+    await slow.untilAsked()
+
+    const closed = slow.server.close()
+    await slow.untilDraining()
+    await expect(connect(slow.port)).rejects.toThrow('ECONNREFUSED')
+    slow.answerAll()
+
+    expect(await (await answer).json()).toEqual({ whole: true })
+    await closed
+  })
+
+  it('sends to its end what a reader takes slowly', async () => {
+    const slow = await aSlowServer({ drainMs: LONG_MS })
+    const socket = await connect(slow.port)
+    socket.pause()
+    socket.write(get('/large'))
+    await once(slow.server.server, 'request')
+
+    const closed = slow.server.close()
+    await slow.untilDraining()
+    const said = await text(socket)
+
+    expect(said.split('\r\n\r\n')[1]).toHaveLength(LARGE)
+    await closed
+  })
+
+  it('answers a request on an open connection, as its last', async () => {
+    const slow = await aSlowServer({ drainMs: LONG_MS })
+    const socket = await connect(slow.port)
+    socket.write(get('/slow'))
+    await slow.untilAsked()
+
+    const closed = slow.server.close()
+    await slow.untilDraining()
+    socket.write(get('/quick'))
+    await once(slow.server.server, 'request')
+    slow.answerAll()
+    const said = await text(socket)
+
+    expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+    expect(said).toMatch(/connection: close(.|\s)*\{"quick":true\}$/i)
+    await closed
+  })
+
+  it('waits for nobody who asks nothing', async () => {
+    const slow = await aSlowServer({ drainMs: LONG_MS })
+    const silent = await connect(slow.port)
+    const kept = await connect(slow.port)
+    kept.write(get('/quick'))
+    await once(kept, 'data')
+    const fromMs = performance.now()
+
+    await slow.server.close()
+
+    expect(performance.now() - fromMs).toBeLessThan(LONG_MS / 2)
+    await Promise.all([silent, kept].map(async (socket) => socket.closed || once(socket, 'close')))
+  })
+
+  it('waits for nobody who has left', async () => {
+    const slow = await aSlowServer({ drainMs: LONG_MS })
+    const gone = await connect(slow.port)
+    gone.write(get('/slow'))
+    await slow.untilAsked()
+    const fromMs = performance.now()
+
+    const closed = slow.server.close()
+    gone.destroy()
+    await closed
+
+    expect(performance.now() - fromMs).toBeLessThan(LONG_MS / 2)
+  })
+
+  it('cuts off what is not answered in time', async () => {
+    const slow = await aSlowServer({ drainMs: 50 })
+    const answer = fetch(`${slow.base}/slow`)
+    answer.catch(() => undefined)
+    await slow.untilAsked()
+
+    await slow.server.close()
+
+    await expect(answer).rejects.toThrow()
+  })
+})

@@ -1,0 +1,122 @@
+import { describe, expect } from 'vitest'
+import { readFeedGauges } from '../../src/changes/feed-gauges.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { readRecheckGauges } from '../../src/recheck/recheck-gauges.ts'
+import { readFareGauges } from '../../src/verify/fare-gauges.ts'
+import { trackFares } from '../recheck/recheck-fixtures.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, minute, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
+
+interface Gauge {
+  get(): Promise<{ values: readonly { labels: object; value: number }[] }>
+}
+
+/** The values of a gauge by its one label, or the one value. */
+async function valuesOf(gauge: Gauge): Promise<Record<string, number | undefined>> {
+  const { values } = await gauge.get()
+  return Object.fromEntries(
+    values.map(({ labels, value }) => [Object.values(labels).join(), value]),
+  )
+}
+
+/** Says of a fare when it was last well answered. */
+async function answered(db: Db, fareId: number, secondsAgo: number): Promise<void> {
+  await sql`
+    insert into fare_state (tracked_fare_id, pair, outbound, state, last_good_check_at)
+    values (${fareId}, 'bookable', 'available', '{}', clock_timestamp() - make_interval(secs => ${secondsAgo}))
+  `.execute(db)
+}
+
+const nowSeconds = () => Date.now() / 1000
+
+describe('the gauges of fares', () => {
+  it('count beliefs, those that are stale, and since when which share is good', async ({ db }) => {
+    const ages = [60, 120, 180, 5_000]
+    const fares = await trackFares(db, [{}, {}, {}, {}, {}])
+    for (const [i, age] of ages.entries()) await answered(db, fares[i] ?? 0, age)
+    // The last was asked and never well answered: nothing is believed of it.
+    await sql`insert into fare_state (tracked_fare_id, state) values (${fares[4] ?? 0}, '{}')`.execute(
+      db,
+    )
+    const metrics = createMetrics()
+
+    await readFareGauges(db, metrics)
+
+    expect(await valuesOf(metrics.trackedFares)).toEqual({
+      bookable: 4,
+      not_bookable: 0,
+      unknown: 1,
+    })
+    expect(await valuesOf(metrics.beliefsStale)).toMatchObject({ bookable: 1, not_bookable: 0 })
+    const since = await valuesOf(metrics.beliefsGoodSince)
+    const old = (share: string) => Math.round((nowSeconds() - (since[share] ?? 0)) / 10) * 10
+    expect([old('0.5'), old('0.95'), old('1')]).toEqual([180, 5_000, 5_000])
+  })
+
+  it('are all 0 where nothing is watched', async ({ db }) => {
+    const metrics = createMetrics()
+
+    await readFareGauges(db, metrics)
+
+    expect(await valuesOf(metrics.beliefsGoodSince)).toEqual({ '0.5': 0, '0.95': 0, '1': 0 })
+    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ mass_loss: 0, upstream_trouble: 0 })
+  })
+
+  it('show an open incident', async ({ db }) => {
+    await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
+    const metrics = createMetrics()
+
+    await readFareGauges(db, metrics)
+
+    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ mass_loss: 1, upstream_trouble: 0 })
+  })
+})
+
+describe('the gauges of turns', () => {
+  it('tell by lane who waits, and since when', async ({ db }) => {
+    await trackFares(db, [
+      { notBefore: -300 },
+      { notBefore: -20 },
+      { notBefore: 900 },
+      { lane: 'confirmation', notBefore: 900 },
+    ])
+    const metrics = createMetrics()
+
+    await readRecheckGauges(db, metrics, 7)
+
+    expect(await valuesOf(metrics.budgetRate)).toEqual({ '': 7 })
+    expect(await valuesOf(metrics.checksDue)).toEqual({
+      turn: 2,
+      confirmation: 1,
+      new_watch: 0,
+      retry: 0,
+    })
+    const oldest = await valuesOf(metrics.checksOldestDue)
+    expect(nowSeconds() - (oldest.turn ?? 0)).toBeGreaterThan(299)
+    expect(nowSeconds() - (oldest.turn ?? 0)).toBeLessThan(330)
+    expect(oldest).toMatchObject({ new_watch: 0, retry: 0 })
+  })
+})
+
+describe('the gauges of feeds', () => {
+  it('tell the last number of each feed, and when it was written', async ({ db }) => {
+    const fareId = await trackFare(db)
+    await watchFare(db, 'ana', fareId)
+    await watchFare(db, 'ben', fareId)
+    await record(db, fareId, minute(0), available())
+    await record(db, fareId, minute(1), gone)
+    await record(db, fareId, minute(2), gone)
+    const metrics = createMetrics()
+
+    await readFeedGauges(db, metrics)
+
+    const last = await valuesOf(metrics.feedLastSeq)
+    expect(last.route).toBe(0)
+    expect(last.availability).toBeGreaterThan(0)
+    expect(last.watch).toBe(2 * (last.availability ?? 0))
+    const written = await valuesOf(metrics.feedLastRecord)
+    expect(written.route).toBe(0)
+    expect(nowSeconds() - (written.watch ?? 0)).toBeLessThan(30)
+  })
+})

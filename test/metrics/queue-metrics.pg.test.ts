@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, expect, it, onTestFinished } from 'vitest'
+import { countJobs, countStalled } from '../../src/app/count-jobs.ts'
+import { QUEUES, readQueueGauges } from '../../src/app/queue-gauges.ts'
+import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
+import type { WorkerProcessOrder } from '../queue/fixtures/worker-process.ts'
+import { aQueue, createSystems, FAST_WORK, untilCounts } from '../queue/queue-fixtures.ts'
+import { describeStores } from '../queue/queue-stores.ts'
+import { until } from '../support/until.ts'
+
+const WORKER_PROCESS = new URL('../queue/fixtures/worker-process.ts', import.meta.url).pathname
+
+/** One value of a metric, by the name of its series and its labels. */
+async function read(
+  metric: Pick<Metrics['queueWait'], 'get'>,
+  labels: Readonly<Record<string, string>>,
+  suffix = '',
+): Promise<number | undefined> {
+  const { name, values } = (await metric.get()) as unknown as {
+    name: string
+    values: { metricName?: string; labels: Record<string, string>; value: number }[]
+  }
+  const found = values.find(({ metricName = name, labels: has }) => {
+    if (metricName !== `${name}${suffix}`) return false
+    return Object.entries(labels).every(([label, value]) => has[label] === value)
+  })
+  return found?.value
+}
+
+describeStores('the metrics of the queue', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  it('tell how long a job waited for its first attempt, and how long attempts last', async () => {
+    const system = systems.open()
+    const metrics = createMetrics()
+    const queue = aQueue()
+    let attempts = 0
+    await system.enqueue(queue, { payload: {} })
+    await system.enqueue(queue, { payload: {}, delayMs: 400 })
+    const enqueuedAt = Date.now()
+    await until('a while', () => Date.now() - enqueuedAt > 1_000)
+
+    const handler = countJobs(metrics, queue, async () => {
+      attempts += 1
+      if (attempts === 1) throw new Error('once more')
+    })
+    await system.work(queue, handler, FAST_WORK)
+    await untilCounts(system, queue, { completed: 2 })
+
+    expect(await read(metrics.queueWait, { queue }, '_count')).toBe(2)
+    const waited = (await read(metrics.queueWait, { queue }, '_sum')) ?? 0
+    // One since it was enqueued, one since its delay was over; with what the store and the machine take.
+    expect(waited).toBeGreaterThan(1.5)
+    expect(waited).toBeLessThan(8)
+    expect(await read(metrics.queueJobDuration, { queue }, '_count')).toBe(3)
+    expect(await read(metrics.queueJobs, { queue, outcome: 'done' })).toBe(2)
+    expect(await read(metrics.queueJobs, { queue, outcome: 'failed' })).toBe(1)
+  })
+
+  it('give a tick no wait of the time until it was due', async () => {
+    const system = systems.open()
+    const waits: (number | null)[] = []
+    const queue = aQueue()
+    await system.work(queue, async (_payload, { waitedMs }) => void waits.push(waitedMs), FAST_WORK)
+
+    await system.upsertTick({ queue, name: 'often', everyMs: 800 })
+    await until('three ticks', () => waits.length >= 3)
+
+    expect(waits.slice(0, 3).every((ms) => ms !== null && ms < 700)).toBe(true)
+  })
+
+  it('count a job whose worker has died', async () => {
+    const system = systems.open()
+    const metrics = createMetrics()
+    const queue = aQueue()
+    const order: WorkerProcessOrder = {
+      connection: store().connection,
+      queue,
+      maxStartedAttempts: 10,
+    }
+    const dying = spawn(process.execPath, [WORKER_PROCESS, JSON.stringify(order)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    onTestFinished(() => void dying.kill('SIGKILL'))
+    await system.enqueue(queue, { payload: { does: 'hang' } })
+    for await (const chunk of dying.stdout) if (String(chunk).includes('began hang')) break
+    dying.kill('SIGKILL')
+    if (dying.exitCode === null && dying.signalCode === null) await once(dying, 'exit')
+
+    const onStalled = countStalled(metrics, queue)
+    const handler = countJobs(metrics, queue, async () => undefined)
+    await system.work(queue, handler, { ...FAST_WORK, onStalled })
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect(await read(metrics.queueStalled, { queue })).toBe(1)
+    // When it was to run again only the store knows.
+    expect(await read(metrics.queueWait, { queue }, '_count')).toBe(0)
+  })
+
+  it('tell the depth of every queue by state, and nothing while the store is away', async () => {
+    const system = systems.open()
+    const metrics = createMetrics()
+    const [, syncs] = QUEUES
+    await system.enqueue(syncs, { payload: { n: 1 } })
+    await system.enqueue(syncs, { payload: { n: 2 }, delayMs: 600_000 })
+
+    await readQueueGauges(system, metrics)
+
+    const depth = (state: string) => read(metrics.queueDepth, { queue: syncs, state })
+    expect(await depth('waiting')).toBe(1)
+    expect(await depth('delayed')).toBe(1)
+    expect(await depth('dead')).toBe(0)
+    await readQueueGauges({ counts: () => Promise.reject(new Error('away')) }, metrics)
+    expect(await depth('waiting')).toBeUndefined()
+  })
+})

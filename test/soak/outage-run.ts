@@ -1,0 +1,209 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { createQueueSystem } from '../../src/queue/queue-system.ts'
+import { readTrouble } from '../../src/recheck/paced-rate.ts'
+import { searchDemoFlights } from '../../src/sandbox/demo-flights.ts'
+import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
+import type { LoggedRequest } from '../../src/sandbox/request-log.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { listFacts } from '../faults/list-facts.ts'
+import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { until } from '../support/until.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { readSandboxLog } from './outage-log.ts'
+
+export interface OutageArgs {
+  readonly db: Db
+  readonly databaseUrl: string
+  readonly seconds: number
+  readonly questions: number
+  readonly requestsPerSecond: number
+}
+
+export interface OutageRun {
+  readonly beganMs: number
+  readonly endedMs: number
+  /** When every fare had been checked again. */
+  readonly checkedMs: number
+  readonly requests: readonly LoggedRequest[]
+  /** Everything that an outage must not move: before it, at its end, and long after it. */
+  readonly facts: readonly [unknown, unknown, unknown]
+  readonly workerLogs: readonly string[]
+  readonly exits: readonly (number | string)[]
+}
+
+const TOKEN = 'outage-access-token'
+const RETURN_EVERY = 5
+/** The longest wait for a probe, a turn of all fares at a tenth of the rate, and patience. */
+const BACK_WITHIN_MS = 240_000
+const RAMP_SECONDS = 60
+
+/** A third of the calls each: refused, unanswered, cut off. */
+const OUTAGE: readonly FaultRule[] = [
+  { name: 'status', code: 503, probability: 1 / 3 },
+  { name: 'hang', probability: 1 / 2 },
+  { name: 'reset' },
+]
+
+/** Runs two real workers at full load against a world that stands still, takes the upstream away and gives it back. */
+export async function runOutage(args: OutageArgs): Promise<OutageRun> {
+  const { db, seconds } = args
+  const options = { port: 0, seed: 7, speed: 0, token: TOKEN, clock: systemClock, log: silentLog }
+  const sandbox = await startSandbox(options)
+  onTestFinished(() => sandbox.close())
+  await importWatches(args, sandbox)
+  const workers = [startWorker(args, sandbox), startWorker(args, sandbox)]
+  await until('all fares and lists known', () => isAllKnown(db), BACK_WITHIN_MS)
+  await delay(FULL_LOAD_MS)
+  const before = await steadyFacts(db)
+
+  const beganMs = Date.now()
+  sandbox.setFaults(OUTAGE)
+  await delay(seconds * 1000)
+  const atEnd = await steadyFacts(db)
+  const endedMs = Date.now()
+  sandbox.setFaults([])
+
+  await until('all fares checked again', () => isAllChecked(db, endedMs), BACK_WITHIN_MS)
+  const checkedMs = Date.now()
+  await until('the whole rate', () => isRampOver(db), BACK_WITHIN_MS)
+  await until('both lists again', () => hasLists(db, endedMs), BACK_WITHIN_MS)
+  await delay(FULL_LOAD_MS)
+  const after = await steadyFacts(db)
+  await drain(db)
+  for (const worker of workers) worker.child.kill('SIGTERM')
+  return {
+    beganMs,
+    endedMs,
+    checkedMs,
+    requests: await readSandboxLog(sandbox.url),
+    facts: [before, atEnd, after],
+    exits: await Promise.all(workers.map(({ ended }) => ended)),
+    workerLogs: workers.map((worker) => worker.stdout()),
+  }
+}
+
+/** How long the full load is looked at, before and after. */
+export const FULL_LOAD_MS = 10_000
+
+async function importWatches({ db, questions }: OutageArgs, sandbox: Sandbox): Promise<void> {
+  const flights = searchDemoFlights(sandbox.world, sandbox.now(), 2 * questions)
+  const rows = flights.slice(0, questions).map((id, i) =>
+    cells({
+      reference: `w${i}`,
+      flight_id: id,
+      ...(i % RETURN_EVERY === 0 ? { return_flight_id: flights[questions + i] ?? '' } : {}),
+    }),
+  )
+  await resellerWith(db, rows, 'ana')
+}
+
+function startWorker(
+  { databaseUrl, requestsPerSecond }: OutageArgs,
+  sandbox: Sandbox,
+): RunningCommand {
+  const worker = startFarewatch(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: sandbox.url,
+    UPSTREAM_ACCESS_TOKEN: TOKEN,
+    UPSTREAM_REQUESTS_PER_SECOND: String(requestsPerSecond),
+    MIN_RECHECK_SECONDS: '1',
+    ROUTE_SYNC_SCHEDULE: '* * * * *',
+    AVAILABILITY_SYNC_SCHEDULE: '* * * * *',
+    ADMIN_PORT: '0',
+  })
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+async function isAllKnown(db: Db): Promise<boolean> {
+  const { fares, lists } = await one(
+    sql<{ fares: boolean; lists: number }>`
+      select (select count(*) from fare_state where pair <> 'unknown') = (select count(*) from tracked_fare) as fares,
+             (select count(distinct list) from sync_run where status = 'applied') as lists
+    `,
+    db,
+  )
+  return fares && lists === 2
+}
+
+async function isAllChecked(db: Db, sinceMs: number): Promise<boolean> {
+  const { all } = await one(
+    sql<{ all: boolean }>`
+      select bool_and(last_good_check_at > ${new Date(sinceMs)}) as all from fare_state
+    `,
+    db,
+  )
+  return all
+}
+
+async function isRampOver(db: Db): Promise<boolean> {
+  const { open, closedSecondsAgo } = await readTrouble(db)
+  return !open && closedSecondsAgo !== null && closedSecondsAgo > RAMP_SECONDS
+}
+
+async function hasLists(db: Db, sinceMs: number): Promise<boolean> {
+  const { lists } = await one(
+    sql<{ lists: number }>`
+      select count(distinct list) as lists from sync_run
+       where status in ('applied', 'unchanged') and started_at > ${new Date(sinceMs)}
+    `,
+    db,
+  )
+  return lists === 2
+}
+
+/** Everything that is believed and recorded; in a world that stands still nothing of it moves. */
+async function steadyFacts(db: Db): Promise<unknown> {
+  const fares = await one(
+    sql`
+      select md5((select string_agg(concat_ws('|', tracked_fare_id, outbound, return, pair, price, currency), ','
+                                    order by tracked_fare_id) from fare_state)) as beliefs,
+             md5((select string_agg(v::text, ',' order by tracked_fare_id, valid_from) from fare_belief_version v)) as history,
+             (select count(*) from availability_change) as changes,
+             (select count(*) from watch_change) as told
+    `,
+    db,
+  )
+  return { fares, lists: await listFacts(db) }
+}
+
+/** Takes all turns away, so that no new claim is made, and waits until none is open. */
+async function drain(db: Db): Promise<void> {
+  await until(
+    'no open claims',
+    async () => {
+      await sql`
+      update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
+    `.execute(db)
+      const { open } = await one(
+        sql<{
+          open: number
+        }>`select count(*) as open from fare_schedule where claim_id is not null`,
+        db,
+      )
+      return open === 0
+    },
+    BACK_WITHIN_MS,
+  )
+}
+
+/** How many jobs ran out of attempts, by queue. */
+export async function deadJobs(databaseUrl: string): Promise<Record<string, number>> {
+  const connection = { kind: 'postgres', url: databaseUrl } as const
+  const queue = createQueueSystem({ connection, log: silentLog, scrub: (text) => text })
+  try {
+    const found = await Promise.all(
+      ['verify', 'route-sync', 'ticks'].map(
+        async (name) => [name, (await queue.counts(name)).failed] as const,
+      ),
+    )
+    return Object.fromEntries(found)
+  } finally {
+    await queue.close({ graceMs: 1_000 })
+  }
+}

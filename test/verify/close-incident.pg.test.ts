@@ -1,0 +1,97 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { one } from '../../src/db/transaction.ts'
+import { closeMassLoss, NoIncidentError } from '../../src/verify/close-incident.ts'
+import { countHeldLosses } from '../../src/verify/held-losses.ts'
+import { listIncidents } from '../../src/verify/incident-queries.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, record, trackFare } from './fare-fixtures.ts'
+
+/** Requests begin one after another, as they do. */
+function aClock(): () => Date {
+  let ms = Date.now() - 60_000
+  return () => {
+    ms += 10
+    return new Date(ms)
+  }
+}
+
+async function openIncidents(db: Db): Promise<string[]> {
+  return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
+}
+
+async function lost(db: Db): Promise<number> {
+  const { count } = await one(
+    sql<{ count: number }>`
+      select count(*) as count from availability_change where kind = 'became_unavailable'
+    `,
+    db,
+  )
+  return count
+}
+
+/** Sixty bookable fares; of forty of them the loss is held. */
+async function aMassLoss(db: Db) {
+  const next = aClock()
+  const fares: number[] = []
+  for (let i = 0; i < 60; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
+  for (const fare of fares) await record(db, fare, next(), available())
+  const [losing, rest] = [fares.slice(0, 40), fares.slice(40)]
+  for (const fare of losing) await record(db, fare, next(), gone)
+  for (const fare of losing) await record(db, fare, next(), gone)
+  return { next, losing, rest }
+}
+
+describe('closing a mass loss', () => {
+  it('lets what was held be asked again, and recorded, without a new incident', async ({ db }) => {
+    const { next, losing, rest } = await aMassLoss(db)
+    expect(await openIncidents(db)).toEqual(['mass_loss'])
+    const before = await lost(db)
+    const held = await countHeldLosses(db)
+    expect(before + held).toBe(40)
+
+    const { askedAgain } = await closeMassLoss(db)
+
+    expect(askedAgain).toBe(held)
+    expect(await lost(db)).toBe(before)
+    for (const fare of losing) await record(db, fare, next(), gone)
+    expect(await lost(db)).toBe(40)
+    for (const fare of [...rest, ...rest]) await record(db, fare, next(), gone)
+    expect(await lost(db)).toBe(60)
+    expect(await openIncidents(db)).toEqual([])
+  })
+
+  it('believes no fare gone that is there again', async ({ db }) => {
+    const { next, losing } = await aMassLoss(db)
+    const before = await lost(db)
+
+    await closeMassLoss(db)
+    for (const fare of losing) await record(db, fare, next(), available())
+
+    expect(await lost(db)).toBe(before)
+    expect(await countHeldLosses(db)).toBe(0)
+  })
+
+  it('holds for this loss alone: the next one opens an incident again', async ({ db }) => {
+    const { next, losing, rest } = await aMassLoss(db)
+    await closeMassLoss(db)
+    for (const fare of losing) await record(db, fare, next(), gone)
+    await sql`
+      update availability_change set recorded_at = recorded_at - interval '6 minutes'
+    `.execute(db)
+    const [first = 0] = rest
+    await record(db, first, next(), gone)
+    await record(db, first, next(), gone)
+    const others: number[] = []
+    for (let i = 0; i < 40; i += 1) others.push(await trackFare(db, { flightId: `G${i}` }))
+    for (const fare of others) await record(db, fare, next(), available())
+
+    for (const fare of [...others, ...others]) await record(db, fare, next(), gone)
+
+    expect(await openIncidents(db)).toEqual(['mass_loss'])
+  })
+
+  it('is refused where none is open', async ({ db }) => {
+    await expect(closeMassLoss(db)).rejects.toThrow(NoIncidentError)
+  })
+})

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { decide } from '../../src/verify/decide.ts'
+import { initialState, toJson } from '../../src/verify/fare-state.ts'
+import { viewOfWatch, type WatchFacts } from '../../src/verify/watch-view.ts'
+import { entryOf } from '../../src/watch/watch-entry.ts'
+import { at, available, observation, RULES, UNAVAILABLE } from './answers.ts'
+
+const HOUR = 3_600
+
+/** A watch for one adult, one way, that began at second 0. */
+function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null = null) {
+  const counts = { residentsAdults: 0, residentsChildren: 0, residentsInfants: 0 }
+  const others = { nonResidentsAdults: 1, nonResidentsChildren: 0, nonResidentsInfants: 0 }
+  const entry = entryOf({
+    list: 'summer',
+    reference: 'A-1',
+    flightId: '101',
+    returnFlightId: null,
+    ...counts,
+    ...others,
+    priceThresholdAmount: null,
+    priceThresholdPercent: null,
+    departsOn: null,
+    minIntervalSeconds,
+  })
+  return { entry, beganAt: at(0), pausedAt }
+}
+
+const BOOKABLE = decide(
+  initialState(false),
+  { askedAt: at(10), observation: observation(available()) },
+  RULES,
+).state
+
+/** A fare that was found bookable ten seconds after the watch began, seen five minutes later. */
+function facts(given: Partial<WatchFacts> = {}): WatchFacts {
+  return {
+    watchId: '019c1f70-0000-7000-8000-000000000001',
+    state: toJson(BOOKABLE),
+    askedAt: at(10),
+    lastGoodCheckAt: at(10),
+    lastReason: null,
+    endedAt: null,
+    knownBefore: false,
+    lane: null,
+    resellerDisabled: false,
+    turnSeconds: 60,
+    now: at(310),
+    ...given,
+  }
+}
+
+function view(given: Partial<WatchFacts> = {}, of = watch()) {
+  return viewOfWatch(of, facts(given), { minRecheckSeconds: 60 })
+}
+
+describe('a belief', () => {
+  it.each([
+    ['an hour', 60, null, HOUR],
+    ['an hour while six turns are no longer', 600, null, HOUR],
+    ['two hours where six turns are a little more than one', 601, null, 2 * HOUR],
+    ['eight hours where six turns are six', HOUR, null, 8 * HOUR],
+    ['six of its own intervals', 60, HOUR, 6 * HOUR],
+  ] as const)('is current for %s', (_, turnSeconds, minIntervalSeconds, seconds) => {
+    const of = watch(minIntervalSeconds)
+
+    const last = view({ turnSeconds, now: at(10 + seconds) }, of)
+    const after = view({ turnSeconds, now: at(11 + seconds) }, of)
+
+    expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
+    expect([after.status, after.belief.pair, after.belief.price]).toEqual([
+      'stale',
+      'unknown',
+      null,
+    ])
+  })
+
+  it('that was there before the watch is shown once a check since has borne it out', () => {
+    const before = { knownBefore: true, askedAt: at(-60), lastGoodCheckAt: at(-60) }
+
+    expect(view(before)).toMatchObject({
+      status: 'new',
+      belief: { pair: 'unknown', outbound: { flight: null } },
+      lastGoodCheckAt: null,
+      lastCheckAt: null,
+      next: { why: 'first_look', notBefore: at(0) },
+    })
+    expect(view({ ...before, askedAt: at(5) })).toMatchObject({
+      status: 'new',
+      lastCheckAt: at(5),
+      belief: { pair: 'unknown' },
+    })
+    expect(view({ knownBefore: true })).toEqual(view())
+  })
+
+  it('is nobody’s while the watch is paused, or its reseller disabled', () => {
+    const nothing = { status: 'paused', belief: { pair: 'unknown' }, next: null, lastCheckAt: null }
+
+    expect(view({}, watch(null, at(200)))).toMatchObject(nothing)
+    expect(view({ resellerDisabled: true })).toMatchObject(nothing)
+  })
+
+  it('of a fare that has ended is not bookable, and not checked any more', () => {
+    expect(view({ endedAt: at(300) })).toMatchObject({
+      status: 'expired',
+      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'available' } },
+      next: null,
+    })
+  })
+})
+
+describe('the next check', () => {
+  it.each([
+    ['its turn', null, null, 60, 'turn'],
+    ['its turn, by its own interval', null, HOUR, HOUR, 'turn'],
+    ['a confirmation', 'confirmation', HOUR, 20, 'confirmation'],
+    ['a retry', 'retry', HOUR, 30, 'retry'],
+    ['its turn, where another watch has it looked at early', 'new_watch', HOUR, HOUR, 'turn'],
+  ] as const)('is %s', (_, lane, minIntervalSeconds, seconds, why) => {
+    const { next } = view({ lane }, watch(minIntervalSeconds))
+
+    expect(next).toEqual({ notBefore: at(10 + seconds), why })
+  })
+})
+
+it('a fare that was never there is followed once that is confirmed', () => {
+  const look = (state: Parameters<typeof decide>[0], seconds: number) =>
+    decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES).state
+  const once = look(initialState(false), 10)
+  const twice = look(once, 30)
+
+  expect(view({ state: toJson(once) }).status).toBe('new')
+  expect(view({ state: toJson(twice) })).toMatchObject({
+    status: 'followed',
+    belief: { pair: 'not_bookable' },
+  })
+})
