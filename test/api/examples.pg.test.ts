@@ -5,6 +5,7 @@ import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { call, EVERY, rightKey } from './calls.ts'
 import { seedApi } from './seed.ts'
+import { it as shared } from './shared-api.ts'
 
 /** What of a value its schema does not have. */
 function faults(schema: TSchema | undefined, value: unknown): unknown {
@@ -32,9 +33,7 @@ describe.for(EVERY)('the example of %s', ([, operation]) => {
     expect(faults(answer.schema, example.answer)).toEqual([])
   })
 
-  it.runIf(method === 'GET')('has a HEAD without a body', async ({ db }) => {
-    const seed = await seedApi(db)
-    const base = await startApi(db)
+  shared.runIf(method === 'GET')('has a HEAD without a body', async ({ api: { seed, base } }) => {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(example.params?.[name] ?? ''),
     )

@@ -7,6 +7,7 @@ import { it } from '../support/test-database.ts'
 import { type AnyOperation, type CallArgs, call, EVERY, rightKey } from './calls.ts'
 import { bodyLike, hostileText, textOf } from './hostile.ts'
 import { seedApi } from './seed.ts'
+import { it as shared } from './shared-api.ts'
 
 const RUNS = 60
 
@@ -63,10 +64,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
     )
   }, 120_000)
 
-  it('knows no key that is hostile text', async ({ db }) => {
-    await seedApi(db)
-    const base = await startApi(db)
-
+  shared('knows no key that is hostile text', async ({ api: { base } }) => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme-ascii', maxLength: 80 }), async (key) => {
         expect((await call(base, operation, { key: key.trim() || '-' })).status).toBe(401)

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
-import { type Answer, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
+import type { Answer } from '../support/api-server.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
-import { scopedKey, seedApi, wrongKeys } from './seed.ts'
+import { scopedKey, wrongKeys } from './seed.ts'
+import { it } from './shared-api.ts'
 
 /** A problem without what differs from one request to the next. */
 function shapeOf({ status, headers, body }: Answer): unknown {
@@ -17,9 +17,8 @@ function problem(status: number, code: string): unknown {
 }
 
 describe.for(EVERY)('%s', ([, operation]) => {
-  it('answers nobody without a key that opens it', async ({ db }) => {
-    const { alpha, keys } = await seedApi(db)
-    const base = await startApi(db)
+  it('answers nobody without a key that opens it', async ({ api: { db, seed, base } }) => {
+    const { alpha, keys } = seed
 
     const none = await call(base, operation)
     const mistyped = await call(base, operation, { key: `${keys.alpha.slice(0, -1)}!` })
@@ -38,9 +37,8 @@ describe.for(EVERY)('%s', ([, operation]) => {
     expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
   })
 
-  it('answers no key that lacks its scope', async ({ db }) => {
-    const { alpha } = await seedApi(db)
-    const base = await startApi(db)
+  it('answers no key that lacks its scope', async ({ api: { db, seed, base } }) => {
+    const { alpha } = seed
     const without = {
       read: () => scopedKey(db, alpha, ['watch']),
       watch: () => scopedKey(db, alpha, ['read']),
@@ -53,21 +51,22 @@ describe.for(EVERY)('%s', ([, operation]) => {
     expect(answer.headers.get('www-authenticate')).toContain(`scope="${operation.scope}"`)
   })
 
-  it.runIf(operation.audience === 'resellers')('is not for operators', async ({ db }) => {
-    const { keys } = await seedApi(db)
-    const base = await startApi(db)
+  it.runIf(operation.audience === 'resellers')(
+    'is not for operators',
+    async ({ api: { seed, base } }) => {
+      const { keys } = seed
 
-    const answer = await call(base, operation, { key: keys.operator })
+      const answer = await call(base, operation, { key: keys.operator })
 
-    const code = operation.scope === 'read' ? 'access.resellers_only' : 'access.missing_scope'
-    expect(answer).toEqual(problem(403, code))
-  })
+      const code = operation.scope === 'read' ? 'access.resellers_only' : 'access.missing_scope'
+      expect(answer).toEqual(problem(403, code))
+    },
+  )
 
   it.runIf(operation.audience === 'resellers' && operation.params !== undefined)(
     'has nothing of another reseller',
-    async ({ db }) => {
-      const { keys } = await seedApi(db)
-      const base = await startApi(db)
+    async ({ api: { seed, base } }) => {
+      const { keys } = seed
 
       const answer = await call(base, operation, { key: keys.beta })
 
@@ -76,9 +75,9 @@ describe.for(EVERY)('%s', ([, operation]) => {
     },
   )
 
-  it('takes a key in the query on the upstream’s own endpoints alone', async ({ db }) => {
-    const seed = await seedApi(db)
-    const base = await startApi(db)
+  it('takes a key in the query on the upstream’s own endpoints alone', async ({
+    api: { seed, base },
+  }) => {
     const query = { ...operation.example.query, accessToken: rightKey(seed, operation) }
 
     const answer = await call(base, operation, { query })
@@ -88,9 +87,9 @@ describe.for(EVERY)('%s', ([, operation]) => {
     expect(answer.text).not.toContain(rightKey(seed, operation))
   })
 
-  it('takes a parameter that it does not have as its interface says', async ({ db }) => {
-    const seed = await seedApi(db)
-    const base = await startApi(db)
+  it('takes a parameter that it does not have as its interface says', async ({
+    api: { seed, base },
+  }) => {
     const query = { ...operation.example.query, 'not a parameter,é': '1' }
 
     const answer = await call(base, operation, { query, key: rightKey(seed, operation) })

@@ -33,6 +33,15 @@ export interface ApiArgs {
 
 /** The whole API on a database, on a socket; returns its base URL, closed after the test. */
 export async function startApi(db: Db, args: ApiArgs = {}): Promise<string> {
+  const { base, close } = await openApi(db, args)
+  onTestFinished(close)
+  return base
+}
+
+export async function openApi(
+  db: Db,
+  args: ApiArgs = {},
+): Promise<{ readonly base: string; close(): Promise<void> }> {
   const { openReseller, requestsPerSecond = 1_000_000, log = silentLog } = args
   const nowMs = args.nowMs ?? (() => performance.now())
   const access = createKeyAccess({ db, log, nowMs, openReseller })
@@ -77,8 +86,8 @@ export async function startApi(db: Db, args: ApiArgs = {}): Promise<string> {
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedWatch.close())
   server.addHook('onClose', () => access.settled())
-  onTestFinished(() => server.close())
-  return listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
+  const base = await listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
+  return { base, close: () => server.close() }
 }
 
 /** The text of a new key: an operator's unless given. */
