@@ -12,7 +12,7 @@ import { migrateQueue } from '../../src/queue/queue-migrations.ts'
 import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { until } from '../support/until.ts'
+import { eventually } from './eventually.ts'
 
 /** A PostgreSQL of a test file's own that may be mistreated. It is as durable as a real one: no setting hurries it. */
 export interface ChaosPostgres {
@@ -61,7 +61,7 @@ export async function startChaosPostgres(): Promise<ChaosPostgres> {
     crash: async () => {
       const postmaster = await findPostmaster(place.data)
       if (postmaster !== undefined) process.kill(postmaster.pid, 'SIGQUIT')
-      await until('the end of the server', async () => {
+      await eventually('the end of the server', async () => {
         return (await postgresProcessesIn(place.data)).length === 0
       })
     },

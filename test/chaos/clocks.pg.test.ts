@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import type { RunningCommand } from '../support/child-process.ts'
-import { until } from '../support/until.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
 import { BACKENDS, openWorld, type Settings, type World } from './world.ts'
@@ -74,16 +74,16 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
       }
       await Promise.all([addressesOf(others.slow), addressesOf(others.right)])
 
-      await until('the baseline', async () => (await runsOf(world)).length === 1, 40_000)
+      await eventually('the baseline', async () => (await runsOf(world)).length === 1, 40_000)
       await makeListDue(world)
-      await until('one more list', async () => (await runsOf(world)).length === 2, 40_000)
-      await until('three checks of each', () => isChecked(world, 3), 60_000)
+      await eventually('one more list', async () => (await runsOf(world)).length === 2, 40_000)
+      await eventually('three checks of each', () => isChecked(world, 3), 60_000)
       expect(shortestGapMs(upstream.requests)).toBeGreaterThan(MIN_RECHECK_SECONDS * 1000 - 500)
 
       const leaving = [fast, left === 'slow' ? others.right : others.slow]
       expect(await Promise.all(leaving.map(end))).toEqual([0, 0])
       const most = Math.max(...(await faresOf(world, FLIGHTS)).map(({ checks }) => checks))
-      await until('checks by who is left', () => isChecked(world, most + 1), BACK_WITHIN_MS)
+      await eventually('checks by who is left', () => isChecked(world, most + 1), BACK_WITHIN_MS)
       expect(await end(others[left])).toBe(0)
 
       const times = upstream.requests.map(({ atMs }) => atMs)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { livePairs, manyRoutes } from '../route-sync/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
-import { until } from '../support/until.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
 import { addressesOf, runsOf } from './steps.ts'
@@ -42,11 +42,11 @@ describe.runIf(disk !== undefined)('a disk that is full', () => {
       const headers = bearer(await newKeyText(world.db))
       await addressesOf(world.start('worker', { ROUTE_SYNC_SCHEDULE: '*/5 * * * * *' }))
       const { api } = await addressesOf(world.start('api'))
-      await until('the baseline', async () => (await runsOf(world))[0] === 'applied')
+      await eventually('the baseline', async () => (await runsOf(world))[0] === 'applied')
 
       await full.fill()
       world.upstream.serve(ROUTES)
-      await until('a failure', () => FULL.test(world.said()), 40_000)
+      await eventually('a failure', () => FULL.test(world.said()), 40_000)
       const answer = await fetch(new URL('/api/v1/data/routes', api), { headers })
       const held = await livePairs(world.db)
       await full.free()
@@ -54,7 +54,7 @@ describe.runIf(disk !== undefined)('a disk that is full', () => {
       expect(answer.status).toBe(200)
       expect(await answer.json()).toHaveLength(40)
       expect(held).toHaveLength(40)
-      await until(
+      await eventually(
         'the list',
         async () => (await livePairs(world.db)).length === ROUTES.length,
         60_000,

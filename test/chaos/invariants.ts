@@ -10,7 +10,7 @@ import { QUEUES, type World } from './world.ts'
 export interface Expected {
   /** What the jobs that failed for good may have failed of: nothing unless given. */
   readonly failures?: readonly RegExp[]
-  /** How long the rest that a fault left may take to be cleared away; 20 s unless given. */
+  /** How long the rest that a fault left may take to be cleared away; 30 s unless given. */
   readonly withinMs?: number
 }
 
@@ -34,7 +34,7 @@ export async function expectInvariants(world: World, expected: Expected = {}): P
   expect(await brokenHistory(db)).toEqual([])
   expect(await brokenFeeds(db)).toEqual([])
   expect(await unwantedFailures(world, expected.failures ?? [])).toEqual([])
-  await untilCleared(world, expected.withinMs ?? 20_000)
+  await untilCleared(world, expected.withinMs ?? 30_000)
 }
 
 /** Waits until nothing is left over; says what is. */
@@ -74,7 +74,7 @@ async function leftovers(db: Db): Promise<unknown[]> {
 async function leakedConnections({ db, backend, redis, living }: World): Promise<unknown[]> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
-     where datname = current_database() and application_name <> 'test'
+     where datname = current_database() and application_name <> 'test' and backend_type = 'client backend'
   `.execute(db)
   const connections = rows[0]?.count ?? 0
   const clients =

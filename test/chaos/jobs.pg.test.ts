@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
 import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
-import { until } from '../support/until.ts'
 import { openClaims } from '../verify/worker-fixtures.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, checksOf, faresOf, sold, untilBlockedAt, watch } from './steps.ts'
 import { BACKENDS, openWorld, type World } from './world.ts'
@@ -24,11 +24,11 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     await watch(world, LOAD)
     const first = world.start('worker')
     const { health } = await addressesOf(first)
-    await until('load', () => upstream.requests.length > 20)
+    await eventually('load', () => upstream.requests.length > 20)
     const from = performance.now()
 
     first.child.kill('SIGTERM')
-    const said = await until('that it is not ready', async () => {
+    const said = await eventually('that it is not ready', async () => {
       const answer = await fetch(health).catch(() => undefined)
       return answer?.status === 503 && answer.json()
     })
@@ -37,7 +37,7 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     expect(performance.now() - from).toBeLessThan(10_000)
 
     world.start('worker')
-    await until('all checked', async () => (await checksOf(world, LOAD)) === LOAD.length)
+    await eventually('all checked', async () => (await checksOf(world, LOAD)) === LOAD.length)
     expect(new Set((await faresOf(world, LOAD)).map(({ checks }) => checks))).toEqual(new Set([1]))
     expect(world.said()).not.toContain('job stalled')
     await expectInvariants(world)
@@ -47,16 +47,16 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     const { upstream, queue, db } = world
     upstream.hold(['601'])
     await watch(world, ['601'])
-    const [claimId] = await until('a claim', async () => {
+    const [claimId] = await eventually('a claim', async () => {
       const claims = await openClaims(db)
       return claims.length > 0 && claims
     })
     await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: claimId ?? '' } })
-    await until('both asked', () => upstream.askedOf('601') === 2)
+    await eventually('both asked', () => upstream.askedOf('601') === 2)
 
     upstream.release()
 
-    await until('it is recorded', async () => (await checksOf(world, ['601'])) > 0)
+    await eventually('it is recorded', async () => (await checksOf(world, ['601'])) > 0)
     await expectInvariants(world)
     expect(await faresOf(world, ['601'])).toEqual([sold('601')])
   })
@@ -67,8 +67,8 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     await queue.enqueue(SYNC_QUEUE, { payload: { list: 'no such list' }, attempts: 1 })
     await watch(world, ['701'])
 
-    await until('another check', async () => (await checksOf(world, ['701'])) === 1)
-    const dead = await until('both dead', async () => {
+    await eventually('another check', async () => (await checksOf(world, ['701'])) === 1)
+    const dead = await eventually('both dead', async () => {
       const [checks, syncs] = [
         await queue.jobs(VERIFY_QUEUE, 'dead', 9),
         await queue.jobs(SYNC_QUEUE, 'dead', 9),
@@ -92,7 +92,7 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     const flights = ['801', '802']
     upstream.hold(flights)
     await watch(world, flights)
-    await until('both asked', () => flights.every((id) => upstream.askedOf(id) > 0))
+    await eventually('both asked', () => flights.every((id) => upstream.askedOf(id) > 0))
     const [low, high] = await fareIds(world, flights)
     const client = new pg.Client({ connectionString: world.databaseUrl })
     await client.connect()
@@ -109,7 +109,7 @@ describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 
     await lock(low)
     await client.end()
 
-    await until('both recorded', async () => (await checksOf(world, flights)) === 2)
+    await eventually('both recorded', async () => (await checksOf(world, flights)) === 2)
     expect(await faresOf(world, flights)).toEqual(flights.map((id) => sold(id)))
     await expectInvariants(world)
   })

@@ -1,8 +1,8 @@
 import { sql } from '../../src/db/database.ts'
 import { livePairs, manyRoutes, routes } from '../route-sync/sync-fixtures.ts'
-import { until } from '../support/until.ts'
 import { gone, record } from '../verify/fare-fixtures.ts'
 import { stopQuietly } from '../verify/worker-fixtures.ts'
+import { eventually } from './eventually.ts'
 import {
   addressesOf,
   blockTable,
@@ -40,12 +40,12 @@ export async function playLostProcesses(world: World): Promise<Outcome> {
   const { stopped, stoppedAt } = await stopOne(world)
 
   world.start('worker')
-  const listTaken = until(
+  const listTaken = eventually(
     'the list applied',
     async () => (await runsOf(world)).length === 3,
     80_000,
   )
-  const batchTaken = until(
+  const batchTaken = eventually(
     'the batch taken over',
     async () => (await checksOf(world, ['101', '102', '103'])) >= 3,
     80_000,
@@ -54,12 +54,20 @@ export async function playLostProcesses(world: World): Promise<Outcome> {
     listTaken.then(() => performance.now() - listLostAt),
     batchTaken.then(() => performance.now() - batchLostAt),
   ])
-  await until('the losses confirmed', async () => (await checksOf(world, ['101'])) === 2, 40_000)
-  await until('the stopped one’s fare', async () => (await checksOf(world, ['401'])) === 2, 80_000)
-  await until('two lock times', () => performance.now() - stoppedAt > 60_000, 80_000)
+  await eventually(
+    'the losses confirmed',
+    async () => (await checksOf(world, ['101'])) === 2,
+    40_000,
+  )
+  await eventually(
+    'the stopped one’s fare',
+    async () => (await checksOf(world, ['401'])) === 2,
+    80_000,
+  )
+  await eventually('two lock times', () => performance.now() - stoppedAt > 60_000, 80_000)
   stopped.child.kill('SIGCONT')
   const stoppedMs = performance.now() - stoppedAt
-  const lateMetrics = await until('the late answer dropped', async () => {
+  const lateMetrics = await eventually('the late answer dropped', async () => {
     const metrics = await metricsOf(stopped)
     return /checks_dropped_total\{reason="superseded"\} [1-9]/.test(metrics) && metrics
   })
@@ -73,8 +81,8 @@ async function loseOneInABatch(world: World): Promise<number> {
   upstream.hold(flights)
   await watch(world, flights)
   const worker = world.start('worker')
-  await until('the baseline', async () => (await runsOf(world))[0] === 'applied')
-  await until('all asked', () => flights.every((id) => upstream.askedOf(id) > 0))
+  await eventually('the baseline', async () => (await runsOf(world))[0] === 'applied')
+  await eventually('all asked', () => flights.every((id) => upstream.askedOf(id) > 0))
   await kill(world, worker)
   upstream.release()
   return performance.now()
@@ -102,7 +110,7 @@ async function loseOneAfterItsCommit(world: World): Promise<number> {
   await untilBlockedAt(world, 'availability_change')
   const letQueueGo = await blockQueue(world)
   await release()
-  await until('the commit', async () => (await checksOf(world, flights)) === 2)
+  await eventually('the commit', async () => (await checksOf(world, flights)) === 2)
   await kill(world, worker)
   await letQueueGo()
   return checksOf(world, flights)
@@ -128,7 +136,7 @@ async function stopOne(world: World) {
   upstream.hold(['401'])
   const stopped = world.start('worker')
   await addressesOf(stopped)
-  await until('the question', () => upstream.askedOf('401') > 0)
+  await eventually('the question', () => upstream.askedOf('401') > 0)
   await stopQuietly(db, stopped)
   upstream.release()
   upstream.sell(['102', '103', '301', '302', '401'])

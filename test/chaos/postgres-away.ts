@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import type { RunningCommand } from '../support/child-process.ts'
-import { until } from '../support/until.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, blockTable, checksOf, faresOf, sold, watch } from './steps.ts'
 import { type Backend, openWorld, QUEUES, type World } from './world.ts'
@@ -45,11 +45,11 @@ async function expectCheckThrough(world: World, flightId: string, fault: () => P
   const processes = living().length
   upstream.hold([flightId])
   await watch(world, [flightId])
-  await until('the question', () => upstream.askedOf(flightId) > 0)
+  await eventually('the question', () => upstream.askedOf(flightId) > 0)
   await fault()
   upstream.release()
   const recorded = async () => (await checksOf(world, [flightId]).catch(() => 0)) > 0
-  await until('its record', recorded, RECOVERY_MS)
+  await eventually('its record', recorded, RECOVERY_MS)
   expect(await faresOf(world, [flightId])).toEqual([sold(flightId)])
   expect(living()).toHaveLength(processes)
   await expectInvariants(world, { failures: [AWAY] })
@@ -59,7 +59,7 @@ const livezOf = (health: string) => new URL('/livez', health).href
 
 /** Waits until every worker of the queue has a connection again on which it listens: BullMQ names it after its queue. */
 async function untilListening({ db }: World, since: Date): Promise<void> {
-  await until('all workers listen', async () => {
+  await eventually('all workers listen', async () => {
     const { rows } = await sql<{ listening: number }>`
       select count(*) as listening from pg_stat_activity
        where datname = current_database() and application_name = any(${QUEUES}::text[])
@@ -135,7 +135,7 @@ export function describePostgresAway(backend: Backend): void {
           await untilListening(world, since)
           expect(performance.now() - from).toBeLessThan(LISTEN_BACK_MS)
         }
-        await until('the API', async () => (await askApi()).status === 200)
+        await eventually('the API', async () => (await askApi()).status === 200)
       })
     })
 
@@ -166,7 +166,7 @@ export function describePostgresAway(backend: Backend): void {
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
         expect((await fetch(livezOf(health))).status).toBe(200)
         await postgres.start()
-        await until('the API', async () => (await askApi()).status === 200)
+        await eventually('the API', async () => (await askApi()).status === 200)
       })
     })
 
@@ -175,8 +175,8 @@ export function describePostgresAway(backend: Backend): void {
       await expectCheckThrough(world, '906', async () => {
         await setReadOnly(world, true)
         await endAllConnections(world)
-        await until('the API', async () => (await askApi()).status === 200)
-        await until('a refusal', () => world.said().includes('read-only transaction'))
+        await eventually('the API', async () => (await askApi()).status === 200)
+        await eventually('a refusal', () => world.said().includes('read-only transaction'))
         await setReadOnly(world, false)
       })
     })

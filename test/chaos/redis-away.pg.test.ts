@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TICK_QUEUE } from '../../src/schedules/reconciler.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
-import { until } from '../support/until.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import type { OwnRedis } from './own-redis.ts'
 import { addressesOf, checksOf, faresOf, makeListDue, runsOf, sold, watch } from './steps.ts'
@@ -30,15 +30,15 @@ describe.runIf(hasRedisServer())('a Redis that has a bad moment', { timeout: 120
     const { api: status } = await addressesOf(api)
     await addressesOf(worker)
     askApi = () => fetch(new URL('/api/v1/sync-runs', status), { headers: bearer(key) })
-    await until('the baseline', async () => (await runsOf(world))[0] === 'applied')
+    await eventually('the baseline', async () => (await runsOf(world))[0] === 'applied')
   }, 120_000)
   afterAll(() => world.close())
 
   /** What is owed by the tables is done: a check and a list that came due while Redis was away, each once. */
   async function expectWorkAgain(flightId: string, withinMs = REBUILT_MS): Promise<void> {
     syncs += 1
-    await until('the check', async () => (await checksOf(world, [flightId])) === 1, withinMs)
-    await until('the list', async () => (await runsOf(world)).length === syncs, withinMs)
+    await eventually('the check', async () => (await checksOf(world, [flightId])) === 1, withinMs)
+    await eventually('the list', async () => (await runsOf(world)).length === syncs, withinMs)
     expect(await faresOf(world, [flightId])).toEqual([sold(flightId)])
     expect(world.living()).toHaveLength(2)
     await expectInvariants(world, { failures: [AWAY] })
@@ -70,7 +70,7 @@ describe.runIf(hasRedisServer())('a Redis that has a bad moment', { timeout: 120
   it('refuses writes, out of memory: the API serves on, and nothing is lost', async () => {
     await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
     await oweWork('902')
-    await until('a refusal', () => world.said().includes('OOM'))
+    await eventually('a refusal', () => world.said().includes('OOM'))
 
     expect((await askApi()).status).toBe(200)
     await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
@@ -80,7 +80,7 @@ describe.runIf(hasRedisServer())('a Redis that has a bad moment', { timeout: 120
   it('is a replica for a while: the API serves on, and nothing is lost', async () => {
     await redis.ask('REPLICAOF', '127.0.0.1', '1')
     await oweWork('903')
-    await until('a refusal', () => world.said().includes('READONLY'))
+    await eventually('a refusal', () => world.said().includes('READONLY'))
 
     expect((await askApi()).status).toBe(200)
     await redis.ask('REPLICAOF', 'NO', 'ONE')
@@ -90,7 +90,7 @@ describe.runIf(hasRedisServer())('a Redis that has a bad moment', { timeout: 120
   it('falls silent, and is heard again', async () => {
     redis.door.swallow()
     await oweWork('904')
-    await until('a call that was given up', () => world.said().includes('no answer within'))
+    await eventually('a call that was given up', () => world.said().includes('no answer within'))
 
     expect((await askApi()).status).toBe(200)
     redis.door.heal()
@@ -101,7 +101,7 @@ describe.runIf(hasRedisServer())('a Redis that has a bad moment', { timeout: 120
     const { upstream } = world
     upstream.hold(['905'])
     await oweWork('905')
-    await until('the question', () => upstream.askedOf('905') > 0)
+    await eventually('the question', () => upstream.askedOf('905') > 0)
 
     redis.door.cut()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { until } from '../support/until.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, makeListDue, runsOf } from './steps.ts'
 import { BACKENDS, openWorld } from './world.ts'
@@ -25,10 +25,10 @@ describe('ten processes that start at once on an empty database', () => {
 
       const started = Array.from({ length: PROCESSES }, () => world.start('up'))
       await Promise.all(started.map((one) => addressesOf(one)))
-      await until('the first list', async () => (await runsOf(world)).length > 0)
+      await eventually('the first list', async () => (await runsOf(world)).length > 0)
       await makeListDue(world)
-      await until('the second list', async () => (await runsOf(world)).length > 1)
-      await until('its record', async () => !(await runsOf(world)).includes(null))
+      await eventually('the second list', async () => (await runsOf(world)).length > 1)
+      await eventually('its record', async () => !(await runsOf(world)).includes(null))
 
       expect(world.living()).toHaveLength(PROCESSES)
       expect(await runsOf(world)).toEqual(['applied', 'unchanged'])

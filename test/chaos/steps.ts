@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { RunningCommand } from '../support/child-process.ts'
-import { until } from '../support/until.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { eventually } from './eventually.ts'
 import type { World } from './world.ts'
 
 interface Ready {
@@ -16,7 +16,7 @@ const START_MS = 120_000
 
 /** Waits until the process has said that it is ready, and gives its addresses. */
 export async function addressesOf(command: RunningCommand): Promise<Ready> {
-  const line = await until(
+  const line = await eventually(
     'a process that is ready',
     () => {
       if (command.child.exitCode !== null) {
@@ -58,7 +58,7 @@ export async function kill({ db, living }: World, command: RunningCommand): Prom
   command.child.kill('SIGKILL')
   await command.ended
   if (living().length > 0) return
-  await until('its sessions gone', async () => (await sessionsOf(db)).length === 0)
+  await eventually('its sessions gone', async () => (await sessionsOf(db)).length === 0)
 }
 
 export interface Session {
@@ -72,13 +72,14 @@ export async function sessionsOf(db: Db): Promise<Session[]> {
     select query as statement, coalesce(wait_event_type = 'Lock', false) as waits
       from pg_stat_activity
      where datname = current_database() and application_name not in ('test', 'farewatch queue')
+       and backend_type = 'client backend'
   `.execute(db)
   return rows
 }
 
 /** Waits until a process is stopped by a lock at a statement with this text. */
 export async function untilBlockedAt({ db }: World, text: string): Promise<void> {
-  await until(`a process that waits at ${text}`, async () =>
+  await eventually(`a process that waits at ${text}`, async () =>
     (await sessionsOf(db)).some(({ statement, waits }) => waits && statement.includes(text)),
   )
 }

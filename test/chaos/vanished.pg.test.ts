@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { hasRedisServer } from '../support/redis-tier.ts'
-import { until } from '../support/until.ts'
+import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, checksOf, watch } from './steps.ts'
 import { openWorld, type World } from './world.ts'
@@ -33,12 +33,16 @@ describe.runIf(hasRedisServer())(
         world.upstream.sell(['901', '902'])
         await watch(world, ['901'])
         await addressesOf(world.start('worker'))
-        await until('a check', async () => (await checksOf(world, ['901'])) === 1, 40_000)
+        await eventually('a check', async () => (await checksOf(world, ['901'])) === 1, 40_000)
 
         doorOf(world)?.halfOpen()
         await watch(world, ['902'])
 
-        await until('another check', async () => (await checksOf(world, ['902'])) === 1, withinMs)
+        await eventually(
+          'another check',
+          async () => (await checksOf(world, ['902'])) === 1,
+          withinMs,
+        )
         expect(world.living()).toHaveLength(1)
         await expectInvariants(world, { failures: [AWAY], withinMs: 30_000 })
       },

@@ -32,17 +32,18 @@ describeStores('ticks', (store) => {
     for (const system of [one, two])
       await system.work(queue, async () => void ticks.push(Date.now()))
 
-    const endsAt = Date.now() + 3_000
+    const startedAt = Date.now()
     let upserts = 0
-    while (Date.now() < endsAt) {
+    while (Date.now() < startedAt + 3_000) {
       await Promise.all([one, two].map((s) => s.upsertTick({ queue, name: 't', everyMs: 500 })))
       upserts += 2
     }
 
-    // Six slots and the first at once; two first upserts at one moment may both make a first tick.
+    // A tick a slot and the first at once; two first upserts at one moment may both make a first tick.
+    const slots = Math.ceil((Date.now() - startedAt) / 500)
     expect(upserts).toBeGreaterThan(20)
     expect(ticks.length).toBeGreaterThanOrEqual(5)
-    expect(ticks.length).toBeLessThanOrEqual(9)
+    expect(ticks.length).toBeLessThanOrEqual(slots + 3)
   })
 
   it('take over a changed interval', async () => {

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { RedisContainer } from '@testcontainers/redis'
 import type { Tier } from './postgres-tier.ts'
 
@@ -47,12 +50,15 @@ async function startProcess(): Promise<Tier> {
   }
 }
 
-/** A redis-server of this test's own, without persistence; resolves once it takes connections. */
+/** A redis-server of this test's own, in a directory that goes with it; resolves once it takes connections. */
 export async function startRedisServer(port: number): Promise<ChildProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const dir = mkdtempSync(join(tmpdir(), 'farewatch-redis-'))
   const server = spawn('redis-server', [...args, '--maxmemory-policy', 'noeviction'], {
+    cwd: dir,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
+  server.once('exit', () => rmSync(dir, { recursive: true, force: true }))
   for await (const chunk of server.stdout) {
     if (String(chunk).includes('Ready to accept connections')) return server
   }
