@@ -8,7 +8,7 @@ import { createKeyAccess } from '../src/access/check-keys.ts'
 import type { ResellerId } from '../src/base/reseller-id.ts'
 import { readRouteChanges } from '../src/changes/route-change-queries.ts'
 import { openDatabase } from '../src/db/database.ts'
-import { readWatchTimeline } from '../src/verify/watch-facts.ts'
+import { readWatchTimeline } from '../src/verify/views/watch-facts.ts'
 import { log } from './verify-ground.ts'
 
 /** What the parent wants run; it is told how often that could be. */

@@ -1,7 +1,7 @@
 /** A sync as the worker does it, but for the guard: the benches change more of a list than it lets pass. */
 import { createLogger } from '../src/base/logger.ts'
 import type { Db } from '../src/db/database.ts'
-import { GUARD_LIMITS } from '../src/route-sync/guard.ts'
+import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
 import { syncList } from '../src/route-sync/sync-list.ts'
 import type { UpstreamClient } from '../src/upstream/upstream-client.ts'
 

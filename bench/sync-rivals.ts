@@ -1,7 +1,7 @@
 /** What bench/sync.ts is measured beside: the least that a sync must do, and what people do today. */
 import { createHash } from 'node:crypto'
 import { type Db, sql, type Tx } from '../src/db/database.ts'
-import { stageSnapshot } from '../src/route-sync/stage-snapshot.ts'
+import { stageSnapshot } from '../src/route-sync/plan/stage-snapshot.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import type { Route } from '../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../src/upstream/upstream-client.ts'

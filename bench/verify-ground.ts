@@ -15,8 +15,8 @@ import { type Db, sql } from '../src/db/database.ts'
 import { one } from '../src/db/transaction.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
-import { importWatchList } from '../src/watch/import-watch-list.ts'
-import { rowsOf } from '../src/watch/open-watch-file.ts'
+import { rowsOf } from '../src/watch/files/open-watch-file.ts'
+import { importWatchList } from '../src/watch/import/import-watch-list.ts'
 import { createReseller } from '../src/watch/resellers.ts'
 
 export const log = createLogger({

@@ -7,8 +7,8 @@ import { inTransaction, one } from '../src/db/transaction.ts'
 import type { QueueSystem } from '../src/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
-import { decide } from '../src/verify/decide.ts'
-import { fromJson, pairOf, toJson } from '../src/verify/fare-state.ts'
+import { decide } from '../src/verify/decide/decide.ts'
+import { fromJson, pairOf, toJson } from '../src/verify/decide/fare-state.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'

@@ -45,6 +45,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger-ui': ['http'],
 }
 const ENDPOINT_PACKAGES = new Set(['fastify', 'typebox'])
+const MAX_FOLDER_FILES = 24
 const MAX_FILE_LINES = 400
 const MAX_SOURCE_LINES = 250
 
@@ -122,7 +123,9 @@ describe('the architecture', () => {
     const readers = sources
       .filter((file) => /process\.env\b/.test(file.text))
       .map((file) => file.name)
-      .filter((name) => name !== 'src/config/config.ts' && name !== 'src/cli/sql-commands.ts')
+      .filter(
+        (name) => name !== 'src/config/config.ts' && name !== 'src/cli/commands/sql-commands.ts',
+      )
     expect(readers).toEqual([])
   })
 
@@ -146,6 +149,20 @@ describe('the architecture', () => {
     expect(findCycle(graph)).toBeUndefined()
   })
 
+  it('has no circle of the folders within a floor', () => {
+    const graph = new Map<string, string[]>()
+    for (const file of sources) {
+      const from = path.dirname(file.name)
+      const to = file.imports
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => path.dirname(path.join(from, specifier)))
+        .filter((folder) => folder !== from && folder.startsWith(`src/${file.room}/`))
+      if (from.split('/').length > 2) graph.set(from, [...(graph.get(from) ?? []), ...to])
+    }
+    expect(graph.size).toBeGreaterThan(10)
+    expect(findCycle(graph)).toBeUndefined()
+  })
+
   it('keeps files small', () => {
     const all = ['src', 'test', 'bench', 'migrations'].flatMap((folder) =>
       filesOf(folder, /\.(ts|sql)$/),
@@ -155,6 +172,11 @@ describe('the architecture', () => {
       return lines(name) > (name.startsWith('src/') ? MAX_SOURCE_LINES : MAX_FILE_LINES)
     })
     expect(tooLong).toEqual([])
+  })
+
+  it('keeps folders small', () => {
+    const sizes = Map.groupBy(sources, (file) => path.dirname(file.name))
+    expect([...sizes].filter(([, files]) => files.length > MAX_FOLDER_FILES)).toEqual([])
   })
 
   it('has no barrels, no silenced types and nothing left to do', () => {

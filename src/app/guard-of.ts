@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { GuardLimits } from '../route-sync/guard.ts'
+import type { GuardLimits } from '../route-sync/plan/guard.ts'
 
 /** The guard's limits, of which people think in percent. */
 export function guardOf(config: Config): GuardLimits {

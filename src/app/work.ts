@@ -3,7 +3,7 @@ import { databaseNow } from '../db/database-now.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
-import { pruneSnapshots } from '../route-sync/snapshots.ts'
+import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
 import { SYNC_QUEUE, type SyncListPayload, syncListJob } from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
 import {

@@ -6,8 +6,8 @@ import { createScrub, type Scrub } from '../base/secrets.ts'
 import { type Config, loadConfig, secretsOf } from '../config/config.ts'
 import { embedMissing } from '../embedded/embed-missing.ts'
 import { interruptSignal, untilInterrupted } from './interrupt.ts'
-import { createLogLines } from './log-lines.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
+import { createLogLines } from './text/log-lines.ts'
 
 /** What every command has at hand. */
 export interface CliContext {

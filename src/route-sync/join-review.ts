@@ -2,9 +2,9 @@ import type { Scrub } from '../base/secrets.ts'
 import { sql, type Tx } from '../db/database.ts'
 import { one } from '../db/transaction.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
-import { type FetchedList, listOfRun, readSlices } from './fetched-list.ts'
+import { type StagingPrefix, stageSnapshot } from './plan/stage-snapshot.ts'
 import type { ReviewState } from './review.ts'
-import { type StagingPrefix, stageSnapshot } from './stage-snapshot.ts'
+import { type FetchedList, listOfRun, readSlices } from './snapshots/fetched-list.ts'
 
 /** A comparison reads a whole list; who brings ever new ones is told of each. */
 const COMPARED_REVIEWS = 3

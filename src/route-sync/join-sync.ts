@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
+import type { SyncOutcome } from './runs/sync-run.ts'
+import { findFinishedRun, findOpenRun } from './runs/sync-run-queries.ts'
 import type { SyncDeps } from './settle-snapshot.ts'
 import { syncList } from './sync-list.ts'
-import type { SyncOutcome } from './sync-run.ts'
-import { findFinishedRun, findOpenRun } from './sync-run-queries.ts'
 
 const POLL_MS = 250
 

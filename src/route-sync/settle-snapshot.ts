@@ -3,19 +3,24 @@ import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { countPending } from './absences.ts'
-import { type FetchedList, readSlices } from './fetched-list.ts'
-import { type GuardLimits, suspicionOf } from './guard.ts'
 import { findReview } from './join-review.ts'
-import { planAvailability, planRoutes, type SnapshotPlan } from './plan-snapshot.ts'
-import { dropHeldRuns } from './resolve-runs.ts'
+import { countPending } from './plan/absences.ts'
+import { type GuardLimits, suspicionOf } from './plan/guard.ts'
+import { planAvailability, planRoutes, type SnapshotPlan } from './plan/plan-snapshot.ts'
+import type { StagedSnapshot } from './plan/stage-snapshot.ts'
 import { type ReviewState, releaseOf } from './review.ts'
-import { type AcceptedRun, closeRun, findLastAccepted, settleFetchedAt } from './run-records.ts'
-import { saveSnapshot, touchSnapshot } from './snapshots.ts'
-import type { StagedSnapshot } from './stage-snapshot.ts'
-import type { Stopwatch } from './stopwatch.ts'
-import type { SyncCounts, SyncOutcome, SyncReason } from './sync-run.ts'
-import { routesChangedSince } from './sync-run-queries.ts'
+import { dropHeldRuns } from './runs/resolve-runs.ts'
+import {
+  type AcceptedRun,
+  closeRun,
+  findLastAccepted,
+  settleFetchedAt,
+} from './runs/run-records.ts'
+import type { Stopwatch } from './runs/stopwatch.ts'
+import type { SyncCounts, SyncOutcome, SyncReason } from './runs/sync-run.ts'
+import { routesChangedSince } from './runs/sync-run-queries.ts'
+import { type FetchedList, readSlices } from './snapshots/fetched-list.ts'
+import { saveSnapshot, touchSnapshot } from './snapshots/snapshots.ts'
 
 export interface SyncDeps {
   readonly db: Db

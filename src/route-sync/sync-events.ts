@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { SyncOutcome } from './sync-run.ts'
+import type { SyncOutcome } from './runs/sync-run.ts'
 
 const EXPECTED = new Set(['applied', 'unchanged'])
 

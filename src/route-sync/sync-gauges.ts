@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { countRoutes, readSyncStates } from './route-queries.ts'
-import { countRuns } from './sync-run-queries.ts'
+import { countRoutes, readSyncStates } from './read/route-queries.ts'
+import { countRuns } from './runs/sync-run-queries.ts'
 
 /** Sets the gauges of route sync from the database. */
 export async function readSyncGauges(db: Db, metrics: Metrics): Promise<void> {

@@ -2,10 +2,10 @@ import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
+import type { SyncOutcome } from './runs/sync-run.ts'
 import type { SyncDeps } from './settle-snapshot.ts'
 import { reportSyncFinished } from './sync-events.ts'
 import { syncList } from './sync-list.ts'
-import type { SyncOutcome } from './sync-run.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 

@@ -2,8 +2,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { type FetchedList, listOfBody, listOfRun } from './fetched-list.ts'
-import { listLock } from './list-lock.ts'
+import { listLock } from './runs/list-lock.ts'
 import {
   type AcceptedRun,
   type Arrival,
@@ -11,12 +10,13 @@ import {
   findLastAccepted,
   noteFetched,
   openRun,
-} from './run-records.ts'
+} from './runs/run-records.ts'
+import { createStopwatch } from './runs/stopwatch.ts'
+import type { SyncOutcome, SyncReason, SyncRequest } from './runs/sync-run.ts'
+import { hasRunSince } from './runs/sync-run-queries.ts'
 import { type SyncDeps, type SyncRun, settleSnapshot } from './settle-snapshot.ts'
-import { hasSnapshot } from './snapshots.ts'
-import { createStopwatch } from './stopwatch.ts'
-import type { SyncOutcome, SyncReason, SyncRequest } from './sync-run.ts'
-import { hasRunSince } from './sync-run-queries.ts'
+import { type FetchedList, listOfBody, listOfRun } from './snapshots/fetched-list.ts'
+import { hasSnapshot } from './snapshots/snapshots.ts'
 
 /** What came of a request: a run, or none, because another process is at the list or its work was done already. */
 export type SyncResult = SyncOutcome | 'busy' | 'done'

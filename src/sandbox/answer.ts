@@ -1,5 +1,5 @@
 import type { VerifyQuestion } from './verify-fares.ts'
-import type { Flight } from './wire.ts'
+import type { Flight } from './world/wire.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const CSV_TYPE = 'text/csv; charset=utf-8'

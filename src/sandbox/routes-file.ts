@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
-import { draw, mix, mixText } from './random.ts'
-import { type RouteLists, toCsv } from './route-lists.ts'
-import type { Route } from './wire.ts'
+import { type RouteLists, toCsv } from './endpoints/route-lists.ts'
+import { draw, mix, mixText } from './world/random.ts'
+import type { Route } from './world/wire.ts'
 
 const AVAILABLE_SHARE = 0.85
 const FILE_AVAILABILITY = 95

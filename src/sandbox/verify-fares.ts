@@ -1,10 +1,10 @@
-import { DAY_MS } from './episodes.ts'
-import { fareStateAt } from './fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from './flight-id.ts'
-import { viewFlight } from './flight-view.ts'
-import type { PassengerMix } from './passengers.ts'
-import type { Flight, VerifyEntry, VerifyResult } from './wire.ts'
-import type { World } from './world.ts'
+import { DAY_MS } from './world/episodes.ts'
+import { fareStateAt } from './world/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from './world/flight-id.ts'
+import { viewFlight } from './world/flight-view.ts'
+import type { PassengerMix } from './world/passengers.ts'
+import type { Flight, VerifyEntry, VerifyResult } from './world/wire.ts'
+import type { World } from './world/world.ts'
 
 export interface VerifyQuestion extends PassengerMix {
   readonly flightId: string

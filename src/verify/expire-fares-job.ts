@@ -2,8 +2,8 @@ import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { HAS_DEPARTED } from '../watch/departed.ts'
-import { fanOutChanges } from './fan-out-changes.ts'
-import { fromJson, viewOf } from './fare-state.ts'
+import { fanOutChanges } from './checks/fan-out-changes.ts'
+import { fromJson, viewOf } from './decide/fare-state.ts'
 
 const BATCH = 500
 

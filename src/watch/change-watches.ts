@@ -1,12 +1,12 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from './resellers.ts'
+import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
   type TrackedFaresEffect,
 } from './sync-tracked-fares.ts'
-import { UnknownReferencesError, UnknownWatchListError } from './watch-errors.ts'
 
 /** A whole watch list, or the watches of it that are named. */
 export interface WatchSelection {

@@ -1,8 +1,8 @@
 import type { ProblemFault } from '../http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
-import { checkRow } from './check-row.ts'
-import { quote } from './watch-errors.ts'
-import type { Column, WrittenRow } from './written-row.ts'
+import { checkRow } from './rows/check-row.ts'
+import { quote } from './rows/watch-errors.ts'
+import type { Column, WrittenRow } from './rows/written-row.ts'
 
 type GivenCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }
 

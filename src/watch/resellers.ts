@@ -1,18 +1,18 @@
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
-import {
-  lockTrackedFares,
-  syncTrackedFares,
-  type TrackedFaresEffect,
-} from './sync-tracked-fares.ts'
-import { nameFault } from './text-rules.ts'
+import { nameFault } from './rows/text-rules.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,
   ResellerDisabledError,
   UnknownResellerError,
-} from './watch-errors.ts'
+} from './rows/watch-errors.ts'
+import {
+  lockTrackedFares,
+  syncTrackedFares,
+  type TrackedFaresEffect,
+} from './sync-tracked-fares.ts'
 import { findReseller, type Reseller } from './watch-queries.ts'
 
 /** Throws DuplicateResellerError where the name is taken, InvalidResellerNameError where it is none. */

@@ -1,6 +1,6 @@
 import { type Db, sql } from '../db/database.ts'
 import type { Tenant } from '../db/tenant.ts'
-import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
+import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-entry.ts'
 
 export interface Reseller {
   readonly id: number

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Database, type Db, sql } from '../../src/db/database.ts'
-import { createRenderedLists } from '../../src/route-sync/rendered-lists.ts'
+import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { fetchedAt, manyRoutes, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'

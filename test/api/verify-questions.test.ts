@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ProblemError } from '../../src/http/problems.ts'
-import { readMix as sandboxReadMix } from '../../src/sandbox/passengers.ts'
-import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/asked-question.ts'
+import { readMix as sandboxReadMix } from '../../src/sandbox/world/passengers.ts'
+import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/on-demand/asked-question.ts'
 
 const count = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -1, max: 14 }).map(String) },

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createApiKey } from '../../src/access/api-keys.ts'
 import type { Db } from '../../src/db/database.ts'
-import type { OnDemandDeps } from '../../src/verify/on-demand.ts'
+import type { OnDemandDeps } from '../../src/verify/on-demand/on-demand.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { answering, json, type Answer as Saying } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createSlotLine, NoSlotError } from '../../src/verify/slot-line.ts'
+import { createSlotLine, NoSlotError } from '../../src/verify/on-demand/slot-line.ts'
 import { it } from '../support/test-database.ts'
 
 const CALLS = 12

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { createScrub } from '../../src/base/secrets.ts'
-import { createLogLines } from '../../src/cli/log-lines.ts'
-import { NO_COUNTS } from '../../src/route-sync/sync-run.ts'
+import { createLogLines } from '../../src/cli/text/log-lines.ts'
+import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
 
 function aTerminalLog(secrets: readonly string[] = []) {
   const written: string[] = []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerText } from '../../src/cli/sql-text.ts'
+import { answerText } from '../../src/cli/text/sql-text.ts'
 import type { SqlAnswer } from '../../src/db/ask.ts'
 
 const ANSWER: SqlAnswer = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Overview } from '../../src/app/read-overview.ts'
-import { statusText } from '../../src/cli/status-text.ts'
+import { statusText } from '../../src/cli/text/status-text.ts'
 
 const AT = new Date('2026-01-31T03:12:07Z')
 const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { syncJson, syncSentence } from '../../src/cli/sync-text.ts'
-import { NO_COUNTS, type SyncOutcome } from '../../src/route-sync/sync-run.ts'
+import { syncJson, syncSentence } from '../../src/cli/text/sync-text.ts'
+import { NO_COUNTS, type SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 
 function anOutcome(changes: Partial<SyncOutcome> = {}): SyncOutcome {
   return {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { count, countOf, megabytes, printable, seconds, table } from '../../src/cli/text-format.ts'
+import {
+  count,
+  countOf,
+  megabytes,
+  printable,
+  seconds,
+  table,
+} from '../../src/cli/text/text-format.ts'
 
 describe('figures for people', () => {
   it('have thousands apart, and a dash where nothing was counted', () => {

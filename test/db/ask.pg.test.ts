@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { answerText } from '../../src/cli/sql-text.ts'
+import { answerText } from '../../src/cli/text/sql-text.ts'
 import { askSql, SqlError } from '../../src/db/ask.ts'
 import { sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'

@@ -1,4 +1,4 @@
-import type { SyncCounts, SyncStatus } from '../../src/route-sync/sync-run.ts'
+import type { SyncCounts, SyncStatus } from '../../src/route-sync/runs/sync-run.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { FaultName } from '../../src/sandbox/faults/fault-table.ts'
 import type { AnswerFault, UnknownReason } from '../../src/upstream/observation.ts'

@@ -1,9 +1,12 @@
 import { describe, expect } from 'vitest'
-import { differenceText } from '../../src/cli/sync-report-text.ts'
-import { runText } from '../../src/cli/sync-run-text.ts'
+import { differenceText } from '../../src/cli/text/sync-report-text.ts'
+import { runText } from '../../src/cli/text/sync-run-text.ts'
 import type { Db } from '../../src/db/database.ts'
-import { diffSnapshots, type ListDifference } from '../../src/route-sync/diff-snapshots.ts'
-import { showRun } from '../../src/route-sync/show-run.ts'
+import { showRun } from '../../src/route-sync/read/show-run.ts'
+import {
+  diffSnapshots,
+  type ListDifference,
+} from '../../src/route-sync/snapshots/diff-snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { approve } from './review-fixtures.ts'
 import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'

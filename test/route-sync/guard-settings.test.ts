@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { guardOf } from '../../src/app/guard-of.ts'
 import { loadConfig, SETTINGS } from '../../src/config/config.ts'
-import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 
 const PAGE = readFileSync(new URL('../../docs/guard.md', import.meta.url), 'utf8')
 /** A row of the page's tables: setting, default, and the accident as its last cell. */

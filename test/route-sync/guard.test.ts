@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { GUARD_LIMITS, type SnapshotEffect, suspicionOf } from '../../src/route-sync/guard.ts'
+import { GUARD_LIMITS, type SnapshotEffect, suspicionOf } from '../../src/route-sync/plan/guard.ts'
 
 const CALM: SnapshotEffect = {
   baseline: false,

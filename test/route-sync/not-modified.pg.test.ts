@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
-import type { SyncOutcome } from '../../src/route-sync/sync-run.ts'
 import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
 import { depsOf } from './review-fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { reviewText } from '../../src/cli/sync-report-text.ts'
+import { reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { reportSyncFinished } from '../../src/route-sync/sync-events.ts'
 import { silentLog } from '../support/silent-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/guard.ts'
+import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/plan/guard.ts'
 import { type AgreeingList, type ReviewState, releaseOf } from '../../src/route-sync/review.ts'
 
 const EFFECT: SnapshotEffect = {

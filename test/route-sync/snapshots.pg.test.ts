@@ -2,9 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { packSnapshot } from '../../src/route-sync/pack-snapshot.ts'
-import { showRun } from '../../src/route-sync/show-run.ts'
-import { loadSnapshot, pruneSnapshots, saveSnapshot } from '../../src/route-sync/snapshots.ts'
+import { showRun } from '../../src/route-sync/read/show-run.ts'
+import { packSnapshot } from '../../src/route-sync/snapshots/pack-snapshot.ts'
+import {
+  loadSnapshot,
+  pruneSnapshots,
+  saveSnapshot,
+} from '../../src/route-sync/snapshots/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass, keptLists } from './review-fixtures.ts'
 import { manyRoutes, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'

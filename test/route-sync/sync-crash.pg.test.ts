@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { GUARD_LIMITS } from '../../src/route-sync/guard.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { startFarewatch } from '../support/child-process.ts'

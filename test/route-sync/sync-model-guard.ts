@@ -1,4 +1,4 @@
-import type { GuardLimits } from '../../src/route-sync/guard.ts'
+import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 
 export interface ModelRun {

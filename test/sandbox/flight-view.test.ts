@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/flight-id.ts'
-import { viewFlight } from '../../src/sandbox/flight-view.ts'
-import { zoneOffsetMs } from '../../src/sandbox/geography.ts'
-import type { PassengerMix } from '../../src/sandbox/passengers.ts'
-import type { Pair } from '../../src/sandbox/route-network.ts'
-import type { Flight, FlightDates } from '../../src/sandbox/wire.ts'
-import { createWorld } from '../../src/sandbox/world.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
+import { zoneOffsetMs } from '../../src/sandbox/world/geography.ts'
+import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'
+import type { Pair } from '../../src/sandbox/world/route-network.ts'
+import type { Flight, FlightDates } from '../../src/sandbox/world/wire.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
 import { pairBetween, START, sample } from './support.ts'
 
 const world = createWorld({ seed: 1 })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Airport, readAirports } from '../../src/sandbox/airports.ts'
+import { type Airport, readAirports } from '../../src/sandbox/world/airports.ts'
 import {
   distanceKm,
   flightMinutes,
   instantOfLocal,
   localText,
   zoneOffsetMs,
-} from '../../src/sandbox/geography.ts'
+} from '../../src/sandbox/world/geography.ts'
 
 const airports = readAirports()
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { fareHistory } from '../../src/sandbox/fare-life.ts'
-import { dayOf, flightIdOf } from '../../src/sandbox/flight-id.ts'
-import { routeHistory } from '../../src/sandbox/route-life.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import { fareHistory } from '../../src/sandbox/world/fare-life.ts'
+import { dayOf, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { routeHistory } from '../../src/sandbox/world/route-life.ts'
 import { later, START, startTestSandbox } from './support.ts'
 
 const WINDOW = { from: START, to: later(60) }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { LogPage } from '../../src/sandbox/request-log.ts'
+import type { LogPage } from '../../src/sandbox/endpoints/request-log.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { ask, type Heard } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'

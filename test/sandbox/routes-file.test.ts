@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fileRouteLists, SandboxRoutesFileError } from '../../src/sandbox/routes-file.ts'
-import type { Route } from '../../src/sandbox/wire.ts'
+import type { Route } from '../../src/sandbox/world/wire.ts'
 import { START, startTestSandbox } from './support.ts'
 
 let folder: string

@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import type { Pair } from '../../src/sandbox/route-network.ts'
 import {
   type Sandbox,
   type SandboxOptions,
   startSandbox,
 } from '../../src/sandbox/sandbox-server.ts'
-import type { World } from '../../src/sandbox/world.ts'
+import type { Pair } from '../../src/sandbox/world/route-network.ts'
+import type { World } from '../../src/sandbox/world/world.ts'
 
 export const TOKEN = 'a-token-of-the-tests'
 export const START = new Date('2026-03-01T00:00:00Z')

@@ -1,4 +1,4 @@
-import type { LoggedRequest, LogPage } from '../../src/sandbox/request-log.ts'
+import type { LoggedRequest, LogPage } from '../../src/sandbox/endpoints/request-log.ts'
 
 /** Everything that a sandbox was asked, in order. */
 export async function readSandboxLog(url: string): Promise<LoggedRequest[]> {

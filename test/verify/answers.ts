@@ -6,7 +6,7 @@ import type {
   ObservedFlight,
   UnknownReason,
 } from '../../src/upstream/observation.ts'
-import type { DecisionRules } from '../../src/verify/decide.ts'
+import type { DecisionRules } from '../../src/verify/decide/decide.ts'
 
 export const RULES: DecisionRules = {
   lossConfirmations: 2,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { askFares, type Wave } from '../../src/verify/ask-fares.ts'
-import type { ClaimedFare } from '../../src/verify/claimed-fares.ts'
+import { askFares, type Wave } from '../../src/verify/checks/ask-fares.ts'
+import type { ClaimedFare } from '../../src/verify/checks/claimed-fares.ts'
 import { available, observation } from './fare-fixtures.ts'
 
 const NONE = { adults: 0, children: 0, infants: 0 }

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { type Decision, type DecisionRules, decide } from '../../src/verify/decide.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/verify/decide/decide.ts'
 import {
   type FareState,
   initialState,
   pairOf,
   shownPrice,
   viewOf,
-} from '../../src/verify/fare-state.ts'
+} from '../../src/verify/decide/fare-state.ts'
 import { at, available, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'
 import { diagramArrows, tableRows } from './markdown-page.ts'

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { one } from '../../src/db/transaction.ts'
-import { closeMassLoss, NoIncidentError } from '../../src/verify/close-incident.ts'
-import { countHeldLosses } from '../../src/verify/held-losses.ts'
-import { listIncidents } from '../../src/verify/incident-queries.ts'
+import { closeMassLoss, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
+import { countHeldLosses } from '../../src/verify/incidents/held-losses.ts'
+import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, trackFare } from './fare-fixtures.ts'
 

@@ -7,7 +7,7 @@ import {
   pairOf,
   toJson,
   viewOf,
-} from '../../src/verify/fare-state.ts'
+} from '../../src/verify/decide/fare-state.ts'
 import { unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { anyCounts, anyStory, type Played, play, type Scene, saidBy } from './stories.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { type Decision, type DecisionRules, decide } from '../../src/verify/decide.ts'
-import { initialState } from '../../src/verify/fare-state.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/verify/decide/decide.ts'
+import { initialState } from '../../src/verify/decide/fare-state.ts'
 import { at, available, eur, flight, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
 
 type Asked = readonly [seconds: number, outbound: LegObservation, back?: LegObservation]

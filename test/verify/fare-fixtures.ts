@@ -1,9 +1,9 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, one } from '../../src/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
-import { guardLosses } from '../../src/verify/guard-losses.ts'
-import { lockFares } from '../../src/verify/lock-fares.ts'
-import { type RecordedCheck, recordChecks } from '../../src/verify/record-checks.ts'
+import { lockFares } from '../../src/verify/checks/lock-fares.ts'
+import { type RecordedCheck, recordChecks } from '../../src/verify/checks/record-checks.ts'
+import { guardLosses } from '../../src/verify/incidents/guard-losses.ts'
 
 export const RULES = {
   requestsPerSecond: 5,

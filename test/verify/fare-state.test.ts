@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../src/verify/decide.ts'
+import { decide } from '../../src/verify/decide/decide.ts'
 import {
   type FareState,
   fromJson,
@@ -7,8 +7,8 @@ import {
   pairOf,
   shownPrice,
   toJson,
-} from '../../src/verify/fare-state.ts'
-import { type Belief, type LegState, UNSEEN_LEG } from '../../src/verify/leg-state.ts'
+} from '../../src/verify/decide/fare-state.ts'
+import { type Belief, type LegState, UNSEEN_LEG } from '../../src/verify/decide/leg-state.ts'
 import { at, available, eur, observation, RULES, UNAVAILABLE } from './answers.ts'
 
 function fare(legs: readonly Partial<LegState>[]): FareState {

@@ -3,7 +3,12 @@ import { describe, expect } from 'vitest'
 import type { AvailabilityChange } from '../../src/changes/feed-queries.ts'
 import { readAvailabilityChanges } from '../../src/changes/feed-queries.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { type FareView, fromJson, initialState, viewOf } from '../../src/verify/fare-state.ts'
+import {
+  type FareView,
+  fromJson,
+  initialState,
+  viewOf,
+} from '../../src/verify/decide/fare-state.ts'
 import { it } from '../support/test-database.ts'
 import { type ModelFare, PipelineModel } from './pipeline-model.ts'
 import { playScript } from './pipeline-play.ts'

@@ -1,5 +1,5 @@
 import type { Money } from '../../src/base/money.ts'
-import { isUpstreamTrouble } from '../../src/verify/incident.ts'
+import { isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
 import { type Asked, type ExpectedChange, expectedChanges, type ModelRules } from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'

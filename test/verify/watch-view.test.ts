@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../src/verify/decide.ts'
-import { initialState, toJson } from '../../src/verify/fare-state.ts'
-import { viewOfWatch, type WatchFacts } from '../../src/verify/watch-view.ts'
-import { entryOf } from '../../src/watch/watch-entry.ts'
+import { decide } from '../../src/verify/decide/decide.ts'
+import { initialState, toJson } from '../../src/verify/decide/fare-state.ts'
+import { viewOfWatch, type WatchFacts } from '../../src/verify/views/watch-view.ts'
+import { entryOf } from '../../src/watch/rows/watch-entry.ts'
 import { at, available, observation, RULES, UNAVAILABLE } from './answers.ts'
 
 const HOUR = 3_600

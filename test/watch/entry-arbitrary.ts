@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { nameFault } from '../../src/watch/text-rules.ts'
-import type { WatchEntry } from '../../src/watch/watch-entry.ts'
+import { nameFault } from '../../src/watch/rows/text-rules.ts'
+import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 
 /** Texts that formats trip over, and any other text that a name may be. */
 const NASTY = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkRows, WrongRows } from '../../src/watch/check-rows.ts'
-import { openWatchFile } from '../../src/watch/open-watch-file.ts'
-import { wrongRowLines } from '../../src/watch/watch-errors.ts'
+import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
+import { checkRows, WrongRows } from '../../src/watch/rows/check-rows.ts'
+import { wrongRowLines } from '../../src/watch/rows/watch-errors.ts'
 import { fileOf, readRows } from './watch-fixtures.ts'
 
 const HEADER = 'list,reference,flight_id,residents_adults,non_residents_adults'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkRow } from '../../src/watch/check-row.ts'
-import { type WatchFormat, writeEntries } from '../../src/watch/export-watch-list.ts'
-import { escapeFormula, unescapeFormula } from '../../src/watch/formula-cells.ts'
+import { type WatchFormat, writeEntries } from '../../src/watch/import/export-watch-list.ts'
+import { checkRow } from '../../src/watch/rows/check-row.ts'
+import { escapeFormula, unescapeFormula } from '../../src/watch/rows/formula-cells.ts'
 import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 

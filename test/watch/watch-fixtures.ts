@@ -3,17 +3,17 @@ import os from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { exportWatchList, type WatchFormat } from '../../src/watch/export-watch-list.ts'
+import { openWatchFile, rowsOf } from '../../src/watch/files/open-watch-file.ts'
+import { exportWatchList, type WatchFormat } from '../../src/watch/import/export-watch-list.ts'
 import {
   type ImportArgs,
   type ImportOutcome,
   importWatchList,
-} from '../../src/watch/import-watch-list.ts'
-import { openWatchFile, rowsOf } from '../../src/watch/open-watch-file.ts'
+} from '../../src/watch/import/import-watch-list.ts'
 import { createReseller } from '../../src/watch/resellers.ts'
-import type { WatchEntry } from '../../src/watch/watch-entry.ts'
+import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
+import type { WrittenRow } from '../../src/watch/rows/written-row.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'
-import type { WrittenRow } from '../../src/watch/written-row.ts'
 
 export type Cells = WrittenRow['cells']
 

@@ -1,4 +1,4 @@
-import { draw, mix, mixText } from '../random.ts'
+import { draw, mix, mixText } from '../world/random.ts'
 import type { Scene, Spoilt } from './fault-kind.ts'
 import type { CheckedRule } from './fault-rule.ts'
 import type { FaultName } from './fault-table.ts'

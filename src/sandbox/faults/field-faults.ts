@@ -1,5 +1,5 @@
-import { draw, mixText } from '../random.ts'
-import type { Flight, FlightPlace, Route, RoutePlace, VerifyResult } from '../wire.ts'
+import { draw, mixText } from '../world/random.ts'
+import type { Flight, FlightPlace, Route, RoutePlace, VerifyResult } from '../world/wire.ts'
 import { integer, oneOf } from './fault-parameters.ts'
 import { inFlights } from './result-flights.ts'
 import { shapeFault } from './shape-fault.ts'

@@ -1,5 +1,5 @@
-import { draw, mixText } from '../random.ts'
-import type { Route, RoutePlace } from '../wire.ts'
+import { draw, mixText } from '../world/random.ts'
+import type { Route, RoutePlace } from '../world/wire.ts'
 import { defineFault, LISTS, unheard } from './fault-kind.ts'
 import { integer } from './fault-parameters.ts'
 import { shapeFault } from './shape-fault.ts'

@@ -1,4 +1,4 @@
-import type { Flight, VerifyEntry, VerifyResult } from '../wire.ts'
+import type { Flight, VerifyEntry, VerifyResult } from '../world/wire.ts'
 
 /** Changes every flight of a result; undefined where there is none. */
 export function inFlights(

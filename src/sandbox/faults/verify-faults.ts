@@ -1,4 +1,4 @@
-import type { PassengerPrices, Price } from '../wire.ts'
+import type { PassengerPrices, Price } from '../world/wire.ts'
 import { oneOf } from './fault-parameters.ts'
 import { inFlights } from './result-flights.ts'
 import { type ResultScene, shapeFault } from './shape-fault.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
-import type { RequestOutcome } from '../../../src/sandbox/request-log.ts'
-import type { Flight, Route } from '../../../src/sandbox/wire.ts'
+import type { RequestOutcome } from '../../../src/sandbox/endpoints/request-log.ts'
+import type { Flight, Route } from '../../../src/sandbox/world/wire.ts'
 import type { Heard } from '../raw-client.ts'
 import type { Ground } from './ground.ts'
 

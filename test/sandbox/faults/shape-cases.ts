@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { FIELD_FAULTS } from '../../../src/sandbox/faults/field-faults.ts'
 import type { LIST_FAULTS } from '../../../src/sandbox/faults/list-faults.ts'
-import type { Route, RoutePlace } from '../../../src/sandbox/wire.ts'
+import type { Route, RoutePlace } from '../../../src/sandbox/world/wire.ts'
 import { type FaultCase, flightOf, honestly, jsonOf, routesOf, unsaid } from './fault-case.ts'
 import type { Ground } from './ground.ts'
 

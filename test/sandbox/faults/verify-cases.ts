@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { VERIFY_FAULTS } from '../../../src/sandbox/faults/verify-faults.ts'
-import type { Price } from '../../../src/sandbox/wire.ts'
+import type { Price } from '../../../src/sandbox/world/wire.ts'
 import { type FaultCase, flightOf, honestly, jsonOf, said } from './fault-case.ts'
 
 export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {

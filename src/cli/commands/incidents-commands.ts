@@ -1,0 +1,105 @@
+import { Argument, type Command } from 'commander'
+import { durationText } from '../../base/duration-text.ts'
+import { closeMassLoss } from '../../verify/incidents/close-incident.ts'
+import { countHeldLosses } from '../../verify/incidents/held-losses.ts'
+import { type Incident, listIncidents } from '../../verify/incidents/incident-queries.ts'
+import { createContext, withApp } from '../context.ts'
+import { integerOption } from '../option-parsers.ts'
+import { count, table } from '../text/text-format.ts'
+import { UsageError } from '../usage-error.ts'
+
+const NEEDS = { role: 'incidents', sandbox: false }
+
+interface ListOptions {
+  readonly limit: number
+  readonly json?: boolean
+}
+
+export function addIncidentsCommands(program: Command): void {
+  const incidents = program
+    .command('incidents')
+    .description('times in which losses of fares are held, for they cannot be true')
+  incidents
+    .command('list')
+    .description('what is open, and what was, the newest first')
+    .option('--limit <n>', 'how many', integerOption(1, 10_000), 10)
+    .option('--json', 'one line of JSON an incident')
+    .addHelpText('after', '\nExample:\n  farewatch incidents list')
+    .action(printIncidents)
+  incidents
+    .command('close')
+    .addArgument(new Argument('<kind>', 'which one').choices(['mass_loss', 'upstream_trouble']))
+    .description(
+      'end a mass loss that is true: what was held is asked once more, and then believed',
+    )
+    .option('--json', 'as one JSON object')
+    .addHelpText(
+      'after',
+      `
+Close it only where you know that these fares are gone, by the selling site: resellers are then told. A mass loss that
+is not true ends by itself when the answers are right again, and so does upstream_trouble, which nobody can close.
+
+Example:
+  farewatch incidents close mass_loss`,
+    )
+    .action(close)
+}
+
+async function printIncidents({ limit, json }: ListOptions): Promise<void> {
+  const context = createContext({ quiet: true })
+  const { terminal } = context
+  await withApp(context, NEEDS, async ({ database: { db }, clock }) => {
+    const incidents = await listIncidents(db, { limit })
+    if (json === true) for (const incident of incidents) terminal.out(JSON.stringify(incident))
+    else {
+      const open = incidents.some(({ closedAt }) => closedAt === null)
+      const held = open ? await countHeldLosses(db) : 0
+      terminal.out(incidentsText(incidents, { held, now: clock.now() }))
+    }
+  })
+}
+
+export function incidentsText(
+  incidents: readonly Incident[],
+  { held, now }: { held: number; now: Date },
+): string {
+  if (incidents.length === 0) return 'no incidents'
+  const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
+    String(id),
+    kind,
+    secondText(openedAt),
+    closedAt === null ? 'OPEN' : secondText(closedAt),
+    durationText((closedAt ?? now).getTime() - openedAt.getTime()),
+  ])
+  const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
+  return incidents.some(({ closedAt }) => closedAt === null) ? `${all}\n\n${adviceText(held)}` : all
+}
+
+function adviceText(held: number): string {
+  return [
+    `${count(held)} fares are held: still shown as bookable though their last answer said otherwise.`,
+    'Is one of them for sale on the selling site? Then the answers are wrong, and this ends by itself.',
+    'Is none? Then the losses are true: farewatch incidents close mass_loss',
+  ].join('\n')
+}
+
+function secondText(instant: Date): string {
+  return instant.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+async function close(kind: Incident['kind'], { json }: { json?: boolean }): Promise<void> {
+  if (kind === 'upstream_trouble') {
+    throw new UsageError(
+      'upstream_trouble ends by itself when most answers tell something again: farewatch upstream probe',
+    )
+  }
+  const context = createContext({ quiet: true })
+  await withApp(context, NEEDS, async ({ database }) => {
+    const { id, openedAt, askedAgain } = await closeMassLoss(database.db)
+    context.terminal.out(
+      json === true
+        ? JSON.stringify({ id, kind, openedAt, askedAgain })
+        : `mass_loss is closed: ${count(askedAgain)} fares are asked once more, and believed gone if they still are`,
+    )
+  })
+}

@@ -1,0 +1,131 @@
+import { type Command, Option } from 'commander'
+import { type DeadJobsChange, dropDeadJobs, retryDeadJobs } from '../../app/dead-jobs.ts'
+import { QUEUES } from '../../app/queue-gauges.ts'
+import { JOB_STATES, type JobState, type QueueSystem } from '../../queue/queue-system.ts'
+import { TICK_QUEUE } from '../../schedules/reconciler.ts'
+import { createContext } from '../context.ts'
+import { EXIT } from '../exit-codes.ts'
+import { interruptSignal } from '../interrupt.ts'
+import { integerOption } from '../option-parsers.ts'
+import { jobJson, jobsText, type ListedJob } from '../text/jobs-text.ts'
+import { count, countOf } from '../text/text-format.ts'
+import { screenWidth } from '../text/wrap-text.ts'
+import { UsageError } from '../usage-error.ts'
+import { withQueue } from '../with-queue.ts'
+
+interface ListOptions {
+  readonly queue?: string
+  readonly state: JobState
+  readonly limit: number
+  readonly json?: boolean
+}
+
+interface ChangeOptions {
+  readonly all?: boolean
+  readonly json?: boolean
+}
+
+/** Ticks come round by themselves: one that failed is nobody's to mend. */
+const OWED = QUEUES.filter((name) => name !== TICK_QUEUE)
+
+const VERBS = {
+  retry: {
+    about: 'give dead jobs all their attempts anew',
+    done: 'retried',
+    change: retryDeadJobs,
+  },
+  drop: { about: 'forget dead jobs', done: 'dropped', change: dropDeadJobs },
+} as const
+
+export function addJobsCommands(program: Command): void {
+  const jobs = program.command('jobs').description('the work in the queue, and what became of it')
+  jobs
+    .command('list')
+    .description('jobs that died, or are in another state; ticks only where asked for')
+    .addOption(new Option('--queue <queue>', 'of this queue alone').choices(QUEUES))
+    .addOption(new Option('--state <state>', 'which ones').choices(JOB_STATES).default('dead'))
+    .option('--limit <n>', 'at most so many of a queue', integerOption(1, 1_000), 20)
+    .option('--json', 'one line of JSON a job')
+    .addHelpText('after', '\nExample:\n  farewatch jobs list --queue verify')
+    .action(printJobs)
+  for (const verb of ['retry', 'drop'] as const) addVerb(jobs, verb)
+}
+
+function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
+  jobs
+    .command(verb)
+    .description(`${VERBS[verb].about}: all of a queue, or single ones`)
+    .argument('<queue>', `one of ${QUEUES.join(', ')}`)
+    .argument('[ids...]', 'as "jobs list" shows them')
+    .option('--all', 'every dead job of the queue')
+    .option('--json', 'as one JSON object')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  farewatch jobs ${verb} verify 17 18\n  farewatch jobs ${verb} route-sync --all`,
+    )
+    .action(async (queue: string, ids: string[], options: ChangeOptions) => {
+      process.exitCode = await changeJobs(verb, queueNamed(queue), { ids, ...options })
+    })
+}
+
+function queueNamed(text: string): string {
+  const found = QUEUES.find((name) => name === text)
+  if (found === undefined) throw new UsageError(`there is no queue "${text}": ${QUEUES.join(', ')}`)
+  return found
+}
+
+async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withQueue(context, 'jobs', async ({ clock }, system) => {
+    const listed = await listOf(system, queue === undefined ? OWED : [queue], { state, limit })
+    if (json === true) for (const job of listed.jobs) context.terminal.out(jobJson(job, state))
+    else
+      context.terminal.out(
+        jobsText(listed, { state, width: screenWidth(process.stdout), now: clock.now() }),
+      )
+  })
+}
+
+async function listOf(
+  system: QueueSystem,
+  queues: readonly string[],
+  { state, limit }: Pick<ListOptions, 'state' | 'limit'>,
+): Promise<{ jobs: ListedJob[]; total: number }> {
+  const jobs: ListedJob[] = []
+  let total = 0
+  for (const queue of queues) {
+    const { failed, completed, ...counts } = await system.counts(queue)
+    total += { ...counts, dead: failed, done: completed }[state]
+    jobs.push(...(await system.jobs(queue, state, limit)).map((job) => ({ ...job, queue })))
+  }
+  return { jobs, total }
+}
+
+async function changeJobs(
+  verb: keyof typeof VERBS,
+  queue: string,
+  { ids, all = false, json }: ChangeOptions & { readonly ids: readonly string[] },
+): Promise<number> {
+  if (all === ids.length > 0) throw new UsageError('say which jobs: their ids, or --all')
+  const context = createContext({ quiet: true })
+  const { terminal } = context
+  const { change, done } = VERBS[verb]
+  return withQueue(context, `jobs ${verb}`, async ({ clock }, system) => {
+    const { changed, missing }: DeadJobsChange = await change(
+      { queue: system, clock },
+      { name: queue, ids: all ? 'all' : ids },
+      {
+        signal: interruptSignal(),
+        onProgress: (n) => terminal.progress(`${count(n)} ${done}`),
+      },
+    )
+    terminal.progress('')
+    const others = missing.map((id) => `\nno dead job of ${queue} has the id ${id}`).join('')
+    terminal.out(
+      json === true
+        ? JSON.stringify({ queue, [done]: changed, missing })
+        : `${countOf(changed, 'job')} of ${queue} ${done}${others}`,
+    )
+    return missing.length === 0 ? EXIT.ok : EXIT.failed
+  })
+}

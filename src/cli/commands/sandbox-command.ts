@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import { assertRules, type FaultRule, SandboxFaultError } from '../../sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES } from '../../sandbox/faults/fault-table.ts'
+import { parseFaultText } from '../../sandbox/faults/fault-text.ts'
+import { startSandbox } from '../../sandbox/sandbox-server.ts'
+import { createServiceContext } from '../context.ts'
+import { interruptSignal } from '../interrupt.ts'
+import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
+import { UsageError } from '../usage-error.ts'
+
+interface SandboxFlags {
+  readonly host: string
+  readonly port: number
+  readonly seed: number
+  readonly speed: number
+  readonly token: string
+  readonly routes?: string
+  readonly fault?: readonly FaultRule[]
+  readonly faults?: string
+}
+
+const EXAMPLES = `
+Examples:
+  farewatch sandbox --routes routes.json --port 8090
+  farewatch sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes
+
+A fault is NAME[:endpoint][:probability][:seconds][,key=value…]; what is left empty has its default:
+every endpoint, always, until it is removed. The names, explained in docs/sandbox.md:
+${FAULT_NAMES.join(', ').replace(/(.{1,94}(?:,|$))\s?/g, '  $1\n')}`
+
+export function addSandboxCommand(program: Command): void {
+  program
+    .command('sandbox')
+    .description('serve a stand-in for the upstream, from a world that a seed determines')
+    .option('--host <address>', '0.0.0.0 is every address', addressOption, '127.0.0.1')
+    .option('--port <port>', 'port, 0 for any free one', integerOption(0, 65_535), 8090)
+    .option('--seed <seed>', 'which world', integerOption(0, 2 ** 31), 1)
+    .option('--speed <n>', 'world seconds a second', numberOption(0, 1_000_000), 1)
+    .option('--routes <file>', 'serve the Route[] of a JSON file in place of the world’s routes')
+    .option('--token <token>', 'the accessToken that verify takes', 'sandbox-token')
+    .option('--fault <rule>', 'something that goes wrong; repeatable', faultOption)
+    .option('--faults <file>', 'a JSON array of fault rules, before those of --fault')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ routes, fault = [], faults: file, ...flags }: SandboxFlags) => {
+      const ofFile = file === undefined ? [] : await readFaultsFile(file)
+      const { log, terminal } = createServiceContext()
+      const sandbox = await startSandbox({
+        ...flags,
+        ...(routes === undefined ? {} : { routesFile: routes }),
+        faults: [...ofFile, ...fault],
+        clock: systemClock,
+        log,
+      })
+      terminal.step(`sandbox at ${sandbox.url}, accessToken ${flags.token}; Ctrl-C stops`)
+      const signal = interruptSignal()
+      if (!signal.aborted) await once(signal, 'abort')
+      await sandbox.close()
+    })
+}
+
+/** Collects the rules of a repeated flag. */
+function faultOption(text: string, before: readonly FaultRule[] = []): FaultRule[] {
+  try {
+    const rules: unknown = [parseFaultText(text)]
+    assertRules(rules)
+    return [...before, ...rules]
+  } catch (err) {
+    if (err instanceof SandboxFaultError) throw new InvalidArgumentError(err.message)
+    throw err
+  }
+}
+
+async function readFaultsFile(file: string): Promise<FaultRule[]> {
+  try {
+    const given: unknown = JSON.parse(await readFile(file, 'utf8'))
+    assertRules(given)
+    return given
+  } catch (err) {
+    throw new UsageError(`--faults ${file}: ${messageOf(err)}`, { cause: err })
+  }
+}

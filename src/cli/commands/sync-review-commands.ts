@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { showRun } from '../../route-sync/read/show-run.ts'
+import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'
+import { reviewRun } from '../../route-sync/review/report-plan.ts'
+import { listHeldRuns, type SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
+import { diffSnapshots } from '../../route-sync/snapshots/diff-snapshots.ts'
+import { createContext, withApp } from '../context.ts'
+import { interruptSignal } from '../interrupt.ts'
+import { integerOption } from '../option-parsers.ts'
+import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
+import { runText } from '../text/sync-run-text.ts'
+import { syncJson, syncSentence } from '../text/sync-text.ts'
+import { printable } from '../text/text-format.ts'
+
+interface JsonOption {
+  readonly json?: boolean
+}
+
+const runNumber = integerOption(1, Number.MAX_SAFE_INTEGER)
+
+/** The commands about runs that are over: what is held, what to do about it, what they brought. */
+export function addSyncReviewCommands(sync: Command): void {
+  addDecisions(sync)
+  sync
+    .command('show')
+    .description('everything that is known of a run')
+    .argument('<run>', 'its number', runNumber)
+    .option('--json', 'one line of JSON')
+    .addHelpText('after', '\nExample:\n  farewatch sync show 7')
+    .action(async (runId: number, _options: unknown, command: Command) => {
+      await printRun(runId, command.optsWithGlobals<JsonOption>())
+    })
+  sync
+    .command('diff')
+    .description('what the kept list of one run has otherwise than that of another')
+    .argument('<from>', 'the first run', runNumber)
+    .argument('<to>', 'the second run', runNumber)
+    .option('--json', 'one line of JSON a difference')
+    .addHelpText('after', '\nExample:\n  farewatch sync diff 6 7')
+    .action(async (from: number, to: number, _options: unknown, command: Command) => {
+      await printDifferences([from, to], command.optsWithGlobals<JsonOption>())
+    })
+}
+
+function addDecisions(sync: Command): void {
+  sync
+    .command('review')
+    .description(
+      'what is held, or what is suspicious about one held run and what approving it would do',
+    )
+    .argument('[run]', 'a held run; all of them where missing', runNumber)
+    .option('--json', 'one line of JSON a run')
+    .addHelpText('after', '\nExample:\n  farewatch sync review 7')
+    .action(async (runId: number | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<JsonOption>()
+      await (runId === undefined ? printHeld(options) : printReview(runId, options))
+    })
+  sync
+    .command('approve')
+    .description('apply a held list as it was fetched')
+    .argument('<run>', 'a held run', runNumber)
+    .option('--json', 'one line of JSON')
+    .addHelpText('after', '\nExample:\n  farewatch sync approve 7')
+    .action(async (runId: number, _options: unknown, command: Command) => {
+      await approve(runId, command.optsWithGlobals<JsonOption>())
+    })
+  sync
+    .command('reject')
+    .description('drop a held list, and those that agree with it')
+    .argument('<run>', 'a held run', runNumber)
+    .option('--json', 'one line of JSON')
+    .addHelpText('after', '\nExample:\n  farewatch sync reject 7')
+    .action(async (runId: number, _options: unknown, command: Command) => {
+      await reject(runId, command.optsWithGlobals<JsonOption>())
+    })
+}
+
+async function printHeld({ json }: JsonOption): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync review', sandbox: false }, async ({ database }) => {
+    const held = await listHeldRuns(database.db)
+    if (json === true) for (const run of held) context.terminal.out(heldJson(run))
+    else if (held.length === 0) context.terminal.out('nothing is held')
+    else for (const run of held) context.terminal.out(heldLine(run))
+  })
+}
+
+function heldJson(run: SyncRunRow): string {
+  const { fetchedAt, reviewId } = run
+  return JSON.stringify({ ...JSON.parse(syncJson(run)), fetchedAt, reviewId })
+}
+
+function heldLine({ runId, list, fetchedAt, reason, reviewId }: SyncRunRow): string {
+  const joined = (reviewId ?? runId) === runId ? '' : ` (agrees with run ${reviewId})`
+  const text = `run ${runId}  ${fetchedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${joined}`
+  return printable(text)
+}
+
+async function printReview(runId: number, { json }: JsonOption): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync review', sandbox: false }, async ({ syncDeps }) => {
+    const review = await reviewRun(syncDeps, runId)
+    const { heldWith, plan } = review
+    context.terminal.out(
+      json === true
+        ? JSON.stringify({ runId, heldWith, reason: review.run.reason, plan })
+        : reviewText(review),
+    )
+  })
+}
+
+async function approve(runId: number, { json }: JsonOption): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync approve', sandbox: false }, async ({ syncDeps, clock }) => {
+    const outcome = await approveRun({ ...syncDeps, clock }, runId, interruptSignal())
+    context.terminal.out(json === true ? syncJson(outcome) : syncSentence(outcome))
+  })
+}
+
+async function reject(runId: number, { json }: JsonOption): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync reject', sandbox: false }, async ({ syncDeps, clock }) => {
+    const dropped = await rejectRun({ ...syncDeps, clock }, runId, interruptSignal())
+    context.terminal.out(
+      json === true
+        ? JSON.stringify({ dropped })
+        : `dropped ${namesOf(dropped)}; nothing else changed`,
+    )
+  })
+}
+
+async function printRun(runId: number, { json }: JsonOption): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync show', sandbox: false }, async ({ database }) => {
+    const run = await showRun(database.db, runId)
+    context.terminal.out(json === true ? JSON.stringify(run) : runText(run))
+  })
+}
+
+async function printDifferences(
+  runIds: readonly [number, number],
+  { json }: JsonOption,
+): Promise<void> {
+  const context = createContext({ quiet: true })
+  await withApp(context, { role: 'sync diff', sandbox: false }, async ({ syncDeps }) => {
+    for await (const page of diffSnapshots(syncDeps, runIds)) {
+      const lines = page.map((one) => (json === true ? JSON.stringify(one) : differenceText(one)))
+      if (!process.stdout.write(`${lines.join('\n')}\n`)) await once(process.stdout, 'drain')
+    }
+  })
+}

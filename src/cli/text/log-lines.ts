@@ -1,0 +1,75 @@
+import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
+import { changeSentence, type ShownChange } from './change-text.ts'
+import { syncSentence } from './sync-text.ts'
+import { printable } from './text-format.ts'
+
+const DIM = '\x1b[2m'
+const YELLOW = '\x1b[33m'
+const RED = '\x1b[31m'
+const RESET = '\x1b[0m'
+const COLOURS: Readonly<Record<string, string>> = { warn: YELLOW, error: RED, fatal: RED }
+
+type LogFields = Readonly<Record<string, unknown>>
+
+/** Business events as sentences; every other line is its message and its fields. */
+const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
+  'route sync finished': (fields) => syncSentence(fields as unknown as SyncOutcome),
+  'fare changed': (fields) => changeSentence(fields as unknown as ShownChange),
+}
+
+/** What the steps of a start and a stop already tell on a terminal. */
+const TOLD_BY_STEPS = new Set([
+  'embedded postgres ready',
+  'embedded postgres stopped',
+  'sandbox listens',
+  'ready',
+  'stopping',
+])
+
+/** A log destination for a terminal: each JSON line as a line for a person. */
+export function createLogLines(write: (text: string) => void): { write(line: string): void } {
+  return {
+    write: (line) => {
+      const text = renderLogLine(line)
+      if (text !== undefined) write(text)
+    },
+  }
+}
+
+interface LogLine extends LogFields {
+  readonly time: string
+  readonly level: string
+  readonly msg: string
+}
+
+function renderLogLine(line: string): string | undefined {
+  const parsed = parseLogLine(line)
+  if (parsed === undefined) return `${printable(line.trimEnd())}\n`
+  const { time, level, msg, ...fields } = parsed
+  if (level === 'info' && TOLD_BY_STEPS.has(msg)) return undefined
+  const sentence = SENTENCES[msg]
+  const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
+  const clock = new Date(time).toTimeString().slice(0, 8)
+  const colour = COLOURS[level] ?? ''
+  return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
+}
+
+/** Undefined where a masked secret, one of digits alone, stood in the place of a number. */
+function parseLogLine(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine
+  } catch {
+    return undefined
+  }
+}
+
+function fieldsText(fields: LogFields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `  ${name}=${typeof value === 'string' ? value : errorText(value)}`)
+    .join('')
+}
+
+function errorText(value: unknown): string {
+  const { message } = (value ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(value)
+}

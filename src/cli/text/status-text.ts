@@ -1,0 +1,163 @@
+import type { Overview, QueueState } from '../../app/read-overview.ts'
+import { durationText } from '../../base/duration-text.ts'
+import { count, countOf, printable } from './text-format.ts'
+import { besideName } from './wrap-text.ts'
+
+/** The state of everything in about twenty lines; what is wrong is in capitals. */
+export function statusText(overview: Overview, width: number): string {
+  const { at, versions } = overview
+  const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${clockText(at)}`
+  const lines: [string, string][] = [
+    [
+      'routes',
+      `${count(overview.routes.live)} live, ${count(overview.routes.available)} available`,
+    ],
+    ...listLines(overview),
+    ...heldLines(overview),
+    ...fareLines(overview),
+    ...budgetLines(overview),
+    ['upstream', upstreamText(overview)],
+    ['incidents', incidentsText(overview)],
+    ...queueLines(overview.queue, at),
+    ...feedLines(overview),
+  ]
+  const body = lines.map(([name, text]) => besideName(name.padEnd(11), printable(text), width))
+  return [head, '', ...body].join('\n')
+}
+
+function clockText(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+function ago(instant: Date, at: Date): string {
+  return `${durationText(at.getTime() - instant.getTime())} ago`
+}
+
+function listLines({ lists, schedules, at }: Overview): [string, string][] {
+  return lists.map(({ list, lastSuccessAt, lastAttemptAt }) => {
+    const accepted =
+      lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${ago(lastSuccessAt, at)}`
+    const tried =
+      lastAttemptAt === null || (lastSuccessAt !== null && lastAttemptAt <= lastSuccessAt)
+        ? ''
+        : `, tried ${ago(lastAttemptAt, at)}`
+    const name = list === 'routes' ? 'sync-routes' : 'sync-availability'
+    const due = schedules.find((one) => one.name === name)?.nextDueAt
+    return ['', `${list}: ${accepted}${tried}${due === undefined ? '' : nextText(due, at)}`]
+  })
+}
+
+function nextText(due: Date, at: Date): string {
+  const text = dueText(due, at)
+  return text.startsWith('OVERDUE') ? `, ${text}` : `, next ${text}`
+}
+
+/** "in 42 min", or that nobody has taken it. */
+export function dueText(due: Date, at: Date): string {
+  const ms = due.getTime() - at.getTime()
+  if (ms >= 0) return `in ${durationText(ms)}`
+  return ms > -OVERDUE_MS ? 'now' : `OVERDUE ${durationText(-ms)}`
+}
+
+/** A tick every five seconds takes what is due. */
+const OVERDUE_MS = 30_000
+
+function heldLines({ heldRuns }: Overview): [string, string][] {
+  return heldRuns.map(({ runId, list, reason }) => [
+    '',
+    `HELD run ${runId} of ${list}: ${reason?.text ?? 'no reason given'}`,
+  ])
+}
+
+function fareLines({ beliefs }: Overview): [string, string][] {
+  const { fares, stale, unanswered, ageSeconds } = beliefs
+  if (fares === 0) return [['fares', 'none watched']]
+  const odd = [
+    ...(stale > 0 ? [`${count(stale)} stale`] : []),
+    ...(unanswered > 0 ? [`${count(unanswered)} never answered`] : []),
+  ]
+  const head = `${count(fares)} watched${odd.length === 0 ? '' : `: ${odd.join(', ')}`}`
+  if (ageSeconds === null) return [['fares', head]]
+  const within = (seconds: number) => durationText(seconds * 1000)
+  const { p50, p90, p99, max } = ageSeconds
+  const ages = `half checked within ${within(p50)}, 90 % ${within(p90)}, 99 % ${within(p99)}, all ${within(max)}`
+  return [
+    ['fares', head],
+    ['', ages],
+  ]
+}
+
+function budgetLines({ budget }: Overview): [string, string][] {
+  if (budget === null) return []
+  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
+  const spendable = share < 1 ? `, ONLY ${percent(share)} may be spent` : ''
+  const silent = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} told nothing`
+  return [
+    ['budget', `${requestsPerSecond} requests a second, ${percent(used)} used${spendable}`],
+    ['', `${countOf(checksLastMinute, 'check')} in the last minute${silent}`],
+  ]
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+function upstreamText({ upstream, at }: Overview): string {
+  const { pausedUntil, openBreakers } = upstream
+  const parts = [
+    ...(pausedUntil === null
+      ? []
+      : [`PAUSED for ${durationText(pausedUntil.getTime() - at.getTime())}`]),
+    ...openBreakers.map(({ endpoint, breaker, since }) => {
+      const what = breaker === 'auth' ? 'REFUSES US' : 'FAILS'
+      return `${endpoint} ${what}, for ${durationText(at.getTime() - since.getTime())}`
+    }),
+  ]
+  return parts.length === 0 ? 'no trouble' : parts.join('; ')
+}
+
+function incidentsText({ incidents, at }: Overview): string {
+  if (incidents.length === 0) return 'none open'
+  return incidents
+    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${ago(openedAt, at)}`)
+    .join('; ')
+}
+
+function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [string, string][] {
+  const store = kind === 'redis' ? 'Redis' : 'PostgreSQL'
+  if (fault !== null) return [['queue', `NO ANSWER: ${fault}`]]
+  const ticked = lastTick === null ? 'NO TICK YET' : tickText(lastTick.at, at)
+  const figures = queues.map(({ queue, waiting, active, delayed, dead }): [string, string] => [
+    '',
+    `${queue}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${deadText(queue, dead)}`,
+  ])
+  return [['queue', `in ${store}, ${ticked}`], ...figures]
+}
+
+const TICK_SILENCE_MS = 60_000
+
+function tickText(tickedAt: Date, at: Date): string {
+  const silent = at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+  return silent
+    ? `NO TICK for ${durationText(at.getTime() - tickedAt.getTime())}`
+    : `last tick ${ago(tickedAt, at)}`
+}
+
+/** A tick that failed is made up for by the next one. */
+function deadText(queue: string, dead: number): string {
+  return dead === 0 || queue === 'ticks' ? '' : `, ${count(dead)} DEAD`
+}
+
+const FEED_NAMES: Readonly<Record<string, string>> = {
+  route: 'routes',
+  availability: 'fares',
+  watch: 'resellers',
+}
+
+function feedLines({ feeds, at }: Overview): [string, string][] {
+  const parts = feeds.map(({ feed, lastSeq, lastRecordAt }) => {
+    const last = lastRecordAt === 0 ? '' : ` (${ago(new Date(lastRecordAt * 1000), at)})`
+    return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
+  })
+  return parts.length === 0 ? [] : [['changes', parts.join(', ')]]
+}

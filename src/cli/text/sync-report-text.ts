@@ -1,0 +1,143 @@
+import { percent } from '../../route-sync/plan/guard.ts'
+import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-examples.ts'
+import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
+import type { ListDifference } from '../../route-sync/snapshots/diff-snapshots.ts'
+import type { Place } from '../../upstream/route-list.ts'
+import { count, countOf, megabytes, printable } from './text-format.ts'
+
+/** What a sync would do with a list, in a few lines. */
+export function planText(plan: PlanReport): string {
+  const head = plan.verdict === null ? 'would be applied' : `would be held: ${plan.verdict.text}`
+  return printableLines([
+    `${plan.list} ${plan.baseline ? 'baseline ' : ''}${head}`,
+    ...factLines(plan),
+    `it would ${plan.verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`,
+  ])
+}
+
+/** What is suspicious about a held run, by how much, and what a decision would do. */
+export function reviewText({ run, heldWith, plan }: Review): string {
+  const { runId } = run
+  const others = heldWith.filter((id) => id !== runId)
+  const since = (run.fetchedAt ?? run.startedAt).toISOString()
+  return printableLines([
+    `run ${runId} of ${plan.list} is held since ${since}: ${run.reason?.text ?? 'no reason given'}`,
+    ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
+    ...factLines(plan),
+    `approve it to ${effectText(plan)}:  farewatch sync approve ${runId}`,
+    `reject it to drop it and keep what is held:  farewatch sync reject ${runId}`,
+  ])
+}
+
+export function namesOf(runIds: readonly number[]): string {
+  return `run${runIds.length === 1 ? '' : 's'} ${runIds.join(', ')}`
+}
+
+function factLines(plan: PlanReport): string[] {
+  const { list, examples, forecast } = plan
+  const fresh = list === 'routes' ? forecast.added : forecast.gained
+  return [
+    line('list', listFacts(plan)),
+    ...(plan.missing === 0 ? [] : [line('missing', missingText(plan)), ...lostLines(examples)]),
+    ...(fresh === 0 ? [] : [line('new', `${count(fresh)}: ${routesText(examples.added, fresh)}`)]),
+    ...placeLines(plan),
+  ]
+}
+
+function listFacts(plan: PlanReport): string {
+  const { fetched, bytes, liveBefore, duplicates, conflictingPlaces, forecast } = plan
+  const odd: [number, string][] = [
+    [duplicates, 'duplicate'],
+    [conflictingPlaces, 'contradicting place'],
+    [forecast.unknownPairs ?? 0, 'unknown pair'],
+  ]
+  const known = plan.list === 'routes' ? 'live' : 'available'
+  return [
+    `${countOf(fetched, 'route')} in ${megabytes(bytes)}, where ${count(liveBefore)} are ${known}`,
+    ...odd.filter(([n]) => n > 0).map(([n, noun]) => countOf(n, noun)),
+  ].join('; ')
+}
+
+function missingText({ missing, newlyAbsent, liveBefore, examples }: PlanReport): string {
+  const before = missing - newlyAbsent
+  const pending = before === 0 ? '' : `, ${count(before)} of them in lists before it`
+  const share = `${count(missing)} of ${count(liveBefore)} (${percent(missing / liveBefore)})${pending}`
+  return `${share}: ${routesText(examples.missing, missing)}`
+}
+
+function lostLines({ countries, placesLost }: PlanExamples): string[] {
+  const shares = countries.map(
+    (c) => `${c.country || '(no country)'} ${count(c.missing)} of ${count(c.live)}`,
+  )
+  const { count: lost, places } = placesLost
+  return [
+    line('from', shares.join(', ')),
+    ...(lost === 0
+      ? []
+      : [line('cut off', `${countOf(lost, 'place')}: ${listed(places.map(placeText), lost)}`)]),
+  ]
+}
+
+function placeLines({ forecast, examples }: PlanReport): string[] {
+  if (forecast.placesChanged === 0) return []
+  const shown = examples.placesChanged.map(({ before, after }) => placeChangeText(before, after))
+  return [
+    line(
+      'places',
+      `${count(forecast.placesChanged)} changed: ${listed(shown, forecast.placesChanged, '; ')}`,
+    ),
+  ]
+}
+
+function effectText({ list, baseline, forecast }: PlanReport): string {
+  const { added, removed, pendingAbsences, placesChanged, gained, lost, live } = forecast
+  const moves =
+    list === 'routes'
+      ? [
+          `add ${count(added)}`,
+          `remove ${count(removed)}`,
+          `change ${countOf(placesChanged, 'place')}`,
+        ]
+      : [`make ${count(gained)} available`, `take availability from ${count(lost)}`]
+  const awaiting = pendingAbsences > 0 ? [`await ${countOf(pendingAbsences, 'absence')}`] : []
+  const after = `${count(live)} ${list === 'routes' ? 'live' : 'available'} after`
+  return `${[...moves, ...awaiting].join(', ')} (${after}${baseline ? ', the baseline' : ''})`
+}
+
+/** One difference of two lists as a line. */
+export function differenceText(difference: ListDifference): string {
+  if (difference.kind === 'place_changed') {
+    return printable(`~ ${placeChangeText(difference.before, difference.after)}`)
+  }
+  return printable(`${difference.kind === 'added' ? '+' : '-'} ${routeText(difference)}`)
+}
+
+function routesText(examples: readonly RouteExample[], total: number): string {
+  return listed(examples.map(routeText), total)
+}
+
+function routeText({ departure, destination }: RouteExample): string {
+  return `${placeText(departure)} → ${placeText(destination)}`
+}
+
+function placeText({ id, iata, city }: Place): string {
+  return [iata || `#${id}`, city].filter(Boolean).join(' ')
+}
+
+function placeChangeText(before: Place, after: Place): string {
+  const all = ({ iata, city, country }: Place) => [iata, city, country].filter(Boolean).join(' ')
+  return `#${before.id} ${all(before)} is now ${all(after)}`
+}
+
+function listed(shown: readonly string[], total: number, separator = ', '): string {
+  return [...shown, ...(total > shown.length ? ['…'] : [])].join(separator)
+}
+
+/** A fact under its name. */
+export function line(name: string, text: string): string {
+  return `  ${name.padEnd(11)} ${text}`
+}
+
+export function printableLines(lines: readonly string[]): string {
+  return lines.map(printable).join('\n')
+}

@@ -1,0 +1,65 @@
+import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
+import { count, countOf, printable } from './text-format.ts'
+
+/** What came of a run, in one sentence for a person. */
+export function syncSentence(outcome: SyncOutcome): string {
+  const { list, status } = outcome
+  const what = list === 'routes' ? 'routes' : 'availability'
+  const reason = outcome.reason === null ? '' : `: ${printable(outcome.reason.text)}`
+  switch (status) {
+    case 'applied':
+      return `${what} ${outcome.baseline ? 'baseline' : 'applied'}: ${effectText(outcome)}`
+    case 'approved':
+      return `${what} approved: ${effectText(outcome)}`
+    case 'unchanged':
+      return `${what} unchanged: ${count(outcome.live)} ${list === 'routes' ? 'live' : 'available'}`
+    case 'held':
+      return `${what} held for review, nothing applied${reason}${joinedText(outcome)}`
+    default:
+      return `${what} ${status}, nothing applied${reason}`
+  }
+}
+
+function joinedText({ runId, reviewId }: SyncOutcome): string {
+  return (reviewId ?? runId) === runId ? '' : `; it agrees with run ${reviewId}`
+}
+
+function effectText(outcome: SyncOutcome): string {
+  const pending = outcome.pendingAbsences ?? 0
+  const awaiting = pending > 0 ? [`${countOf(pending, 'absence')} pending`] : []
+  if (outcome.list === 'with-availability') {
+    const moves = outcome.baseline
+      ? []
+      : [`${count(outcome.gained)} gained`, `${count(outcome.lost)} lost`]
+    return [...moves, ...awaiting, `${count(outcome.live)} available`].join(', ')
+  }
+  const moves = outcome.baseline
+    ? []
+    : [`${count(outcome.added)} added`, `${count(outcome.removed)} removed`]
+  const places = outcome.placesChanged ?? 0
+  const placeMoves = places > 0 && !outcome.baseline ? [`${countOf(places, 'place')} changed`] : []
+  return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
+}
+
+/** The contract's line of `farewatch sync --json`. */
+export function syncJson(outcome: SyncOutcome): string {
+  const { runId, list, status, baseline, fetched, live, added, removed, pendingAbsences } = outcome
+  const { placesChanged, gained, lost, durationsMs } = outcome
+  const reason = outcome.reason === null ? null : `${outcome.reason.code}: ${outcome.reason.text}`
+  return JSON.stringify({
+    runId,
+    list,
+    status,
+    baseline,
+    fetched,
+    live,
+    added,
+    removed,
+    pendingAbsences,
+    placesChanged,
+    gained,
+    lost,
+    reason,
+    durationsMs,
+  })
+}

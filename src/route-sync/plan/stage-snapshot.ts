@@ -1,0 +1,157 @@
+import { AppError } from '../../base/errors.ts'
+import type { Scrub } from '../../base/secrets.ts'
+import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import type { Place, Route } from '../../upstream/route-list.ts'
+
+/** Ids of two places as one number: 2^26 places are more than a list within its caps can name. */
+const PAIR_BASE = 2 ** 26
+const PLACES_PER_STATEMENT = 10_000
+
+/** What the staged snapshot holds. */
+export interface StagedSnapshot {
+  /** Routes in the list, duplicates included. */
+  readonly fetched: number
+  readonly duplicates: number
+  readonly conflictingPlaces: number
+}
+
+/**
+ * Stages a whole list in temporary tables of the caller's transaction: `staged_route`, two ids a row, each pair
+ * once, and `staged_place`, each spelling of a place's attributes once; or under another prefix, where a second list
+ * stands beside the first. They end with the transaction, and with the process.
+ *
+ * Duplicates collapse here, on interned ids: a set of numbers for a million routes takes some 40 MB, where a
+ * unique index would cost every row a second write.
+ */
+export async function stageSnapshot(
+  tx: Tx,
+  scrub: Scrub,
+  slices: AsyncIterable<{ readonly routes: readonly Route[] }>,
+  prefix: StagingPrefix = 'staged',
+): Promise<StagedSnapshot> {
+  const tables = { routes: sql.table(`${prefix}_route`), places: sql.table(`${prefix}_place`) }
+  await createStagingTables(tx, tables)
+  const places = new PlaceRegister()
+  const pairs = new Set<number>()
+  let fetched = 0
+  for await (const { routes } of slices) {
+    fetched += routes.length
+    const fresh = routes.filter((route) => {
+      const pair = places.numberOf(route.departure) * PAIR_BASE + places.numberOf(route.destination)
+      if (pairs.has(pair)) return false
+      pairs.add(pair)
+      return true
+    })
+    await insertStagedRoutes(tx, tables, fresh)
+  }
+  await insertStagedPlaces(
+    tx,
+    tables,
+    places.spellings().map((place) => scrubbed(place, scrub)),
+  )
+  await sql`analyze ${tables.routes}, ${tables.places}`.execute(tx)
+  return {
+    fetched,
+    duplicates: fetched - pairs.size,
+    conflictingPlaces: places.conflicting,
+  }
+}
+
+export type StagingPrefix = 'staged' | 'compared' | 'first' | 'second'
+
+interface StagingTables {
+  readonly routes: RawBuilder<unknown>
+  readonly places: RawBuilder<unknown>
+}
+
+async function createStagingTables(tx: Tx, { routes, places }: StagingTables): Promise<void> {
+  await sql`
+    create temp table ${routes} (departure_id text not null, destination_id text not null)
+    on commit drop
+  `.execute(tx)
+  await sql`
+    create temp table ${places} (place_id text not null, iata text not null, city text not null, country text not null)
+    on commit drop
+  `.execute(tx)
+}
+
+async function insertStagedRoutes(
+  tx: Tx,
+  tables: StagingTables,
+  routes: readonly Route[],
+): Promise<void> {
+  if (routes.length === 0) return
+  await sql`
+    insert into ${tables.routes}
+    select * from unnest(${routes.map((r) => r.departure.id)}::text[],
+                         ${routes.map((r) => r.destination.id)}::text[])
+  `.execute(tx)
+}
+
+async function insertStagedPlaces(
+  tx: Tx,
+  tables: StagingTables,
+  places: readonly Place[],
+): Promise<void> {
+  for (let from = 0; from < places.length; from += PLACES_PER_STATEMENT) {
+    const some = places.slice(from, from + PLACES_PER_STATEMENT)
+    await sql`
+      insert into ${tables.places}
+      select * from unnest(${some.map((p) => p.id)}::text[], ${some.map((p) => p.iata)}::text[],
+                           ${some.map((p) => p.city)}::text[], ${some.map((p) => p.country)}::text[])
+    `.execute(tx)
+  }
+}
+
+/**
+ * An upstream that quotes our credential in a name must not have it kept and served. Of an id nothing can be taken
+ * away without making it another's: such a list is none.
+ */
+function scrubbed(place: Place, scrub: Scrub): Place {
+  if (scrub(place.id) !== place.id) throw new SecretInListError()
+  return {
+    id: place.id,
+    iata: scrub(place.iata),
+    city: scrub(place.city),
+    country: scrub(place.country),
+  }
+}
+
+/** The upstream sent our credential back as the id of a place. */
+export class SecretInListError extends AppError {
+  override readonly name = 'SecretInListError'
+  override readonly code = 'upstream.contract_violation'
+  override readonly retryable = false
+
+  constructor() {
+    super('the list holds our credential as the id of a place')
+  }
+}
+
+/** Numbers the places of one list, and keeps every spelling of their attributes. */
+class PlaceRegister {
+  readonly #byId = new Map<string, { number: number; spellings: Place[] }>()
+  conflicting = 0
+
+  numberOf(place: Place): number {
+    const known = this.#byId.get(place.id)
+    if (known === undefined) {
+      const number = this.#byId.size
+      this.#byId.set(place.id, { number, spellings: [place] })
+      return number
+    }
+    if (!known.spellings.some((spelling) => sameAttributes(spelling, place))) {
+      if (known.spellings.length === 1) this.conflicting += 1
+      known.spellings.push(place)
+    }
+    return known.number
+  }
+
+  spellings(): Place[] {
+    return [...this.#byId.values()].flatMap((entry) => entry.spellings)
+  }
+}
+
+function sameAttributes(a: Place, b: Place): boolean {
+  return a.iata === b.iata && a.city === b.city && a.country === b.country
+}

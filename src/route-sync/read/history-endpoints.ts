@@ -1,0 +1,112 @@
+import { Type } from 'typebox'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant } from '../../http/read-request.ts'
+import { findKnownRoute, listRouteIntervals, type RoutePair } from './history-queries.ts'
+
+const { shared } = operations<{ readonly db: Db }>()
+
+const CLOSED = { additionalProperties: false }
+const PlaceId = Type.String({ minLength: 1, maxLength: 256 })
+const Place = Type.Object(
+  { id: Type.String(), iata: Type.String(), city: Type.String(), country: Type.String() },
+  CLOSED,
+)
+const MaybeBoolean = Type.Union([Type.Boolean(), Type.Null()])
+const Of = Type.Enum(['existence', 'availability'])
+
+const Interval = Type.Object(
+  {
+    of: Of,
+    available: Type.Union([Type.Boolean(), Type.Null()], {
+      description: 'Null of existence. Without an interval of availability it is not known.',
+    }),
+    validFrom: Instant,
+    validTo: Type.Union([Instant, Type.Null()], { description: 'Null while it holds.' }),
+  },
+  CLOSED,
+)
+
+const History = Type.Object(
+  {
+    departure: Place,
+    destination: Place,
+    live: Type.Boolean(),
+    since: Type.Union([Instant, Type.Null()], {
+      description: 'Since when it is live, this time; null where it is not.',
+    }),
+    available: MaybeBoolean,
+    ...pageOf(Interval).properties,
+  },
+  CLOSED,
+)
+
+const Position = Type.Object({ of: Of, validFrom: Type.String({ format: 'date-time' }) }, CLOSED)
+const cursors = cursorsOf('route-history', Position)
+
+const readRouteHistory = shared({
+  id: 'readRouteHistory',
+  method: 'GET',
+  path: '/api/v1/routes/{departureId}/{destinationId}/history',
+  tag: 'Routes and places',
+  summary: 'When a route existed, and when it was available',
+  description:
+    'Instants are those at which the lists were fetched that showed it. A place is shown as it is known now.',
+  scope: 'read',
+  params: Type.Object({ departureId: PlaceId, destinationId: PlaceId }, CLOSED),
+  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  answer: { about: 'The route, and a page of its intervals, the newest first.', schema: History },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: {
+    params: { departureId: 'PMI', destinationId: 'MAD' },
+    answer: {
+      departure: { id: 'PMI', iata: 'PMI', city: 'Palma', country: 'Spain' },
+      destination: { id: 'MAD', iata: 'MAD', city: 'Madrid', country: 'Spain' },
+      live: true,
+      since: '2026-01-31T04:00:01.000Z',
+      available: true,
+      items: [
+        {
+          of: 'availability',
+          available: true,
+          validFrom: '2026-01-31T04:15:01.000Z',
+          validTo: null,
+        },
+        {
+          of: 'existence',
+          available: null,
+          validFrom: '2026-01-31T04:00:01.000Z',
+          validTo: null,
+        },
+      ],
+      next: null,
+    },
+  },
+  handler: async ({ db }, { params, query: { limit, cursor } }) => {
+    const route = await findKnownRoute(db, params)
+    if (route === undefined) throw noSuchRoute(params)
+    const position = cursors.read(cursor, params)
+    const after = position && { of: position.of, validFrom: new Date(position.validFrom) }
+    const intervals = await listRouteIntervals(db, params, { limit: limit + 1, after })
+    const page = cursors.page(intervals, {
+      limit,
+      bound: params,
+      positionOf: ({ of, validFrom }) => ({ of, validFrom: validFrom.toISOString() }),
+    })
+    return { ...route, ...page }
+  },
+})
+
+function noSuchRoute({ departureId, destinationId }: RoutePair): ProblemError {
+  const detail = `no list ever had a route from ${quoted(departureId)} to ${quoted(destinationId)}`
+  return new ProblemError('not_found', { detail })
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** The history of single routes. */
+export const HISTORY_OPERATIONS = [readRouteHistory]

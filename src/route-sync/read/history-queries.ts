@@ -1,0 +1,115 @@
+import { type Db, type RawBuilder, sql } from '../../db/database.ts'
+import type { Place } from '../../upstream/route-list.ts'
+
+/** A route as it is known now, or as it was last known. */
+export interface KnownRoute {
+  readonly departure: Place
+  readonly destination: Place
+  readonly live: boolean
+  /** Of a live route: when the list was fetched that added it, this time. */
+  readonly since: Date | null
+  /** Null where it is not live, or no accepted list has spoken of it. */
+  readonly available: boolean | null
+}
+
+export interface RoutePair {
+  readonly departureId: string
+  readonly destinationId: string
+}
+
+/** An interval of a route's existence, or of its availability while it existed; `validTo` is null while it holds. */
+export interface RouteInterval {
+  readonly of: 'existence' | 'availability'
+  /** Null of existence. */
+  readonly available: boolean | null
+  readonly validFrom: Date
+  readonly validTo: Date | null
+}
+
+export interface PlaceInterval extends Omit<Place, 'id'> {
+  readonly validFrom: Date
+  readonly validTo: Date | null
+}
+
+interface HistoryPage<Position> {
+  readonly limit: number
+  /** The last interval of the page before. */
+  readonly after?: Position | undefined
+}
+
+/** A route that is live or ever was; undefined where it never was. */
+export async function findKnownRoute(
+  db: Db,
+  { departureId, destinationId }: RoutePair,
+): Promise<KnownRoute | undefined> {
+  const { rows } = await sql<KnownRoute>`
+    select ${lastKnownPlace(departureId)} as departure, ${lastKnownPlace(destinationId)} as destination,
+           r.valid_to is null as live,
+           case when r.valid_to is null then r.valid_from end as since,
+           case when r.valid_to is null
+                then (select v.available
+                        from route_availability_version v
+                       where v.departure_id = ${departureId} and v.destination_id = ${destinationId}
+                         and v.valid_to is null) end as available
+      from route_version r
+     where r.departure_id = ${departureId} and r.destination_id = ${destinationId}
+     order by r.valid_from desc
+     limit 1
+  `.execute(db)
+  return rows[0]
+}
+
+/** The intervals of a route, the newest first; of two that begin together its existence. */
+export async function listRouteIntervals(
+  db: Db,
+  { departureId, destinationId }: RoutePair,
+  { limit, after }: HistoryPage<Pick<RouteInterval, 'of' | 'validFrom'>>,
+): Promise<RouteInterval[]> {
+  const ofRoute = sql`departure_id = ${departureId} and destination_id = ${destinationId}`
+  const earlier =
+    after === undefined
+      ? sql`true`
+      : sql`(valid_from, of) < (${after.validFrom}, ${after.of}::text)`
+  const { rows } = await sql<RouteInterval>`
+    select of, available, valid_from as "validFrom", valid_to as "validTo"
+      from (select 'existence'::text as of, null::boolean as available, valid_from, valid_to
+              from route_version where ${ofRoute}
+             union all
+            select 'availability', available, valid_from, valid_to
+              from route_availability_version where ${ofRoute}) i
+     where ${earlier}
+     order by valid_from desc, of desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** A place by its id, with the attributes that hold now; undefined where no list ever had it. */
+export async function findKnownPlace(db: Db, placeId: string): Promise<Place | undefined> {
+  const { rows } = await sql<{ place: Place | null }>`
+    select ${lastKnownPlace(placeId)} as place
+  `.execute(db)
+  return rows[0]?.place ?? undefined
+}
+
+/** The attributes that a place has had, the newest first. */
+export async function listPlaceIntervals(
+  db: Db,
+  placeId: string,
+  { limit, after }: HistoryPage<Date>,
+): Promise<PlaceInterval[]> {
+  const { rows } = await sql<PlaceInterval>`
+    select iata, city, country, valid_from as "validFrom", valid_to as "validTo"
+      from place_version
+     where place_id = ${placeId} and ${after === undefined ? sql`true` : sql`valid_from < ${after}`}
+     order by valid_from desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+function lastKnownPlace(placeId: string): RawBuilder<unknown> {
+  return sql`
+    (select jsonb_build_object('id', place_id, 'iata', iata, 'city', city, 'country', country)
+       from place_version where place_id = ${placeId} order by valid_from desc limit 1)`
+}

@@ -1,0 +1,189 @@
+import { Type } from 'typebox'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { Instant } from '../../http/read-request.ts'
+import { listSyncRuns } from '../runs/sync-run-queries.ts'
+import { showRun } from './show-run.ts'
+
+const { shared } = operations<{ readonly db: Db }>()
+
+const ListName = Type.Union([Type.Literal('routes'), Type.Literal('with-availability')])
+const Count = Type.Union([Type.Integer(), Type.Null()])
+const MaybeInstant = Type.Union([Instant, Type.Null()])
+const MaybeText = Type.Union([Type.String(), Type.Null()])
+const CLOSED = { additionalProperties: false }
+
+const Status = Type.Enum([
+  'applied',
+  'unchanged',
+  'held',
+  'rejected',
+  'failed',
+  'approved',
+  'dropped',
+])
+
+/** One finished run. */
+export const SyncRun = Type.Object(
+  {
+    runId: Type.Integer(),
+    list: ListName,
+    status: Status,
+    baseline: Type.Boolean({ description: 'The first accepted list: history begins with it.' }),
+    startedAt: Instant,
+    fetchedAt: MaybeInstant,
+    finishedAt: Instant,
+    bytes: Count,
+    fetched: Count,
+    duplicates: Count,
+    conflictingPlaces: Count,
+    unknownPairs: Count,
+    live: Count,
+    added: Count,
+    removed: Count,
+    returned: Count,
+    pendingAbsences: Count,
+    placesChanged: Count,
+    gained: Count,
+    lost: Count,
+    durationsMs: Type.Record(Type.String(), Type.Number()),
+    reason: Type.Union([
+      Type.Object({ code: Type.String(), text: Type.String() }, CLOSED),
+      Type.Null(),
+    ]),
+    reviewId: Type.Optional(Count),
+    contentHash: Type.Union([Type.String(), Type.Null()]),
+  },
+  CLOSED,
+)
+
+const ShownRun = Type.Object(
+  {
+    ...SyncRun.properties,
+    notModified: Type.Boolean({
+      description: 'The upstream said that its list was still the last accepted one.',
+    }),
+    etag: MaybeText,
+    lastModified: MaybeText,
+    resolution: Type.Union([Type.String(), Type.Null()], {
+      description: 'What ended its review; null where it had none, or is held.',
+    }),
+    resolvedAt: MaybeInstant,
+    resolvedBy: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The run that ended it; null where a person did.',
+    }),
+    reviewRuns: Type.Array(Type.Integer(), {
+      description: 'The runs under the same review, it included.',
+    }),
+    storedBytes: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'What its list takes as it is kept; null where it is not kept.',
+    }),
+    changes: Type.Record(Type.String(), Type.Integer(), {
+      description: 'Records that it added to the feed of route changes, by kind.',
+    }),
+  },
+  CLOSED,
+)
+
+/** Which run. */
+export const RunParams = Type.Object(
+  { runId: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) },
+  CLOSED,
+)
+
+/** A run as the documentation shows it. */
+export const EXAMPLE_RUN = {
+  runId: 1,
+  list: 'routes',
+  status: 'applied',
+  baseline: true,
+  startedAt: '2026-01-31T04:00:00.000Z',
+  fetchedAt: '2026-01-31T04:00:01.000Z',
+  finishedAt: '2026-01-31T04:00:02.000Z',
+  bytes: 5_400_000,
+  fetched: 37_000,
+  duplicates: 0,
+  conflictingPlaces: 0,
+  unknownPairs: null,
+  live: 37_000,
+  added: 37_000,
+  removed: 0,
+  returned: 0,
+  pendingAbsences: 0,
+  placesChanged: 0,
+  gained: null,
+  lost: null,
+  durationsMs: { fetch: 900, stage: 400, diff: 200, apply: 500 },
+  reason: null,
+  reviewId: null,
+  contentHash: 'a3f1',
+}
+
+const cursors = cursorsOf('sync-runs', Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }))
+
+const listRuns = shared({
+  id: 'listSyncRuns',
+  method: 'GET',
+  path: '/api/v1/sync-runs',
+  tag: 'Freshness',
+  summary: 'What came of the last pulls of the route lists, the newest first',
+  scope: 'read',
+  query: Type.Object(
+    {
+      list: Type.Optional(
+        Type.Union(ListName.anyOf, { description: 'Only the runs of this list.' }),
+      ),
+      statuses: Type.Optional(
+        Type.Array(Status, { minItems: 1, description: 'Only runs that ended like this.' }),
+      ),
+      ...pageParameters({ preset: 50, max: 1000 }),
+    },
+    CLOSED,
+  ),
+  answer: { about: 'A page of finished runs.', schema: pageOf(SyncRun) },
+  problems: ['request.invalid_cursor'],
+  example: {
+    query: { list: 'routes', limit: '1' },
+    answer: { items: [EXAMPLE_RUN], next: null },
+  },
+  handler: async ({ db }, { query: { limit, cursor, ...filter } }) => {
+    const after = cursors.read(cursor, filter)
+    const runs = await listSyncRuns(db, { ...filter, limit: limit + 1, after })
+    return cursors.page(runs, { limit, bound: filter, positionOf: ({ runId }) => runId })
+  },
+})
+
+const showSyncRun = shared({
+  id: 'showSyncRun',
+  method: 'GET',
+  path: '/api/v1/sync-runs/{runId}',
+  tag: 'Freshness',
+  summary: 'Everything that is known of a finished run',
+  scope: 'read',
+  params: RunParams,
+  answer: { about: 'The run.', schema: ShownRun },
+  problems: ['sync.run_not_found'],
+  example: {
+    params: { runId: '1' },
+    answer: {
+      ...EXAMPLE_RUN,
+      notModified: false,
+      etag: '"a3f1"',
+      lastModified: null,
+      resolution: null,
+      resolvedAt: null,
+      resolvedBy: null,
+      reviewRuns: [],
+      storedBytes: 340_000,
+      changes: {},
+    },
+  },
+  handler: async ({ db }, { params: { runId } }) => {
+    const run = await showRun(db, runId)
+    return { ...run, reviewRuns: [...run.reviewRuns] }
+  },
+})
+
+/** What came of the pulls of both lists. */
+export const SYNC_RUN_OPERATIONS = [listRuns, showSyncRun]

@@ -1,0 +1,129 @@
+import { sql } from '../../db/database.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { suspicionOf } from '../plan/guard.ts'
+import {
+  type Forecast,
+  planAvailability,
+  planRoutes,
+  type SnapshotPlan,
+} from '../plan/plan-snapshot.ts'
+import { rolledBack } from '../plan/rolled-back.ts'
+import { NotHeldError, RunNotFoundError } from '../runs/decide-errors.ts'
+import { findLastAccepted } from '../runs/run-records.ts'
+import { createStopwatch } from '../runs/stopwatch.ts'
+import type { SyncReason } from '../runs/sync-run.ts'
+import { findFinishedRun, listReviewRuns, type SyncRunRow } from '../runs/sync-run-queries.ts'
+import { type SyncDeps, stagedCounts } from '../settle-snapshot.ts'
+import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { SnapshotGoneError } from '../snapshots/snapshots.ts'
+import { fetchList, NoRoutesYetError } from '../sync-list.ts'
+import { type PlanExamples, readExamples } from './plan-examples.ts'
+
+/** What applying a list would do, were it done now. */
+export interface PlanReport {
+  readonly list: RouteListName
+  readonly baseline: boolean
+  readonly bytes: number
+  /** Routes in the list, duplicates included. */
+  readonly fetched: number
+  readonly duplicates: number
+  readonly conflictingPlaces: number
+  /** Live (or available) routes before it. */
+  readonly liveBefore: number
+  /** Of those, the ones that it lacks. */
+  readonly missing: number
+  /** Of those, the ones that the accepted list before it held. */
+  readonly newlyAbsent: number
+  readonly forecast: Forecast
+  /** Why the guard would hold it; null where it would not. */
+  readonly verdict: SyncReason | null
+  readonly examples: PlanExamples
+}
+
+/**
+ * Fetches a list and says what a sync would do with it now. It costs one request of the budget and changes nothing:
+ * no run, no state, no kept list. Throws what a sync would be rejected or fail by.
+ */
+export async function dryRun(
+  deps: SyncDeps,
+  list: RouteListName,
+  signal: AbortSignal,
+): Promise<PlanReport> {
+  if (list === 'with-availability' && (await findLastAccepted(deps.db, 'routes')) === null) {
+    throw new NoRoutesYetError()
+  }
+  const { fetched } = await fetchList(deps, { list, stopwatch: createStopwatch() }, signal)
+  return reportPlan(deps, { list, fetched, confirmations: deps.confirmations })
+}
+
+/** What is to be decided about a held run. */
+export interface Review {
+  readonly run: SyncRunRow
+  /** All that are held under the same review, it included. */
+  readonly heldWith: readonly number[]
+  readonly plan: PlanReport
+}
+
+export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
+
+/** Says what is suspicious about a held run, and what approving it would do now. Throws as approveRun does. */
+export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review> {
+  const run = await findFinishedRun(deps.db, runId)
+  if (run === undefined) throw new RunNotFoundError(runId)
+  if (run.status !== 'held') throw new NotHeldError(runId, run.status)
+  const { list, contentHash, bytes } = run
+  if (contentHash === null || bytes === null) throw new SnapshotGoneError(runId)
+  const fetched = listOfRun({ runId, contentHash, bytes })
+  return {
+    run,
+    heldWith: await listReviewRuns(deps.db, run.reviewId ?? runId),
+    plan: await reportPlan(deps, { list, fetched, confirmations: 1 }),
+  }
+}
+
+interface ToReport {
+  readonly list: RouteListName
+  readonly fetched: FetchedList
+  readonly confirmations: number
+}
+
+async function reportPlan(
+  { db, scrub, guard, onProgress }: ReviewDeps,
+  { list, fetched, confirmations }: ToReport,
+): Promise<PlanReport> {
+  const chunks = await fetched.chunks(db)
+  const read = { ...fetched, chunks: async () => chunks }
+  return rolledBack(db, async (tx) => {
+    await sql`set local statement_timeout = '15min'`.execute(tx)
+    const previous = await findLastAccepted(tx, list)
+    const onRoutes = (routes: number) => onProgress?.({ bytes: fetched.bytes, routes })
+    const plan = await (list === 'routes' ? planRoutes : planAvailability)(tx, {
+      source: { slices: readSlices(tx, { list, fetched: read }, onRoutes) },
+      baseline: previous === null,
+      repeated: previous?.contentHash === fetched.contentHash,
+      confirmations,
+      stopwatch: createStopwatch(),
+      scrub,
+    })
+    const verdict = suspicionOf(plan.effect, guard)
+    return {
+      list,
+      bytes: fetched.bytes,
+      verdict,
+      ...countsOf(plan),
+      examples: await readExamples(tx, list),
+    }
+  })
+}
+
+function countsOf(plan: SnapshotPlan) {
+  const { baseline, live: liveBefore, missing, newlyAbsent } = plan.effect
+  return {
+    baseline,
+    liveBefore,
+    missing,
+    newlyAbsent,
+    forecast: plan.forecast,
+    ...stagedCounts(plan),
+  }
+}

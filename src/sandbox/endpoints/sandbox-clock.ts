@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.ts'
+
+/** The world's time: it starts at `worldStart` and runs `speed` times as fast as the real one. */
+export interface SandboxClock {
+  readonly speed: number
+  /** Real time. */
+  realNow(): Date
+  /** World time at a real instant. */
+  worldTimeAt(real: Date): Date
+}
+
+export interface SandboxClockOptions {
+  readonly clock: Clock
+  /** World seconds a real second; 0 stops the world. */
+  readonly speed: number
+  readonly worldStart: Date
+}
+
+/** @example at speed 60, a world that starts at noon shows 13:00 after a real minute */
+export function createSandboxClock({
+  clock,
+  speed,
+  worldStart,
+}: SandboxClockOptions): SandboxClock {
+  if (!Number.isFinite(speed) || speed < 0) throw new RangeError(`speed is ${speed}, not 0 or more`)
+  const realStart = clock.now().getTime()
+  return {
+    speed,
+    realNow: () => clock.now(),
+    worldTimeAt: (real) =>
+      new Date(Math.round(worldStart.getTime() + speed * (real.getTime() - realStart))),
+  }
+}

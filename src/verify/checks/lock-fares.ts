@@ -1,0 +1,80 @@
+import { sql, type Tx } from '../../db/database.ts'
+
+/** What is shown of a fare: its history has an interval for each. */
+export interface ShownBelief {
+  readonly outbound: string
+  readonly return: string | null
+  readonly pair: string
+  readonly amount: string | null
+  readonly currency: string | null
+}
+
+/** A fare whose state this transaction may change. */
+export interface LockedFare extends ShownBelief {
+  readonly fareId: number
+  /** As `toJson` wrote it; an empty object before the first check. */
+  readonly state: object
+  readonly hasReturn: boolean
+  /** When the request of the last counted answer began. */
+  readonly askedAt: Date | null
+}
+
+/**
+ * Locks the fares that the claim still holds, in the order of their ids: a claim that has passed on, to another
+ * process or to the fare's end, locks nothing.
+ */
+export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]> {
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from fare_schedule
+     where claim_id = ${claimId}
+     order by tracked_fare_id
+       for update
+  `.execute(tx)
+  return lockStates(
+    tx,
+    rows.map((row) => row.id),
+  )
+}
+
+/** Locks fares by their ids, whoever holds a claim on them: what was asked on demand counts too. */
+export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
+  // Turns before states, here as there: two transactions that meet must take their locks in one order.
+  await sql`
+    select from fare_schedule
+     where tracked_fare_id = any(${fareIds}::bigint[])
+     order by tracked_fare_id
+       for update
+  `.execute(tx)
+  return lockStates(tx, fareIds)
+}
+
+/** A fare's first check makes its state; every later one finds it there. */
+async function lockStates(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
+  const locked = await lockExisting(tx, fareIds)
+  if (locked.length === fareIds.length) return locked
+  await insertMissing(tx, fareIds)
+  return lockExisting(tx, fareIds)
+}
+
+async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    insert into fare_state (tracked_fare_id, return, state)
+    select id, case when return_flight_id is not null then 'unknown' end, '{}'
+      from tracked_fare
+     where id = any(${fareIds}::bigint[])
+     order by id
+        on conflict (tracked_fare_id) do nothing
+  `.execute(tx)
+}
+
+async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
+  const { rows } = await sql<LockedFare>`
+    select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
+           outbound, return, pair, price as amount, currency
+      from fare_state
+     where tracked_fare_id = any(${fareIds}::bigint[])
+     order by tracked_fare_id
+       for update
+  `.execute(tx)
+  return rows
+}

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import {
+  type AvailabilityChangeDraft,
+  appendAvailabilityChanges,
+} from '../../changes/availability-feed.ts'
+import type { Tx } from '../../db/database.ts'
+import type { RecheckRules } from '../../recheck/recheck-rules.ts'
+import { type SettledTurn, settleTurns } from '../../recheck/settle-turns.ts'
+import type { Evidence } from '../../upstream/observation.ts'
+import { type Decision, type DecisionRules, decide } from '../decide/decide.ts'
+import {
+  type FareState,
+  fromJson,
+  initialState,
+  pairOf,
+  shownPrice,
+  toJson,
+} from '../decide/fare-state.ts'
+import type { Check } from './ask-fares.ts'
+import { fanOutChanges } from './fan-out-changes.ts'
+import type { LockedFare, ShownBelief } from './lock-fares.ts'
+import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
+
+/** A check that counted, and what came of it. */
+export interface RecordedCheck {
+  readonly fareId: number
+  readonly before: ShownBelief
+  readonly check: Check
+  readonly decision: Decision
+}
+
+export interface RecordArgs {
+  readonly checks: readonly Check[]
+  readonly locked: readonly LockedFare[]
+  readonly rules: DecisionRules & RecheckRules
+  /** Where the question came from: a claim of the schedule, or null on demand. */
+  readonly claimId: string | null
+}
+
+/**
+ * Decides every check on the locked state of its fare and writes all of them in a few statements.
+ *
+ * A check whose request began before that of the last counted one is dropped: its answer is older than what we
+ * know. So is one whose fare is no longer locked by the caller.
+ */
+export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
+  const recorded = decideChecks(args)
+  await saveBeliefs(tx, recorded.map(beliefRow))
+  await appendChanges(tx, recorded, args.claimId)
+  await settleTurns(tx, turnsOf(args, recorded), args.rules)
+  return recorded
+}
+
+/** The pure part: which checks count, and what each of them means. */
+export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedCheck[] {
+  const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
+  return checks.flatMap((check) => {
+    const fare = byFare.get(check.fareId)
+    if (fare === undefined) return []
+    if (fare.askedAt !== null && check.askedAt <= fare.askedAt) return []
+    const { askedAt, observation } = check
+    return [
+      {
+        fareId: check.fareId,
+        before: fare,
+        check,
+        decision: decide(stateOf(fare), { askedAt, observation }, rules),
+      },
+    ]
+  })
+}
+
+function stateOf({ state, hasReturn }: LockedFare): FareState {
+  return Object.keys(state).length === 0 ? initialState(hasReturn) : fromJson(state)
+}
+
+function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRow {
+  const { state, good, outcome } = decision
+  const price = shownPrice(state)
+  const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
+  return {
+    fareId,
+    before,
+    outbound: state.outbound.belief,
+    return: state.return?.belief ?? null,
+    pair: pairOf(state),
+    amount: price?.amount ?? null,
+    currency: price?.currency ?? null,
+    state: toJson(state),
+    askedAt: check.askedAt,
+    good,
+    reason: reason?.slice('unknown:'.length) ?? null,
+    everAvailableAt: state.everAvailableAt,
+  }
+}
+
+async function appendChanges(
+  tx: Tx,
+  recorded: readonly RecordedCheck[],
+  claimId: string | null,
+): Promise<void> {
+  const changed = recorded.filter(({ decision }) => decision.changes.length > 0)
+  if (changed.length === 0) return
+  const bodies = new Map(
+    changed.flatMap(({ check }) => {
+      const { body } = check.observation.evidence
+      return body === null ? [] : [[hashOf(body), body] as const]
+    }),
+  )
+  await saveEvidence(
+    tx,
+    [...bodies].map(([hash, body]) => ({ hash, body: gzipSync(body) })),
+  )
+  const drafts = changed.flatMap((record) => draftsOf(record, claimId))
+  const appended = await appendAvailabilityChanges(tx, drafts)
+  const seqs = appended.map((change) => change.seq)
+  await fanOutChanges(tx, { first: Math.min(...seqs), last: Math.max(...seqs) })
+}
+
+function draftsOf(
+  { fareId, check, decision }: RecordedCheck,
+  claimId: string | null,
+): AvailabilityChangeDraft[] {
+  const { evidence } = check.observation
+  const evidenceHash = evidence.body === null ? null : hashOf(evidence.body)
+  return decision.changes.map((change) => ({
+    fareId,
+    ...change,
+    evidenceHash,
+    provenance: provenanceOf(evidence, claimId),
+  }))
+}
+
+function provenanceOf(evidence: Evidence, claimId: string | null): object {
+  const { status, latencyMs, requestFingerprint, parserVersion } = evidence
+  return { claimId, requestFingerprint, status, latencyMs, parserVersion }
+}
+
+function hashOf(body: string): string {
+  return createHash('sha256').update(body).digest('hex')
+}
+
+/**
+ * Every locked fare that was asked in its turn gets the next one, also where its check was dropped: the interval
+ * then counts from the check that took its place. What was asked on demand and dropped leaves the turn alone: the
+ * newer check has set it, and somebody may hold a claim on it since.
+ */
+function turnsOf(
+  { locked, checks, claimId }: RecordArgs,
+  recorded: readonly RecordedCheck[],
+): SettledTurn[] {
+  const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
+  const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
+  return checks.flatMap(({ fareId, askedAt }) => {
+    const before = counted.get(fareId)
+    if (before === undefined || (claimId === null && !next.has(fareId))) return []
+    const last = before === null || before < askedAt ? askedAt : before
+    return [{ fareId, askedAt: last, next: next.get(fareId) ?? 'normal' }]
+  })
+}

@@ -1,0 +1,44 @@
+import { AppError } from '../../base/errors.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { acceptMassLoss, askHeldAgain } from './held-losses.ts'
+
+/** There is nothing to close. */
+export class NoIncidentError extends AppError {
+  override readonly name = 'NoIncidentError'
+  override readonly code = 'incident.none_open'
+  override readonly retryable = false
+
+  constructor() {
+    super('no mass loss is open')
+  }
+}
+
+export interface ClosedMassLoss {
+  readonly id: number
+  readonly openedAt: Date
+  /** Fares whose loss was held; they are asked once more and, if they are still gone, believed to be. */
+  readonly askedAgain: number
+}
+
+/**
+ * Ends the mass loss that is open, for somebody who knows that the losses are true. Throws NoIncidentError.
+ *
+ * It only lets go: what is recorded as lost still takes an answer of now that says so. Closing alone would not do,
+ * for the same losses would open it again: they are accepted, with those that are yet to be noticed, until no more
+ * is lost at once than fares sell out, or a day has passed. From then on the next mass opens an incident.
+ */
+export async function closeMassLoss(db: Db): Promise<ClosedMassLoss> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<{ id: number; openedAt: Date }>`
+      update incident
+         set closed_at = clock_timestamp()
+       where kind = 'mass_loss' and closed_at is null
+      returning id, opened_at as "openedAt"
+    `.execute(tx)
+    const [closed] = rows
+    if (closed === undefined) throw new NoIncidentError()
+    await acceptMassLoss(tx, closed.id)
+    return { ...closed, askedAgain: await askHeldAgain(tx) }
+  })
+}

@@ -1,0 +1,67 @@
+import { Type } from 'typebox'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { Instant } from '../../http/read-request.ts'
+import { listIncidents } from './incident-queries.ts'
+
+const { operator } = operations<{ readonly db: Db }>()
+
+const CLOSED = { additionalProperties: false }
+const IncidentId = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 })
+
+const Incident = Type.Object(
+  {
+    id: IncidentId,
+    kind: Type.Enum(['mass_loss', 'upstream_trouble']),
+    openedAt: Instant,
+    closedAt: Type.Union([Instant, Type.Null()], { description: 'Null while it is open.' }),
+  },
+  CLOSED,
+)
+
+const cursors = cursorsOf('incidents', IncidentId)
+
+const listAll = operator({
+  id: 'listIncidents',
+  method: 'GET',
+  path: '/api/v1/incidents',
+  tag: 'Operators',
+  summary: 'Mass losses and upstream trouble, the newest first',
+  description: 'While one is open losses are held, and asked again when it ends.',
+  scope: 'operate',
+  query: Type.Object(
+    {
+      open: Type.Optional(
+        Type.Boolean({ description: 'true: only those that are open; false: only the others.' }),
+      ),
+      ...pageParameters({ preset: 50, max: 1000 }),
+    },
+    CLOSED,
+  ),
+  answer: { about: 'A page of incidents.', schema: pageOf(Incident) },
+  problems: ['request.invalid_cursor'],
+  example: {
+    query: { limit: '1' },
+    answer: {
+      items: [
+        {
+          id: 3,
+          kind: 'mass_loss',
+          openedAt: '2026-01-31T04:00:00.000Z',
+          closedAt: '2026-01-31T04:12:00.000Z',
+        },
+      ],
+      next: null,
+    },
+  },
+  handler: async ({ db }, { query: { open, limit, cursor } }) => {
+    const bound = open ?? null
+    const after = cursors.read(cursor, bound)
+    const incidents = await listIncidents(db, { open, after, limit: limit + 1 })
+    return cursors.page(incidents, { limit, bound, positionOf: ({ id }) => id })
+  },
+})
+
+/** The incidents, for who runs the service. */
+export const INCIDENT_OPERATIONS = [listAll]

@@ -1,0 +1,65 @@
+import { ProblemError } from '../../http/problems.ts'
+import type { PassengerMix, Question } from '../../upstream/observation.ts'
+import {
+  brokenIdRule,
+  brokenPassengerRule,
+  MAX_PASSENGERS,
+} from '../../upstream/passenger-rules.ts'
+
+/** The six counts as a request has them, by their names there. */
+export type GivenCounts = Readonly<Partial<Record<CountName, string>>>
+
+const GROUPS = ['residents', 'nonResidents'] as const
+const TYPES = ['adults', 'children', 'infants'] as const
+export type CountName = `${(typeof GROUPS)[number]}[${(typeof TYPES)[number]}]`
+
+export const COUNT_NAMES: readonly CountName[] = GROUPS.flatMap((group) =>
+  TYPES.map((type) => `${group}[${type}]` as const),
+)
+
+/** A decimal number: "2", "+2", "2.0"; and "1.5", which is one, but no count. */
+const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
+
+/** The counts that are no numbers: by the interface they count for nothing. */
+export function ignoredCounts(given: GivenCounts): CountName[] {
+  return COUNT_NAMES.filter((name) => {
+    const text = given[name]
+    return text !== undefined && !NUMERIC.test(text)
+  })
+}
+
+/** Reads the mix of a request; what is missing or ignored is 0. Throws a ProblemError that names the broken rule. */
+export function readMix(given: GivenCounts): PassengerMix {
+  const count = (name: CountName) => {
+    const text = given[name] ?? ''
+    const number = NUMERIC.test(text) ? Number(text) : 0
+    if (Number.isInteger(number) && number >= 0 && number <= MAX_PASSENGERS) return number
+    throw new ProblemError('verify.passenger_rule', {
+      parameter: name,
+      detail: `${name} must be a whole number from 0 to ${MAX_PASSENGERS}`,
+    })
+  }
+  const group = (name: (typeof GROUPS)[number]) => ({
+    adults: count(`${name}[adults]`),
+    children: count(`${name}[children]`),
+    infants: count(`${name}[infants]`),
+  })
+  const mix = { residents: group('residents'), nonResidents: group('nonResidents') }
+  const rule = brokenPassengerRule(mix)
+  if (rule === undefined) return mix
+  throw new ProblemError('verify.passenger_rule', { detail: rule })
+}
+
+/** The question about two ids of a request. Throws a ProblemError that names the id and its rule. */
+export function questionOf(
+  { flightId, returnFlightId }: { flightId: string; returnFlightId?: string },
+  passengers: PassengerMix,
+): Question {
+  for (const [parameter, id] of Object.entries({ flightId, returnFlightId })) {
+    const rule = id === undefined ? undefined : brokenIdRule(parameter, id)
+    if (rule !== undefined) {
+      throw new ProblemError('request.invalid_parameter', { parameter, detail: rule })
+    }
+  }
+  return { flightId, returnFlightId: returnFlightId ?? null, passengers }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../base/clock.ts'
+import { AppError } from '../../base/errors.ts'
+import { createGate } from '../../base/gate.ts'
+import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { type Reservation, reserveSlots, waitForSlot } from '../../upstream/budget.ts'
+
+/** The budget has no slot near enough for one who waits. `retryAfterMs` is when it may be worth asking again. */
+export class NoSlotError extends AppError {
+  override readonly name = 'NoSlotError'
+  override readonly code = 'verify.no_slot'
+  override readonly retryable = true
+  readonly retryAfterMs = RETRY_AFTER_MS
+
+  constructor(patienceMs: number) {
+    super(`the budget had no slot for a check on demand within ${patienceMs} ms`)
+  }
+}
+
+/** As far ahead as slots are given: what is taken now is free then. */
+const RETRY_AFTER_MS = 5_000
+const PAUSE_MS = { min: 50, max: 1_000 }
+
+export interface SlotLineDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly requestsPerSecond: number
+  /** How long one waits for a slot to be given; it may then lie five seconds ahead. */
+  readonly patienceMs: number
+}
+
+/**
+ * Makes the line in which this process's checks on demand wait for slots: first come, first served, and one alone at
+ * the budget, whose row every worker needs. Throws NoSlotError, and the signal's reason when it aborts.
+ */
+export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Promise<void> {
+  const line = createGate(1)
+  const { clock, patienceMs } = deps
+  return async (signal) => {
+    const endMs = clock.now().getTime() + patienceMs
+    for (;;) {
+      const { slot, skewMs } = await line(() => reserveUntil(deps, endMs, signal))
+      if (await waitForSlot(slot, { clock, skewMs, signal })) return
+    }
+  }
+}
+
+async function reserveUntil(
+  { db, clock, requestsPerSecond, patienceMs }: SlotLineDeps,
+  endMs: number,
+  signal: AbortSignal,
+): Promise<{ slot: Date; skewMs: number }> {
+  const request = { requestsPerSecond, wanted: 1, lane: true }
+  const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
+  for (;;) {
+    signal.throwIfAborted()
+    const { slots, now }: Reservation = await inTransaction(db, (tx) => reserveSlots(tx, request))
+    const nowMs = clock.now().getTime()
+    const [slot] = slots
+    if (slot !== undefined) return { slot, skewMs: now.getTime() - nowMs }
+    if (nowMs + pauseMs > endMs) throw new NoSlotError(patienceMs)
+    await clock.sleep(pauseMs, signal)
+  }
+}

@@ -1,0 +1,89 @@
+import { type Db, sql } from '../../db/database.ts'
+import { inTransaction, one } from '../../db/transaction.ts'
+import { spendOne } from '../../upstream/budget.ts'
+import type { Observation, Question } from '../../upstream/observation.ts'
+import { assertQuestion } from '../../upstream/passenger-rules.ts'
+import { unaskedObservation } from '../../upstream/unasked.ts'
+import { UpstreamCircuitOpenError } from '../../upstream/upstream-errors.ts'
+import { isRateLimited } from '../checks/ask-fares.ts'
+import { reportChecks } from '../checks/check-events.ts'
+import { lockFares } from '../checks/lock-fares.ts'
+import { recordChecks } from '../checks/record-checks.ts'
+import { guardLosses } from '../incidents/guard-losses.ts'
+import type { VerifyDeps } from '../verify-fares-job.ts'
+import { asksQuestion } from './same-question.ts'
+
+/** What the upstream said just now, and the tracked fare whose history it feeds, where somebody watches it. */
+export interface OnDemandAnswer {
+  readonly observation: Observation
+  readonly fareId: number | null
+}
+
+export interface AskNowDeps extends VerifyDeps {
+  /** Waits for a slot of the budget, and says by throwing that it had none; absent: as long as it takes. */
+  readonly takeSlot?: (signal: AbortSignal) => Promise<void>
+}
+
+/**
+ * Asks one question now, within the budget's lane for it. The answer of a watched fare takes the same path as any
+ * other: confirmed, recorded, told. While the upstream is to be left alone it is not asked, and no slot is spent:
+ * the answer is unknown, `circuit_open`, and changes nothing.
+ *
+ * Throws PassengerRuleError or QuestionError for a question that the interface forbids, before a slot is spent.
+ */
+export async function verifyOnDemand(
+  deps: AskNowDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<OnDemandAnswer> {
+  const { db, rules } = deps
+  assertQuestion(question)
+  const { observation, askedAt } = await ask(deps, question, signal)
+  const fareId = await findTrackedFare(db, question)
+  if (fareId === null || askedAt === null || isRateLimited(observation)) {
+    return { observation, fareId }
+  }
+
+  const checks = [{ fareId, askedAt, observation }]
+  const recorded = await inTransaction(db, async (tx) => {
+    const locked = await lockFares(tx, [fareId])
+    const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
+    return recordChecks(tx, { checks, locked, rules: guarded, claimId: null })
+  })
+  reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
+  return { observation, fareId }
+}
+
+/** `askedAt` is when the request began, by the database's clock; null where there was none. */
+async function ask(
+  deps: AskNowDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<{ observation: Observation; askedAt: Date | null }> {
+  const { db, clock, upstream, gate, metrics, takeSlot = slotTaker(deps) } = deps
+  try {
+    const entry = await gate?.peek('verify')
+    if (entry?.kind === 'closed') {
+      const until = new Date(entry.untilMs)
+      throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: entry.by, until })
+    }
+    await takeSlot(signal)
+    metrics.budgetSlots.inc({ lane: 'on_demand' })
+    const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, db)
+    return { observation: await upstream.verifyFares(question, { signal }), askedAt: now }
+  } catch (err) {
+    if (!(err instanceof UpstreamCircuitOpenError)) throw err
+    return { observation: unaskedObservation(question, err, clock.now()), askedAt: null }
+  }
+}
+
+function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
+  return (signal: AbortSignal) => spendOne(db, { requestsPerSecond, lane: true, clock, signal })
+}
+
+async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
+  const { rows } = await sql<{ id: number }>`
+    select id from tracked_fare where ${asksQuestion(question)} and ended_at is null
+  `.execute(db)
+  return rows[0]?.id ?? null
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../../base/clock.ts'
+import type { ResellerId } from '../../base/reseller-id.ts'
+import type { Db } from '../../db/database.ts'
+import { type DatabaseVersions, readVersions } from '../../db/versions.ts'
+import { readSyncStates, type SyncState } from '../../route-sync/read/route-queries.ts'
+import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
+import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
+import { readBudgetAhead } from '../../upstream/budget-ahead.ts'
+import {
+  BREAKERS,
+  type BreakerName,
+  ENDPOINT_GROUPS,
+  type EndpointGroup,
+} from '../../upstream/health/breaker.ts'
+import { readHealth, type UpstreamHealth } from '../../upstream/health/health-store.ts'
+import { isPaused } from '../../upstream/health/throttle.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { type Incident, listIncidents } from '../incidents/incident-queries.ts'
+import { type BeliefAges, readBeliefAges, readLastMinute } from './status-queries.ts'
+
+export interface StatusDeps {
+  readonly db: Db
+  readonly clock: Clock
+  /** The budget of upstream requests, of all processes together. */
+  readonly requestsPerSecond: number
+  /** Of farewatch. */
+  readonly version: string
+}
+
+/** How true and how fresh is what we hold, at one moment. */
+export interface Status {
+  readonly at: Date
+  readonly lists: readonly SyncState[]
+  /** The oldest ten. */
+  readonly heldRuns: readonly HeldRun[]
+  readonly beliefs: BeliefAges
+  readonly upstream: UpstreamState
+  readonly incidents: readonly Pick<Incident, 'kind' | 'openedAt'>[]
+  /** Null where it is not to be told. */
+  readonly budget: BudgetUse | null
+  readonly versions: DatabaseVersions & { readonly farewatch: string }
+}
+
+export interface HeldRun {
+  readonly runId: number
+  readonly list: RouteListName
+  readonly fetchedAt: Date | null
+  readonly reason: Pick<SyncReason, 'code' | 'text'> | null
+}
+
+/** What keeps calls back: a pause that the upstream asked for, breakers that are open. */
+export interface UpstreamState {
+  readonly pausedUntil: Date | null
+  readonly openBreakers: readonly {
+    readonly endpoint: EndpointGroup
+    readonly breaker: BreakerName
+    readonly since: Date
+  }[]
+}
+
+export interface BudgetUse {
+  readonly requestsPerSecond: number
+  /** The part of it that may be spent now: below 1 after the upstream has told us to ask less. */
+  readonly share: number
+  /** How far ahead slots are given away, in seconds; about 5 where all of it is taken. */
+  readonly aheadSeconds: number
+  readonly checksLastMinute: number
+  readonly unknownLastMinute: number
+  /** The part of the whole budget that the checks of the last whole minute took. */
+  readonly used: number
+}
+
+const SHOWN_HELD = 10
+const SHOWN_INCIDENTS = 10
+
+/**
+ * Reads the status: of the whole service, or as one reseller may see it, which is told the ages of its own fares alone
+ * and nothing of the budget: what others ask would show in both.
+ */
+export async function readStatus(
+  { db, clock, requestsPerSecond, version }: StatusDeps,
+  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
+): Promise<Status> {
+  const [lists, held, beliefs, health, incidents, versions] = await Promise.all([
+    readSyncStates(db),
+    listHeldRuns(db, { limit: SHOWN_HELD }),
+    readBeliefAges(db, { resellerId }),
+    readHealth(db),
+    listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
+    readVersions(db),
+  ])
+  const asked = { requestsPerSecond, share: health.share }
+  return {
+    at: clock.now(),
+    lists,
+    heldRuns: held.map(({ runId, list, fetchedAt, reason }) => ({
+      runId,
+      list,
+      fetchedAt,
+      reason,
+    })),
+    beliefs,
+    upstream: upstreamState(health),
+    incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
+    budget: resellerId === undefined ? await readBudgetUse(db, asked) : null,
+    versions: { farewatch: version, ...versions },
+  }
+}
+
+function upstreamState(health: UpstreamHealth): UpstreamState {
+  const { breakers, pausedUntilMs, nowMs } = health
+  const openBreakers = ENDPOINT_GROUPS.flatMap((endpoint) =>
+    BREAKERS.flatMap((breaker) => {
+      const { open } = breakers[endpoint][breaker]
+      return open === null ? [] : [{ endpoint, breaker, since: new Date(open.sinceMs) }]
+    }),
+  )
+  const pausedUntil = isPaused({ pausedUntilMs }, nowMs) ? new Date(pausedUntilMs) : null
+  return { pausedUntil, openBreakers }
+}
+
+async function readBudgetUse(
+  db: Db,
+  { requestsPerSecond, share }: { readonly requestsPerSecond: number; readonly share: number },
+): Promise<BudgetUse> {
+  const { checks, unknown } = await readLastMinute(db)
+  return {
+    requestsPerSecond,
+    share,
+    aheadSeconds: await readBudgetAhead(db),
+    checksLastMinute: checks,
+    unknownLastMinute: unknown,
+    used: checks / (60 * requestsPerSecond),
+  }
+}

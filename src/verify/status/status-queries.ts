@@ -1,0 +1,72 @@
+import type { ResellerId } from '../../base/reseller-id.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { one } from '../../db/transaction.ts'
+
+/** How old is what is believed of fares. Ages are seconds since the last good check began. */
+export interface BeliefAges {
+  /** Fares that are checked. */
+  readonly fares: number
+  /** Of those, the ones that were never well answered. */
+  readonly unanswered: number
+  /** Of those that were, the ones whose belief is too old to be shown as known. */
+  readonly stale: number
+  /** Null where no fare was ever well answered. */
+  readonly ageSeconds: AgePercentiles | null
+}
+
+export interface AgePercentiles {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly max: number
+}
+
+interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
+  readonly ages: readonly [number, number, number, number] | null
+}
+
+/**
+ * Ages of all fares that are checked; or of those alone that a reseller watches, for whom a check counts that was made
+ * since its watch began: who had asked before is not its business.
+ */
+export async function readBeliefAges(
+  db: Db,
+  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
+): Promise<BeliefAges> {
+  const since =
+    resellerId === undefined
+      ? sql`'-infinity'::timestamptz`
+      : sql`(select min(w.began_at) from watch w
+              where w.tracked_fare_id = f.id and w.reseller_id = ${resellerId} and w.paused_at is null)`
+  const { ages, ...counts } = await one(
+    sql<AgesRow>`
+      select count(*) as fares,
+             count(*) filter (where good.at is null) as unanswered,
+             count(*) filter (where b.stale and good.at is not null) as stale,
+             percentile_disc(array[0.5, 0.9, 0.99, 1])
+               within group (order by extract(epoch from clock_timestamp() - good.at)::float8) as ages
+        from tracked_fare f
+        left join farewatch.availability_current b on b.tracked_fare_id = f.id
+       cross join lateral (select ${since} as began_at) watched
+       cross join lateral (select case when b.last_good_check_at >= watched.began_at
+                                       then b.last_good_check_at end as at) good
+       where f.ended_at is null and b.expired_at is null and watched.began_at is not null
+    `,
+    db,
+  )
+  if (ages === null) return { ...counts, ageSeconds: null }
+  const [p50, p90, p99, max] = ages
+  return { ...counts, ageSeconds: { p50, p90, p99, max } }
+}
+
+/** The checks of the last whole minute, and those of them that told nothing. */
+export async function readLastMinute(db: Db): Promise<{ checks: number; unknown: number }> {
+  return one(
+    sql<{ checks: number; unknown: number }>`
+      select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
+        from check_minute
+       where minute = date_trunc('minute', clock_timestamp()) - interval '1 minute'
+    `,
+    db,
+  )
+}

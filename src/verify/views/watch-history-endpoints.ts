@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import type { ResellerId } from '../../base/reseller-id.ts'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { Instant } from '../../http/read-request.ts'
+import { orNull, WatchParams } from '../../watch/endpoints/watch-shape-endpoints.ts'
+import type { WatchPosition } from '../../watch/watch-queries.ts'
+import { readWatchTimeline, type SeenInterval } from './watch-facts.ts'
+import { requireWatch } from './watch-view-endpoints.ts'
+
+const { reseller } = operations<{ readonly db: Db }>()
+
+const CLOSED = { additionalProperties: false }
+const TAG = 'Watches'
+const A_1 = { list: 'summer', reference: 'A-1' }
+/** The last instant that there is. */
+const MAX_MS = 8.64e15
+
+const Interval = Type.Object(
+  {
+    from: Type.Union([Instant, Type.Null()], {
+      description: 'Null of the first one: it was so when the watch first looked.',
+    }),
+    to: Type.Union([Instant, Type.Null()], { description: 'Null while it holds.' }),
+    pair: Type.Enum(['bookable', 'not_bookable', 'unknown']),
+    outbound: Type.Enum(['available', 'unavailable', 'unknown']),
+    return: orNull(Type.Enum(['available', 'unavailable', 'unknown'])),
+    price: orNull(Type.String()),
+    currency: orNull(Type.String()),
+  },
+  CLOSED,
+)
+
+const Price = Type.Pick(Interval, ['from', 'to', 'price', 'currency'], CLOSED)
+const INTERVAL = { from: null, to: '2026-01-31T12:04:00.000Z', price: '100.00', currency: 'EUR' }
+
+const PAGE = Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED)
+const Place = Type.Integer({ minimum: -MAX_MS, maximum: MAX_MS })
+const timelines = cursorsOf('watch-timeline', Place)
+const priceSeries = cursorsOf('watch-prices', Place)
+
+const timeline = reseller({
+  id: 'readWatchTimeline',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/watches/{reference}/timeline',
+  tag: TAG,
+  summary: 'What was believed of a watch’s fare since it began, the newest first',
+  scope: 'read',
+  params: WatchParams,
+  query: PAGE,
+  answer: { about: 'A page of intervals; none while it is paused.', schema: pageOf(Interval) },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: {
+    params: A_1,
+    answer: {
+      items: [{ ...INTERVAL, pair: 'bookable', outbound: 'available', return: null }],
+      next: null,
+    },
+  },
+  handler: async ({ db, resellerId }, { params, query }) =>
+    intervalsOf(db, { resellerId, params, query, cursors: timelines, onlyBookable: false }),
+})
+
+const prices = reseller({
+  id: 'readWatchPrices',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/watches/{reference}/prices',
+  tag: TAG,
+  summary: 'The prices at which a watch’s fare could be bought since it began, the newest first',
+  scope: 'read',
+  params: WatchParams,
+  query: PAGE,
+  answer: {
+    about: 'A page of prices, for all passengers. Between two of them it could not be bought.',
+    schema: pageOf(Price),
+  },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: { params: A_1, answer: { items: [INTERVAL], next: null } },
+  handler: async ({ db, resellerId }, { params, query }) => {
+    const args = { resellerId, params, query, cursors: priceSeries, onlyBookable: true }
+    const { items, next } = await intervalsOf(db, args)
+    return {
+      items: items.map(({ from, to, price, currency }) => ({ from, to, price, currency })),
+      next,
+    }
+  },
+})
+
+interface IntervalsArgs {
+  readonly resellerId: ResellerId
+  readonly params: WatchPosition
+  readonly query: { readonly limit: number; readonly cursor?: string }
+  readonly cursors: typeof timelines
+  readonly onlyBookable: boolean
+}
+
+async function intervalsOf(db: Db, args: IntervalsArgs) {
+  const { resellerId, params, query, cursors, onlyBookable } = args
+  const { limit, cursor } = query
+  const { id: watchId } = await requireWatch(db, resellerId, params)
+  const bound = [resellerId, watchId]
+  const place = cursors.read(cursor, bound)
+  const before = place === undefined ? undefined : new Date(place)
+  const page = { watchId, before, limit: limit + 1, onlyBookable }
+  const rows = await readWatchTimeline(db, resellerId, page)
+  const positionOf = ({ beganAt }: SeenInterval) => beganAt.getTime()
+  const { items, next } = cursors.page(rows, { limit, bound, positionOf })
+  return { items: items.map(({ beganAt: _, ...shown }) => shown), next }
+}
+
+/** What was known of a reseller's watches. */
+export const WATCH_HISTORY_OPERATIONS = [timeline, prices]

@@ -1,0 +1,157 @@
+import { Type } from 'typebox'
+import { createGate } from '../../base/gate.ts'
+import type { ResellerId } from '../../base/reseller-id.ts'
+import { FARE_EXAMPLE, FareShape } from '../../changes/watch-change-endpoints.ts'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant } from '../../http/read-request.ts'
+import { packText, sendPacked } from '../../http/send-whole.ts'
+import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
+import {
+  orNull,
+  shapeOf,
+  WATCH_EXAMPLE,
+  WatchParams,
+  WatchShape,
+} from '../../watch/endpoints/watch-shape-endpoints.ts'
+import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
+import type { FareView } from '../decide/fare-state.ts'
+import { statesText, viewWatches } from './watch-states.ts'
+
+export interface WatchViewDeps {
+  readonly db: Db
+  readonly minRecheckSeconds: number
+}
+
+const { reseller } = operations<WatchViewDeps>()
+
+const CLOSED = { additionalProperties: false }
+const TAG = 'Watches'
+
+const View = {
+  status: Type.Enum(['new', 'followed', 'stale', 'expired', 'paused'], {
+    description:
+      'new: nothing was found out since it began. stale: the last good check is too old to believe it. ' +
+      'expired: departed, or never available for 30 days. paused: you paused it, or were disabled.',
+  }),
+  belief: Type.Unsafe<FareView>(FareShape),
+  lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
+    description: 'The last check since it began that told the state of every leg.',
+  }),
+  lastCheckAt: orNull(Instant),
+  lastReason: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the last check told nothing; null where it did.',
+  }),
+  next: Type.Union(
+    [
+      Type.Object(
+        {
+          notBefore: Instant,
+          why: Type.Enum(['first_look', 'confirmation', 'retry', 'turn'], {
+            description:
+              'turn: its interval; confirmation: a loss or another flight is looked at again; retry: the last ' +
+              'check told nothing.',
+          }),
+        },
+        CLOSED,
+      ),
+      Type.Null(),
+    ],
+    {
+      description:
+        'By this watch’s own settings and answers; it comes later where the budget is short, and sooner where ' +
+        'the question is asked for another reason. Null: it is not checked.',
+    },
+  ),
+}
+
+const VIEW_EXAMPLE = {
+  status: 'followed',
+  belief: FARE_EXAMPLE,
+  lastGoodCheckAt: '2026-01-31T12:04:00.000Z',
+  lastCheckAt: '2026-01-31T12:04:00.000Z',
+  lastReason: null,
+  next: { notBefore: '2026-01-31T12:05:00.000Z', why: 'turn' },
+}
+
+const A_1 = { list: 'summer', reference: 'A-1' }
+
+const readWatch = reseller({
+  id: 'readWatch',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/watches/{reference}',
+  tag: TAG,
+  summary: 'A watch, what is believed of its fare, and when it is looked at next',
+  scope: 'read',
+  params: WatchParams,
+  answer: {
+    about: 'The watch, with what was learned since it began.',
+    schema: Type.Object({ ...WatchShape.properties, ...View }, CLOSED),
+  },
+  problems: ['not_found'],
+  example: { params: A_1, answer: { ...WATCH_EXAMPLE, ...VIEW_EXAMPLE } },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
+    const watch = await requireWatch(db, resellerId, params)
+    const [seen] = await viewWatches(db, { resellerId, minRecheckSeconds }, [watch])
+    if (seen === undefined) throw new ProblemError('not_found')
+    return { ...shapeOf(watch), ...seen.view }
+  },
+})
+
+/** Transactions of states at a time: the other connections are for everybody else. */
+const reading = createGate(2)
+
+const readListState = reseller({
+  id: 'readWatchListState',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/state',
+  tag: 'Watch lists',
+  summary: 'All states of a list, and the number from which on to follow your feed',
+  description:
+    'As one moment shows them. Follow `/api/v1/watch-changes` with `seq` as `after`: nothing is missed, nothing ' +
+    'is told twice.',
+  scope: 'read',
+  params: ListParams,
+  answer: {
+    about: 'The states, by reference.',
+    schema: Type.Object(
+      {
+        seq: Type.Integer(),
+        takenAt: Instant,
+        watches: Type.Array(
+          Type.Object({ reference: Type.String(), watchId: Type.String(), ...View }, CLOSED),
+        ),
+      },
+      CLOSED,
+    ),
+  },
+  problems: ['not_found'],
+  example: {
+    params: { list: 'summer' },
+    answer: {
+      seq: 1,
+      takenAt: '2026-01-31T12:04:30.000Z',
+      watches: [{ reference: 'A-1', watchId: WATCH_EXAMPLE.watchId, ...VIEW_EXAMPLE }],
+    },
+  },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) => {
+    const text = statesText(db, { resellerId, list, minRecheckSeconds })
+    const blocks = await orNotFound(reading(() => packText(text)))
+    return sendPacked(reply.type('application/json; charset=utf-8'), blocks)
+  },
+})
+
+/** What is known of a reseller's watches. */
+export const WATCH_VIEW_OPERATIONS = [readWatch, readListState]
+
+/** The watch of a path. */
+export async function requireWatch(
+  db: Db,
+  resellerId: ResellerId,
+  position: WatchPosition,
+): Promise<Watch> {
+  const watch = await findWatch({ db, resellerId }, position)
+  if (watch === undefined) throw new ProblemError('not_found')
+  return watch
+}

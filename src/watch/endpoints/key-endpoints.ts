@@ -1,0 +1,149 @@
+import { Type } from 'typebox'
+import { createApiKey, listApiKeys, revokeApiKey } from '../../access/api-keys.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Db } from '../../db/database.ts'
+import { noteOperation } from '../../http/note-operation.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant } from '../../http/read-request.ts'
+import { requireReseller } from '../resellers.ts'
+
+// Not in access/, which knows keys but no resellers by name.
+const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
+
+const CLOSED = { additionalProperties: false }
+const KeyId = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 })
+const Scope = Type.Enum(['read', 'watch', 'operate'])
+const MaybeInstant = Type.Union([Instant, Type.Null()])
+const MaybeReseller = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()], {
+  description: 'The name of the reseller whose key it is; null for an operator’s.',
+})
+
+const key = {
+  id: KeyId,
+  reseller: MaybeReseller,
+  scopes: Type.Array(Scope),
+  prefix: Type.String({ description: 'The first characters of the key.' }),
+  createdAt: Instant,
+  expiresAt: MaybeInstant,
+  revokedAt: MaybeInstant,
+  lastUsedAt: Type.Union([Instant, Type.Null()], {
+    description: 'To the minute; null while it was never used.',
+  }),
+}
+const ApiKey = Type.Object(key, CLOSED)
+
+const EXAMPLE = {
+  id: 1,
+  reseller: 'alpha',
+  scopes: ['read', 'watch'],
+  prefix: 'fwk_7GwZ4kPq',
+  createdAt: '2026-01-31T04:00:00.000Z',
+  expiresAt: null,
+  revokedAt: null,
+  lastUsedAt: '2026-01-31T05:10:00.000Z',
+}
+
+const cursors = cursorsOf('keys', KeyId)
+const common = { tag: 'Operators', scope: 'operate' } as const
+
+const listAll = operator({
+  ...common,
+  id: 'listKeys',
+  method: 'GET',
+  path: '/api/v1/keys',
+  summary: 'All keys by their first characters, the oldest first; the ended ones too',
+  query: Type.Object(pageParameters({ preset: 50, max: 1000 }), CLOSED),
+  answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
+  problems: ['request.invalid_cursor'],
+  example: { query: { limit: '2' }, answer: { items: [EXAMPLE], next: null } },
+  handler: async ({ db }, { query: { limit, cursor } }) => {
+    const after = cursors.read(cursor, null)
+    const keys = await listApiKeys(db, { after, limit: limit + 1 })
+    const page = cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
+    return { ...page, items: page.items.map((shown) => ({ ...shown, scopes: [...shown.scopes] })) }
+  },
+})
+
+const create = operator({
+  ...common,
+  id: 'createKey',
+  method: 'POST',
+  path: '/api/v1/keys',
+  summary: 'Make a key',
+  description: 'Its text is in the answer, this once: only a hash of it is kept.',
+  body: Type.Object(
+    {
+      reseller: MaybeReseller,
+      scopes: Type.Optional(
+        Type.Array(Scope, {
+          minItems: 1,
+          description:
+            'Of a reseller’s key some of read and watch, of an operator’s some of read and operate; all of these where missing.',
+        }),
+      ),
+      expiresAt: Type.Optional(
+        Type.String({ format: 'date-time', description: 'When it ends; never where missing.' }),
+      ),
+    },
+    CLOSED,
+  ),
+  answer: {
+    about: 'The key.',
+    status: 201,
+    schema: Type.Object({ ...key, key: Type.String() }, CLOSED),
+  },
+  problems: ['watch.unknown_reseller', 'access.scope_not_grantable'],
+  example: {
+    body: { reseller: 'alpha', scopes: ['read'] },
+    answer: {
+      ...EXAMPLE,
+      scopes: ['read'],
+      lastUsedAt: null,
+      key: 'fwk_7GwZ4kPq… (40 characters)',
+    },
+  },
+  handler: async ({ db, clock, log }, { body, caller, request }) => {
+    const expiresAt = readEnd(body.expiresAt, clock)
+    const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
+    const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
+    noteOperation(log, { caller, request }, { did: 'key created', keyId: made.key.id })
+    return { ...made.key, scopes: [...made.key.scopes], key: made.text }
+  },
+})
+
+const revoke = operator({
+  ...common,
+  id: 'revokeKey',
+  method: 'POST',
+  path: '/api/v1/keys/{keyId}/revoke',
+  summary: 'End a key for good, in every process within a second',
+  description: 'Again changes nothing.',
+  params: Type.Object({ keyId: KeyId }, CLOSED),
+  answer: { about: 'The key, which is revoked now.', schema: ApiKey },
+  problems: ['access.no_such_key'],
+  example: {
+    params: { keyId: '1' },
+    answer: { ...EXAMPLE, revokedAt: '2026-01-31T06:00:00.000Z' },
+  },
+  handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
+    const revoked = await revokeApiKey(db, keyId)
+    noteOperation(log, { caller, request }, { did: 'key revoked', keyId })
+    return { ...revoked, scopes: [...revoked.scopes] }
+  },
+})
+
+function readEnd(text: string | undefined, clock: Clock): Date | undefined {
+  if (text === undefined) return undefined
+  const end = new Date(text)
+  if (end > clock.now()) return end
+  throw new ProblemError('request.invalid_body', {
+    pointer: '/expiresAt',
+    detail: 'expiresAt must be an instant that lies ahead, such as 2030-01-31T12:00:00Z',
+  })
+}
+
+/** The keys, for who runs the service. */
+export const KEY_OPERATIONS = [listAll, create, revoke]

@@ -1,0 +1,108 @@
+import { Type } from 'typebox'
+import type { Logger } from '../../base/logger.ts'
+import type { Db } from '../../db/database.ts'
+import { noteOperation } from '../../http/note-operation.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { Instant } from '../../http/read-request.ts'
+import { createReseller, disableReseller, requireReseller } from '../resellers.ts'
+import { listResellers } from '../watch-queries.ts'
+
+const { operator } = operations<{ readonly db: Db; readonly log: Logger }>()
+
+const CLOSED = { additionalProperties: false }
+const MAX_NAME_CHARS = 200
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARS })
+
+const reseller = {
+  id: Type.Integer(),
+  name: Type.String(),
+  createdAt: Instant,
+  disabledAt: Type.Union([Instant, Type.Null()]),
+}
+const Reseller = Type.Object(reseller, CLOSED)
+const Summary = Type.Object(
+  {
+    ...reseller,
+    lists: Type.Integer({ description: 'Its watch lists.' }),
+    watches: Type.Integer(),
+    active: Type.Integer({ description: 'Of the watches, those that are not at rest.' }),
+  },
+  CLOSED,
+)
+
+const EXAMPLE = { id: 1, name: 'alpha', createdAt: '2026-01-31T04:00:00.000Z', disabledAt: null }
+
+const cursors = cursorsOf('resellers', Name)
+const common = { tag: 'Operators', scope: 'operate' } as const
+
+const listAll = operator({
+  ...common,
+  id: 'listResellers',
+  method: 'GET',
+  path: '/api/v1/resellers',
+  summary: 'Who keeps watch lists, by name',
+  query: Type.Object(pageParameters({ preset: 50, max: 1000 }), CLOSED),
+  answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
+  problems: ['request.invalid_cursor'],
+  example: {
+    query: { limit: '2' },
+    answer: { items: [{ ...EXAMPLE, lists: 1, watches: 40, active: 38 }], next: null },
+  },
+  handler: async ({ db }, { query: { limit, cursor } }) => {
+    const after = cursors.read(cursor, null)
+    const resellers = await listResellers(db, { after, limit: limit + 1 })
+    return cursors.page(resellers, { limit, bound: null, positionOf: ({ name }) => name })
+  },
+})
+
+const create = operator({
+  ...common,
+  id: 'createReseller',
+  method: 'POST',
+  path: '/api/v1/resellers',
+  summary: 'Add a reseller',
+  body: Type.Object({ name: Name }, CLOSED),
+  answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
+  problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
+  example: { body: { name: 'northwind' }, answer: { ...EXAMPLE, name: 'northwind' } },
+  handler: async ({ db, log }, { body: { name }, caller, request }) => {
+    const created = await createReseller(db, name)
+    noteOperation(log, { caller, request }, { did: 'reseller created', reseller: name })
+    return created
+  },
+})
+
+const disable = operator({
+  ...common,
+  id: 'disableReseller',
+  method: 'POST',
+  path: '/api/v1/resellers/{reseller}/disable',
+  summary: 'Stop all watches of a reseller',
+  description:
+    'As if each were paused. Its watch lists, its feed and its keys stay; again changes nothing.',
+  params: Type.Object({ reseller: Name }, CLOSED),
+  answer: {
+    about: 'The reseller, and how many tracked fares nobody watches any more.',
+    schema: Type.Object({ ...reseller, trackedFaresEnded: Type.Integer() }, CLOSED),
+  },
+  problems: ['watch.unknown_reseller'],
+  example: {
+    params: { reseller: 'beta' },
+    answer: {
+      ...EXAMPLE,
+      name: 'beta',
+      disabledAt: '2026-01-31T05:00:00.000Z',
+      trackedFaresEnded: 12,
+    },
+  },
+  handler: async ({ db, log }, { params: { reseller: name }, caller, request }) => {
+    const { id } = await requireReseller(db, name)
+    const { trackedFaresEnded } = await disableReseller(db, id)
+    noteOperation(log, { caller, request }, { did: 'reseller disabled', reseller: name })
+    return { ...(await requireReseller(db, name)), trackedFaresEnded }
+  },
+})
+
+/** The resellers, for who runs the service. */
+export const RESELLER_OPERATIONS = [listAll, create, disable]

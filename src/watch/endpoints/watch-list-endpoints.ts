@@ -1,0 +1,222 @@
+import { Type } from 'typebox'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant } from '../../http/read-request.ts'
+import { createWatchList, renameWatchList } from '../change-watch-lists.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
+import { nameFault } from '../rows/text-rules.ts'
+import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
+import { findWatchList, listWatchLists } from '../watch-list-queries.ts'
+
+const { reseller } = operations<{ readonly db: Db }>()
+
+const CLOSED = { additionalProperties: false }
+const TAG = 'Watch lists'
+/** References that one request may name. */
+const MAX_REFERENCES = 5_000
+
+/** The path of a list: its name. Of a reseller's own choosing, it tells of nobody's lists but the reseller's. */
+export const ListParams = Type.Object(
+  { list: Type.String({ minLength: 1, maxLength: 200, description: 'The name of the list.' }) },
+  CLOSED,
+)
+
+const Name = Type.Object(
+  { name: Type.String({ description: 'Up to 200 characters, no control characters.' }) },
+  CLOSED,
+)
+
+const WatchList = Type.Object(
+  {
+    name: Type.String(),
+    createdAt: Instant,
+    watches: Type.Integer(),
+    paused: Type.Integer({ description: 'Of the watches, those that are paused.' }),
+  },
+  CLOSED,
+)
+
+const Selection = Type.Object(
+  {
+    references: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: MAX_REFERENCES,
+        description: 'Only these watches; all of the list where missing.',
+      }),
+    ),
+  },
+  CLOSED,
+)
+
+const Changed = Type.Object(
+  { watches: Type.Integer({ description: 'That were changed; the others were so already.' }) },
+  CLOSED,
+)
+
+const SUMMER = { list: 'summer' }
+const SHOWN = { name: 'summer', createdAt: '2026-01-31T12:00:00.000Z', watches: 2, paused: 0 }
+
+const cursors = cursorsOf('watch-lists', Type.String({ maxLength: 200 }))
+
+const listLists = reseller({
+  id: 'listWatchLists',
+  method: 'GET',
+  path: '/api/v1/watch-lists',
+  tag: TAG,
+  summary: 'Your watch lists, by name',
+  scope: 'read',
+  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  answer: { about: 'A page of watch lists.', schema: pageOf(WatchList) },
+  problems: ['request.invalid_cursor'],
+  example: { answer: { items: [SHOWN], next: null } },
+  handler: async ({ db, resellerId }, { query: { limit, cursor } }) => {
+    const after = cursors.read(cursor, resellerId)
+    const lists = await listWatchLists({ db, resellerId }, { after, limit: limit + 1 })
+    return cursors.page(lists, { limit, bound: resellerId, positionOf: ({ name }) => name })
+  },
+})
+
+const makeList = reseller({
+  id: 'createWatchList',
+  method: 'POST',
+  path: '/api/v1/watch-lists',
+  tag: TAG,
+  summary: 'Make an empty watch list',
+  scope: 'watch',
+  body: Name,
+  answer: { about: 'The list.', status: 201, schema: WatchList },
+  problems: ['watch.duplicate_list'],
+  example: { body: { name: 'autumn' }, answer: { ...SHOWN, name: 'autumn', watches: 0 } },
+  handler: async ({ db, resellerId }, { body: { name } }) => {
+    assertName(name)
+    return createWatchList({ db, resellerId }, name)
+  },
+})
+
+const readList = reseller({
+  id: 'readWatchList',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}',
+  tag: TAG,
+  summary: 'One watch list',
+  scope: 'read',
+  params: ListParams,
+  answer: { about: 'The list.', schema: WatchList },
+  problems: ['not_found'],
+  example: { params: SUMMER, answer: SHOWN },
+  handler: async ({ db, resellerId }, { params: { list } }) => {
+    const found = await findWatchList({ db, resellerId }, list)
+    if (found === undefined) throw new ProblemError('not_found')
+    return found
+  },
+})
+
+const renameList = reseller({
+  id: 'renameWatchList',
+  method: 'PATCH',
+  path: '/api/v1/watch-lists/{list}',
+  tag: TAG,
+  summary: 'Give a watch list another name',
+  description: 'Its address changes with it; its watches and what they were told stay.',
+  scope: 'watch',
+  params: ListParams,
+  body: Name,
+  answer: { about: 'The list under its new name.', schema: WatchList },
+  problems: ['not_found', 'watch.duplicate_list'],
+  example: { params: SUMMER, body: { name: 'high summer' }, answer: SHOWN },
+  handler: async ({ db, resellerId }, { params: { list }, body: { name } }) => {
+    assertName(name)
+    return orNotFound(renameWatchList({ db, resellerId }, { list, name }))
+  },
+})
+
+const deleteList = reseller({
+  id: 'deleteWatchList',
+  method: 'DELETE',
+  path: '/api/v1/watch-lists/{list}',
+  tag: TAG,
+  summary: 'Delete a watch list with its watches',
+  description: 'The records that its watches were told stay in your feed.',
+  scope: 'watch',
+  params: ListParams,
+  answer: { about: 'Deleted.', status: 204 },
+  problems: ['not_found'],
+  example: { params: SUMMER, answer: null },
+  handler: async ({ db, resellerId }, { params: { list } }) => {
+    await orNotFound(deleteWatches(db, { resellerId, list }))
+  },
+})
+
+const pause = reseller({
+  id: 'pauseWatches',
+  method: 'POST',
+  path: '/api/v1/watch-lists/{list}/pause',
+  tag: TAG,
+  summary: 'Pause watches: they are told nothing and ask nothing',
+  scope: 'watch',
+  params: ListParams,
+  body: Selection,
+  answer: { about: 'How many were paused.', schema: Changed },
+  problems: ['not_found', 'watch.unknown_references'],
+  example: { params: SUMMER, body: { references: ['A-1'] }, answer: { watches: 1 } },
+  handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
+    const { watches } = await orNotFound(pauseWatches(db, { resellerId, list, references }))
+    return { watches }
+  },
+})
+
+const resume = reseller({
+  id: 'resumeWatches',
+  method: 'POST',
+  path: '/api/v1/watch-lists/{list}/resume',
+  tag: TAG,
+  summary: 'Let paused watches go on: they begin anew',
+  scope: 'watch',
+  params: ListParams,
+  body: Selection,
+  answer: { about: 'How many were resumed.', schema: Changed },
+  problems: ['not_found', 'watch.unknown_references', 'watch.reseller_disabled'],
+  example: { params: SUMMER, body: {}, answer: { watches: 0 } },
+  handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
+    const { watches } = await orNotFound(resumeWatches(db, { resellerId, list, references }))
+    return { watches }
+  },
+})
+
+/** A reseller's watch lists, each as a whole. */
+export const WATCH_LIST_OPERATIONS = [
+  listLists,
+  makeList,
+  readList,
+  renameList,
+  deleteList,
+  pause,
+  resume,
+]
+
+function assertName(name: string): void {
+  const fault = nameFault(name)
+  if (fault === undefined) return
+  throw new ProblemError('request.invalid_body', { pointer: '/name', detail: `a name ${fault}` })
+}
+
+/**
+ * What is not in the path's list is not there, whoever may have it: the problem says no more than that.
+ * @param what also a reference, where it stands in the path.
+ */
+export async function orNotFound<T>(
+  work: Promise<T>,
+  what: 'list' | 'list or reference' = 'list',
+): Promise<T> {
+  try {
+    return await work
+  } catch (err) {
+    const lacksList = err instanceof UnknownWatchListError
+    const lacksReference = err instanceof UnknownReferencesError && what !== 'list'
+    if (lacksList || lacksReference) throw new ProblemError('not_found', {}, { cause: err })
+    throw err
+  }
+}

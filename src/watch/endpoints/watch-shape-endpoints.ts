@@ -1,0 +1,76 @@
+import { type TSchema, Type } from 'typebox'
+import { Instant } from '../../http/read-request.ts'
+import type { Watch } from '../watch-queries.ts'
+import { ListParams } from './watch-list-endpoints.ts'
+
+const CLOSED = { additionalProperties: false }
+
+export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** The path of a watch: the reseller's own names for the list and for the watch in it. */
+export const WatchParams = Type.Object(
+  {
+    ...ListParams.properties,
+    reference: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Your own name of the watch.',
+    }),
+  },
+  CLOSED,
+)
+
+const Counts = Type.Object(
+  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
+  CLOSED,
+)
+
+/** What a reseller has said of a watch, and since when it stands so. */
+export const WatchShape = Type.Object(
+  {
+    list: Type.String(),
+    reference: Type.String(),
+    watchId: Type.String({
+      description: 'By which records of your feed name it, whatever becomes of its names.',
+    }),
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    passengers: Type.Object({ residents: Counts, nonResidents: Counts }, CLOSED),
+    priceThresholdAmount: orNull(Type.String()),
+    priceThresholdPercent: orNull(Type.String()),
+    departsOn: orNull(Type.String()),
+    minIntervalSeconds: orNull(Type.Integer()),
+    createdAt: Instant,
+    beganAt: Type.Unsafe<Date>({
+      ...Instant,
+      description: 'It sees its fare from here on: its creation, another question, a resumption.',
+    }),
+    pausedAt: orNull(Instant),
+  },
+  CLOSED,
+)
+
+/** A watch in that shape. */
+export function shapeOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
+  const { question, list, reference, ...settings } = entry
+  return { list, reference, watchId: id, ...question, ...settings, createdAt, beganAt, pausedAt }
+}
+
+export const WATCH_EXAMPLE = {
+  list: 'summer',
+  reference: 'A-1',
+  watchId: '019c1f70-0000-7000-8000-000000000001',
+  flightId: '101103206540',
+  returnFlightId: null,
+  passengers: {
+    residents: { adults: 0, children: 0, infants: 0 },
+    nonResidents: { adults: 1, children: 0, infants: 0 },
+  },
+  priceThresholdAmount: null,
+  priceThresholdPercent: '5',
+  departsOn: null,
+  minIntervalSeconds: null,
+  createdAt: '2026-01-31T12:00:00.000Z',
+  beganAt: '2026-01-31T12:00:00.000Z',
+  pausedAt: null,
+}

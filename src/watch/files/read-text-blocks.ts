@@ -1,0 +1,81 @@
+import { createReadStream } from 'node:fs'
+import { messageOf } from '../../base/errors.ts'
+import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
+
+const NEWLINE = 0x0a
+/** A list without a line break in so many bytes is none; it would have to be held in memory whole. */
+const MAX_LINE_BYTES = 64 * 2 ** 20
+
+/**
+ * Reads a UTF-8 file in blocks of whole lines, each ended by a line feed, whatever the file ends its lines with.
+ *
+ * Bytes that are not UTF-8 are refused by their line: replaced in silence they would turn two references into one.
+ */
+export async function* readTextBlocks(file: string): AsyncGenerator<string> {
+  let line = 1
+  let atStart = true
+  for await (const bytes of readWholeLines(file)) {
+    const text = decode(bytes) ?? failDecoding(file, bytes, line)
+    yield normalize(atStart ? text.replace(/^\ufeff/, '') : text)
+    line += countNewlines(bytes)
+    atStart = false
+  }
+}
+
+async function* readWholeLines(file: string): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  for await (const chunk of readChunks(file)) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    if (end > 0) {
+      yield Buffer.concat([...pending, chunk.subarray(0, end)])
+      pending = []
+      pendingBytes = 0
+    }
+    pending.push(chunk.subarray(end))
+    pendingBytes += chunk.length - end
+    if (pendingBytes > MAX_LINE_BYTES) {
+      throw new UnreadableWatchFileError(file, `a line is longer than ${MAX_LINE_BYTES} bytes`)
+    }
+  }
+  if (pendingBytes > 0) yield Buffer.concat(pending)
+}
+
+async function* readChunks(file: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file, { highWaterMark: 256 * 1024 })
+  } catch (err) {
+    throw new UnreadableWatchFileError(file, messageOf(err), { cause: err })
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function failDecoding(file: string, bytes: Buffer, firstLine: number): never {
+  let line = firstLine
+  let start = 0
+  for (;;) {
+    const end = bytes.indexOf(NEWLINE, start) + 1
+    if (end === 0 || decode(bytes.subarray(start, end)) === undefined) break
+    line += 1
+    start = end
+  }
+  throw new MalformedWatchFileError(file, line, 'is not UTF-8 text: save the file as UTF-8')
+}
+
+/** A carriage return is nowhere part of a value: no value may hold a control character. */
+function normalize(text: string): string {
+  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+}
+
+function countNewlines(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1
+  return count
+}

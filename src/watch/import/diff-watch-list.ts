@@ -1,0 +1,131 @@
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { checkRows, WrongRows } from '../rows/check-rows.ts'
+import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
+import { InvalidRowsError } from '../rows/watch-errors.ts'
+import { COLUMNS, type Column, type RowSource } from '../rows/written-row.ts'
+import { ENTRY_COLUMNS } from '../watch-queries.ts'
+import { type ImportPlan, planImport } from './plan-import.ts'
+import { stageWatches } from './stage-watches.ts'
+
+export interface DiffArgs {
+  readonly resellerId: number
+  readonly source: RowSource
+  /** Takes the rows, sorted by list and reference, in pages. */
+  readonly onRows: (rows: readonly DiffRow[]) => void | Promise<void>
+}
+
+/** How one watch and a file differ. `absent`: a watch of a list in the file that the file does not name. */
+export interface DiffRow {
+  readonly kind: 'added' | 'changed' | 'absent'
+  readonly list: string
+  readonly reference: string
+  /** Of a changed row: its columns that differ. */
+  readonly cells: readonly ChangedCell[]
+}
+
+export interface ChangedCell {
+  readonly column: Column
+  readonly before: string | number | null
+  readonly after: string | number | null
+}
+
+export interface DiffOutcome extends ImportPlan {
+  /** An import leaves them as they are. */
+  readonly absent: number
+}
+
+const PAGE_ROWS = 5_000
+
+/**
+ * What an import of the file would do, without doing it: everything happens in a transaction that is rolled back.
+ * Throws what the import would throw of the file.
+ */
+export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome> {
+  const tx = await db.startTransaction().execute()
+  try {
+    const wrong = new WrongRows()
+    await stageWatches(tx, checkRows(args.source, wrong), () => undefined)
+    if (wrong.count > 0) throw new InvalidRowsError(args.source.name, wrong)
+    const plan = await planImport(tx, args.resellerId)
+    await collectDifferences(tx, args.resellerId)
+    const absent = await tellDifferences(tx, args)
+    return { ...plan, absent }
+  } finally {
+    await tx.rollback().execute()
+  }
+}
+
+async function collectDifferences(tx: Tx, resellerId: number): Promise<void> {
+  await sql`
+    create temp table watch_difference on commit drop as
+    select row_number() over (order by list, reference) as position, d.*
+      from (select case when watch_id is null then 'added' else 'changed' end as kind,
+                   list, reference, watch_id
+              from watch_plan
+             where watch_id is null or other_question or other_settings
+            union all
+            select 'absent', l.name, w.reference, w.id
+              from watch w
+              join watch_list l on l.id = w.watch_list_id
+             where w.reseller_id = ${resellerId}
+               and l.name in (select list from staged_watch)
+               and not exists (select from watch_plan p where p.watch_id = w.id)) d
+  `.execute(tx)
+}
+
+interface DifferenceRow {
+  readonly position: number
+  readonly kind: DiffRow['kind']
+  readonly list: string
+  readonly reference: string
+  /** Null where there is no such watch, or no such row. */
+  readonly before: FlatEntry | null
+  readonly after: FlatEntry | null
+}
+
+async function tellDifferences(tx: Tx, { onRows }: DiffArgs): Promise<number> {
+  let absent = 0
+  let after = 0
+  for (;;) {
+    const rows = await readDifferences(tx, after)
+    const last = rows.at(-1)
+    if (last === undefined) return absent
+    absent += rows.filter((row) => row.kind === 'absent').length
+    await onRows(rows.map(diffRowOf))
+    after = last.position
+  }
+}
+
+async function readDifferences(tx: Tx, after: number): Promise<DifferenceRow[]> {
+  const { rows } = await sql<DifferenceRow>`
+    select d.position, d.kind, d.list, d.reference, to_jsonb(before) as before, to_jsonb(after) as after
+      from watch_difference d
+      left join lateral (
+           select d.list, d.reference, ${ENTRY_COLUMNS}
+             from watch w
+             join tracked_fare f on f.id = w.tracked_fare_id
+            where d.kind = 'changed' and w.id = d.watch_id) before on true
+      left join lateral (
+           select w.list, w.reference, ${ENTRY_COLUMNS}
+             from watch_plan w
+            cross join lateral (select w.flight_id, nullif(w.return_flight_id, '') as return_flight_id,
+                                       w.residents_adults, w.residents_children, w.residents_infants,
+                                       w.non_residents_adults, w.non_residents_children, w.non_residents_infants) f
+            where d.kind = 'changed' and w.watch_id = d.watch_id) after on true
+     where d.position > ${after} and d.position <= ${after + PAGE_ROWS}
+     order by d.position
+  `.execute(tx)
+  return rows
+}
+
+function diffRowOf({ kind, list, reference, before, after }: DifferenceRow): DiffRow {
+  if (before === null || after === null) return { kind, list, reference, cells: [] }
+  const old = cellsOf(entryOf(before))
+  const now = cellsOf(entryOf(after))
+  const cells = COLUMNS.filter((column) => old[column] !== now[column]).map((column) => ({
+    column,
+    before: old[column],
+    after: now[column],
+  }))
+  return { kind, list, reference, cells }
+}

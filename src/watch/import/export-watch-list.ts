@@ -1,0 +1,82 @@
+import { stringify as csvText } from 'csv-stringify/sync'
+import { stringify as yamlText } from 'yaml'
+import type { Db } from '../../db/database.ts'
+import { escapeFormula } from '../rows/formula-cells.ts'
+import { cellsOf, type WatchEntry } from '../rows/watch-entry.ts'
+import { COLUMNS } from '../rows/written-row.ts'
+import { listWatches, type WatchPosition } from '../watch-queries.ts'
+
+export type WatchFormat = 'csv' | 'yaml'
+
+export interface ExportArgs {
+  readonly resellerId: number
+  /** Only this list. */
+  readonly list?: string | undefined
+  readonly format: WatchFormat
+}
+
+const PAGE_ROWS = 5_000
+
+/**
+ * Writes a reseller's watches as a file whose import would change nothing, in the order of list and reference, a
+ * page at a time, as one moment shows them.
+ */
+export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator<string> {
+  const tx = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute()
+  try {
+    yield* writeEntries(readEntries(tx, args), args.format)
+  } finally {
+    await tx.rollback().execute()
+  }
+}
+
+async function* readEntries(
+  db: Db,
+  { resellerId, list }: ExportArgs,
+): AsyncGenerator<WatchEntry[]> {
+  let after: WatchPosition | undefined
+  do {
+    const page = await listWatches(db, resellerId, { list, after, limit: PAGE_ROWS })
+    const entries = page.map((watch) => watch.entry)
+    if (entries.length > 0) yield entries
+    after = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
+  } while (after !== undefined)
+}
+
+/** The text of a file that holds these entries, in pages. */
+export async function* writeEntries(
+  pages: AsyncIterable<readonly WatchEntry[]> | Iterable<readonly WatchEntry[]>,
+  format: WatchFormat,
+): AsyncGenerator<string> {
+  if (format === 'csv') yield csvText([COLUMNS])
+  let empty = true
+  for await (const page of pages) {
+    empty = false
+    yield format === 'csv' ? csvPage(page) : yamlPage(page)
+  }
+  if (empty && format === 'yaml') yield '[]\n'
+}
+
+function csvPage(entries: readonly WatchEntry[]): string {
+  return csvText(
+    entries.map((entry) => {
+      const cells = cellsOf(entry)
+      return COLUMNS.map((column) => {
+        const value = cells[column]
+        return typeof value === 'string' ? escapeFormula(value) : value
+      })
+    }),
+  )
+}
+
+/** What is not said is left out: an entry stays readable. */
+function yamlPage(entries: readonly WatchEntry[]): string {
+  const said = entries.map((entry) =>
+    Object.fromEntries(Object.entries(cellsOf(entry)).filter(([, value]) => value !== null)),
+  )
+  return yamlText(said, { lineWidth: 0 })
+}

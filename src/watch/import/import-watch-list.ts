@@ -1,0 +1,154 @@
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { assertEnabled, lockWatchesOf } from '../resellers.ts'
+import { checkRows, WrongRows } from '../rows/check-rows.ts'
+import { InvalidRowsError } from '../rows/watch-errors.ts'
+import type { RowSource, WrongRow } from '../rows/written-row.ts'
+import {
+  lockTrackedFares,
+  syncTrackedFares,
+  type TrackedFaresEffect,
+} from '../sync-tracked-fares.ts'
+import { type ImportPlan, planImport, SAME_QUESTION } from './plan-import.ts'
+import { stageWatches } from './stage-watches.ts'
+
+export interface ImportArgs {
+  readonly resellerId: number
+  readonly source: RowSource
+  /** Imports the right rows of a file that has wrong ones. */
+  readonly skipInvalid?: boolean | undefined
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined
+  /** Told once, before the outcome, of the rows that were left out. */
+  readonly onSkipped?: ((wrong: SkippedRows) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ImportProgress {
+  readonly stage: 'reading' | 'applying'
+  /** Right rows so far. */
+  readonly rows: number
+}
+
+export interface SkippedRows {
+  readonly rows: readonly WrongRow[]
+  readonly count: number
+}
+
+/** What came of an import. Counts of rows, then of tracked fares. */
+export interface ImportOutcome extends ImportPlan, TrackedFaresEffect {
+  /** Wrong rows, which were left out. */
+  readonly invalid: number
+}
+
+/**
+ * Imports a watch list: adds the rows whose list and reference are new, changes those that differ, leaves the rest
+ * alone. All of it or nothing; the same file again changes nothing. Watches that the file does not name stay.
+ *
+ * Throws InvalidRowsError where a row is wrong and wrong rows are not to be skipped, MalformedWatchFileError and
+ * UnreadableWatchFileError where the file is no list, ResellerDisabledError.
+ *
+ * Measured on two cores: 100,000 rows of 100,000 questions in 5 to 7 s from CSV, the same again in 1.5 s.
+ */
+export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportOutcome> {
+  const { resellerId, source, skipInvalid, onProgress, onSkipped } = args
+  const { outcome, wrong } = await inTransaction(db, async (tx) => {
+    await lockWatchesOf(tx, resellerId)
+    await assertEnabled(tx, resellerId)
+    const wrong = new WrongRows()
+    const rows = await stageWatches(tx, interruptible(checkRows(source, wrong), args.signal), (n) =>
+      onProgress?.({ stage: 'reading', rows: n }),
+    )
+    if (wrong.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, wrong)
+    args.signal?.throwIfAborted()
+    onProgress?.({ stage: 'applying', rows })
+    return { outcome: await applyStaged(tx, resellerId, wrong.count), wrong }
+  })
+  if (wrong.count > 0) onSkipped?.(wrong)
+  return outcome
+}
+
+async function* interruptible<T>(
+  batches: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
+  for await (const batch of batches) {
+    signal?.throwIfAborted()
+    yield batch
+  }
+}
+
+/** From the locks on: whoever records checks locks turns, then the resellers' feeds, then watches, in this order. */
+async function applyStaged(tx: Tx, resellerId: number, invalid: number): Promise<ImportOutcome> {
+  await addQuestions(tx)
+  const plan = await planImport(tx, resellerId)
+  const fareIds = await findAffectedFares(tx)
+  await lockTrackedFares(tx, fareIds)
+  await addLists(tx, resellerId)
+  await addWatches(tx, resellerId)
+  await changeWatches(tx, resellerId)
+  return { ...plan, invalid, ...(await syncTrackedFares(tx, fareIds)) }
+}
+
+async function addLists(tx: Tx, resellerId: number): Promise<void> {
+  await sql`
+    insert into watch_list (reseller_id, name)
+    select ${resellerId}, name
+      from (select distinct list as name from staged_watch) s
+     where not exists (select from watch_list l where l.reseller_id = ${resellerId} and l.name = s.name)
+     order by name
+        on conflict (reseller_id, name) do nothing
+  `.execute(tx)
+}
+
+/** In the order of the questions: two imports that add the same ones must not wait for each other in a ring. */
+async function addQuestions(tx: Tx): Promise<void> {
+  await sql`
+    insert into tracked_fare
+           (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
+            non_residents_adults, non_residents_children, non_residents_infants)
+    select distinct s.flight_id, nullif(s.return_flight_id, ''), s.residents_adults, s.residents_children,
+           s.residents_infants, s.non_residents_adults, s.non_residents_children, s.non_residents_infants
+      from staged_watch s
+     where not exists (select from tracked_fare f where ${SAME_QUESTION})
+     order by 1, 2, 3, 4, 5, 6, 7, 8
+        on conflict do nothing
+  `.execute(tx)
+}
+
+async function findAffectedFares(tx: Tx): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from watch_plan where watch_id is null or other_question or other_settings
+    union
+    select fare_before from watch_plan where other_question and fare_before is not null
+  `.execute(tx)
+  return rows.map((row) => row.id)
+}
+
+async function addWatches(tx: Tx, resellerId: number): Promise<void> {
+  await sql`
+    insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id, price_threshold_amount,
+                       price_threshold_percent, departs_on, min_interval_seconds)
+    select ${resellerId}, l.id, p.reference, p.tracked_fare_id, p.price_threshold_amount,
+           p.price_threshold_percent, p.departs_on, p.min_interval_seconds
+      from watch_plan p
+      join watch_list l on l.reseller_id = ${resellerId} and l.name = p.list
+     where p.watch_id is null
+  `.execute(tx)
+}
+
+/** Another question begins anew, and has told no price yet; other settings alone go on where they were. */
+async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
+  await sql`
+    update watch w
+       set tracked_fare_id = p.tracked_fare_id,
+           price_threshold_amount = p.price_threshold_amount,
+           price_threshold_percent = p.price_threshold_percent,
+           departs_on = p.departs_on,
+           min_interval_seconds = p.min_interval_seconds,
+           began_at = case when p.other_question then clock_timestamp() else w.began_at end,
+           told_amount = case when not p.other_question then w.told_amount end,
+           told_currency = case when not p.other_question then w.told_currency end
+      from watch_plan p
+     where w.id = p.watch_id and w.reseller_id = ${resellerId} and (p.other_question or p.other_settings)
+  `.execute(tx)
+}

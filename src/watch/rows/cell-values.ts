@@ -1,0 +1,51 @@
+import { MAX_PASSENGERS } from '../../upstream/passenger-rules.ts'
+import { quote } from './watch-errors.ts'
+
+export type Parsed<T> = { readonly value: T } | { readonly says: string }
+
+/** A check a month is none. */
+const MAX_INTERVAL_SECONDS = 30 * 86_400
+
+const WHOLE = /^\d{1,15}$/
+const DECIMAL = /^\d{1,12}(\.\d{1,4})?$/
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
+export function parseCount(text: string): Parsed<number> {
+  return parseWhole(text, { min: 0, max: MAX_PASSENGERS })
+}
+
+export function parseInterval(text: string): Parsed<number> {
+  return parseWhole(text, { min: 1, max: MAX_INTERVAL_SECONDS })
+}
+
+function parseWhole(text: string, { min, max }: { min: number; max: number }): Parsed<number> {
+  const value = Number(text)
+  if (WHOLE.test(text) && value >= min && value <= max) return { value }
+  return { says: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
+}
+
+/** Decimal text without needless zeros, so that two spellings of one threshold are equal. */
+export function parseDecimal(text: string): Parsed<string> {
+  if (DECIMAL.test(text)) return { value: canonicalDecimal(text) }
+  return { says: `must be a decimal number of 0 or more such as 12.50, not ${quote(text)}` }
+}
+
+/** @example canonicalDecimal('05.50') // '5.5' */
+function canonicalDecimal(text: string): string {
+  const [whole = '', fraction = ''] = text.split('.')
+  const shortWhole = whole.replace(/^0+(?=\d)/, '')
+  const shortFraction = fraction.replace(/0+$/, '')
+  return shortFraction === '' ? shortWhole : `${shortWhole}.${shortFraction}`
+}
+
+export function parseDate(text: string): Parsed<string> {
+  if (isDate(text)) return { value: text }
+  return { says: `must be a date such as 2026-01-31, not ${quote(text)}` }
+}
+
+/** JavaScript would take 2026-02-30 for the second of March, and PostgreSQL has no year 0. */
+function isDate(text: string): boolean {
+  if (!DATE.test(text) || text.startsWith('0000')) return false
+  const date = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+}
