@@ -13,6 +13,7 @@ import {
   type Tick,
 } from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
+import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
@@ -91,6 +92,7 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     { name: 'schedules', everyMs: 5_000, run: enqueueDue },
     { name: 'dispatch-checks', everyMs: 1_000, run: dispatch },
     { name: 'expire-fares', everyMs: 60_000, run: () => expireFares(db) },
+    { name: 'end-watches', everyMs: 60_000, run: () => endWatches(db) },
     { name: 'prune-snapshots', everyMs: 3_600_000, run: prune },
   ]
 }

@@ -34,9 +34,11 @@ export async function readWatchChanges(
   { after, through, limit, filter = {} }: WatchChangePage,
 ): Promise<WatchChange[]> {
   const { rows } = await sql<WatchChange>`
-    select w.seq, w.watch_id as "watchId", w.reference, l.name as list, c.kind, f.flight_id as "flightId",
-           f.return_flight_id as "returnFlightId", c.before, c.after, c.last_good_check_at as "lastGoodCheckAt",
-           c.detected_at as "detectedAt", w.recorded_at as "recordedAt"
+    select w.seq, w.watch_id as "watchId", w.reference, l.name as list, coalesce(c.kind, o.kind) as kind,
+           f.flight_id as "flightId", f.return_flight_id as "returnFlightId", coalesce(c.before, o.before) as before,
+           coalesce(c.after, o.after) as after,
+           case when c.id is null then o.last_good_check_at else c.last_good_check_at end as "lastGoodCheckAt",
+           coalesce(c.detected_at, o.detected_at) as "detectedAt", w.recorded_at as "recordedAt"
       from ${FEED}
      where w.reseller_id = ${resellerId} and w.seq > ${after}
        and ${through === undefined ? sql`true` : sql`w.seq <= ${through}`}
@@ -65,15 +67,16 @@ export async function findPassedBefore(
 
 const FEED = sql`
            watch_change w
-      join availability_change c on c.id = w.change_id
-      join tracked_fare f on f.id = c.tracked_fare_id
+      left join availability_change c on c.id = w.change_id
+      left join own_change o on o.id = w.own_change_id
+      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, o.tracked_fare_id)
       left join (watch own join watch_list l on l.id = own.watch_list_id)
              on own.id = w.watch_id and own.reseller_id = w.reseller_id
 `
 
 function passes({ kinds, list, reference, flightId }: WatchChangeFilter): RawBuilder<unknown> {
   const all = [
-    kinds === undefined ? [] : sql`c.kind = any(${kinds}::text[])`,
+    kinds === undefined ? [] : sql`coalesce(c.kind, o.kind) = any(${kinds}::text[])`,
     list === undefined ? [] : sql`l.name = ${list}`,
     reference === undefined ? [] : sql`w.reference = ${reference}`,
     flightId === undefined ? [] : sql`${flightId} in (f.flight_id, f.return_flight_id)`,

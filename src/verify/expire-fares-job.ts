@@ -3,7 +3,8 @@ import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { HAS_DEPARTED } from '../watch/departed.ts'
 import { fanOutChanges } from './checks/fan-out-changes.ts'
-import { fromJson, viewOf } from './decide/fare-state.ts'
+import { expiryOf } from './decide/expiry.ts'
+import { fromJson } from './decide/fare-state.ts'
 
 const BATCH = 500
 
@@ -15,8 +16,9 @@ interface EndedFare {
 
 /**
  * Ends fares that can no longer be bought: the departure has passed everywhere on earth (the local time read as
- * UTC−12), the imported `departs_on` has, or 30 days went by without the fare ever being available. From then on
- * they cost nothing. Returns how many. Safe to run twice: an expired fare has no turn and is not found again.
+ * UTC−12), the imported `departs_on` of all its watches has, or 30 days went by since the last of them began without
+ * the fare ever being available. From then on they cost nothing. Returns how many. Safe to run twice: an expired fare
+ * has no turn and is not found again.
  */
 export async function expireFares(db: Db): Promise<number> {
   return inTransaction(db, async (tx) => {
@@ -26,12 +28,19 @@ export async function expireFares(db: Db): Promise<number> {
       tx,
       ended.map((fare) => fare.fareId),
     )
-    const drafts = ended.filter((fare) => Object.keys(fare.state).length > 0).map(draftOf)
+    const drafts = ended
+      .filter((fare) => Object.keys(fare.state).length > 0)
+      .map((fare) => {
+        const provenance = { source: 'expiry' }
+        return {
+          fareId: fare.fareId,
+          ...expiryOf(fromJson(fare.state), fare.now),
+          evidenceHash: null,
+          provenance,
+        }
+      })
     const appended = await appendAvailabilityChanges(tx, drafts)
-    const seqs = appended.map((change) => change.seq)
-    if (seqs.length > 0) {
-      await fanOutChanges(tx, { first: Math.min(...seqs), last: Math.max(...seqs) })
-    }
+    await fanOutChanges(tx, { seqs: appended.map((change) => change.seq), own: [] })
     return ended.length
   })
 }
@@ -58,25 +67,12 @@ async function lockEnded(tx: Tx): Promise<EndedFare[]> {
       join tracked_fare f on f.id = s.tracked_fare_id
      where ${HAS_DEPARTED}
         or (s.ever_available_at is null
-            and coalesce(f.active_since, f.created_at) < clock_timestamp() - interval '30 days')
+            and coalesce((select max(w.began_at) from watch w
+                           where w.tracked_fare_id = f.id and w.paused_at is null), f.created_at)
+                < clock_timestamp() - interval '30 days')
      order by s.tracked_fare_id
      limit ${BATCH}
        for update of s, q skip locked
   `.execute(tx)
   return rows
-}
-
-function draftOf({ fareId, state, now }: EndedFare) {
-  const held = fromJson(state)
-  const before = viewOf(held)
-  return {
-    fareId,
-    kind: 'expired' as const,
-    before,
-    after: { ...before, pair: 'not_bookable', price: null },
-    lastGoodCheckAt: held.lastGoodCheckAt,
-    detectedAt: now.toISOString(),
-    evidenceHash: null,
-    provenance: { source: 'expiry' },
-  }
 }

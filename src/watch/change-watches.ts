@@ -42,13 +42,13 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
   )
 }
 
-/** Paused watches go on, and see what changes from now on. Throws ResellerDisabledError besides. */
+/** Paused watches begin anew: with a first look, and what changes from now on. Throws ResellerDisabledError besides. */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, async (tx, { watchIds }) => {
     await assertEnabled(tx, selection.resellerId)
     return affected(
       sql`
-        update watch set paused_at = null, began_at = clock_timestamp()
+        update watch set paused_at = null, began_at = clock_timestamp(), looked_at = null
          where id = any(${watchIds}::uuid[]) and reseller_id = ${selection.resellerId} and paused_at is not null
       `,
       tx,

@@ -39,7 +39,8 @@ export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Prom
  * disabled. Fares that are in line already are not written.
  *
  * A fare gets its turn when its first active watch begins, and again where a new departure date may have brought an
- * expired one back to life; it loses its turn with its last active watch.
+ * expired one back to life; it loses its turn with its last active watch. Every watch that begins has a first look
+ * soon, whoever else watches: by how long it waits for one nobody learns that.
  */
 export async function syncTrackedFares(
   tx: Tx,
@@ -55,6 +56,7 @@ export async function syncTrackedFares(
   )
   const ended = moved.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
   await giveTurns(tx, idsOf([...added, ...redated]))
+  await hurryFirstLooks(tx, fareIds)
   await takeTurns(tx, idsOf(ended))
   return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
 }
@@ -78,7 +80,6 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
        set watchers = c.watchers,
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
-           active_since = case when c.watchers > 0 then coalesce(f.active_since, clock_timestamp()) end,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
       from (select asked.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds
               from unnest(${fareIds}::bigint[]) asked (id)
@@ -115,6 +116,22 @@ async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
      where not exists (select from fare_state s where s.tracked_fare_id = fare.id and s.expired_at is not null)
      order by fare.id
         on conflict (tracked_fare_id) do nothing
+  `.execute(tx)
+}
+
+/** A check that is under way may do; what waits in a lane comes soon enough. In two steps, for the planner knows nothing of rows that this transaction wrote. */
+async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  const { rows } = await sql<{ id: number }>`
+    select distinct w.tracked_fare_id as id
+      from watch w
+      join reseller r on r.id = w.reseller_id and r.disabled_at is null
+     where w.tracked_fare_id = any(${fareIds}::bigint[])
+       and w.looked_at is null and w.paused_at is null and w.ended_at is null
+  `.execute(tx)
+  if (rows.length === 0) return
+  await sql`
+    update fare_schedule set lane = 'new_watch', lane_due_at = clock_timestamp()
+     where tracked_fare_id = any(${rows.map(({ id }) => id)}::bigint[]) and lane is null and claim_id is null
   `.execute(tx)
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { propertiesOf } from '../../src/http/read-request.ts'
+import { endWatches } from '../../src/verify/end-watches-job.ts'
+import { expireFares } from '../../src/verify/expire-fares-job.ts'
+import { bearer } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
@@ -52,7 +55,6 @@ async function expectSame(
         const answer = await call(base, operation, {
           key: own.key,
           params,
-          // Compressed, another id is another length.
           headers: { 'accept-encoding': 'identity' },
           ...given,
         })
@@ -78,6 +80,16 @@ const OTHER_WATCHES = [
   watch('B-2', { flightId: '102', returnFlightId: '202', departsOn: '2027-05-01' }),
   watch('B-3', { flightId: '103' }),
 ]
+
+/** Compressed, another id is another length. */
+function plain({ own }: World, path: string) {
+  return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
+}
+
+/** So many days from today, as a departure date. */
+function day(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+}
 
 /** The other has watched all along; the reseller begins half an hour ago, in both worlds. */
 async function begin(worlds: Worlds): Promise<void> {
@@ -149,9 +161,11 @@ describe('a reseller that shares its questions with another one', () => {
     const views = async (world: World) => {
       const places = ['', '/timeline', '/prices']
       const paths = ['A-1', 'A-2'].flatMap((name) => places.map((place) => `${name}${place}`))
-      const answers = await Promise.all(
-        paths.map((path) => world.own.get(`/watch-lists/summer/watches/${path}`)),
-      )
+      const answers = await Promise.all([
+        ...paths.map((path) => world.own.get(`/watch-lists/summer/watches/${path}`)),
+        plain(world, '/watch-lists/summer/state'),
+        plain(world, '/watch-changes?after=0'),
+      ])
       return answers.map((answer) => bytesOf(answer, worlds))
     }
 
@@ -175,5 +189,48 @@ describe('a reseller that shares its questions with another one', () => {
     const after = await views(worlds.together)
     expect(after).toEqual(await views(worlds.alone))
     expect(after).not.toEqual(before)
+    const told = await plain(worlds.together, '/watch-changes?after=0')
+    expect(told.body).toMatchObject({
+      items: [
+        { seq: 1, reference: 'A-1', kind: 'became_available', before: { pair: 'unknown' } },
+        { seq: 2, reference: 'A-2', kind: 'became_available', before: { pair: 'unknown' } },
+      ],
+    })
+  }, 60_000)
+
+  it('is told the end of its own watch, though the other goes on', async () => {
+    const worlds = await twoWorlds()
+    const { db, other } = worlds.together
+    if (other === undefined) throw new Error('there is no other')
+    await listWith(other, 'winter', OTHER_WATCHES)
+    await settle(worlds.together, other, ago(50))
+    await inBoth(worlds, async (world) => {
+      await listWith(world.own, 'summer', [
+        watch('A-1', { departsOn: day(-3) }),
+        watch('A-2', { flightId: '103', departsOn: day(-3) }),
+      ])
+      await settle(world, world.own, ago(30))
+      await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
+      await record(world.db, await fareOf(world.db, '103'), ago(10), gone)
+      await expireFares(world.db)
+      await endWatches(world.db)
+      await endWatches(world.db)
+    })
+    await record(db, await fareOf(db, '101'), ago(5), available('110.00'))
+    const feedOf = (world: World) => plain(world, '/watch-changes?after=0')
+
+    const told = await feedOf(worlds.together)
+    expect(told.body).toMatchObject({
+      items: [
+        { reference: 'A-1', kind: 'became_available' },
+        { reference: 'A-1', kind: 'expired', after: { pair: 'not_bookable' } },
+        { reference: 'A-2', kind: 'expired' },
+      ],
+    })
+    expect(bytesOf(told, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
+    const state = (world: World) => plain(world, '/watch-lists/summer/state')
+    expect(bytesOf(await state(worlds.together), worlds)).toEqual(
+      bytesOf(await state(worlds.alone), worlds),
+    )
   }, 60_000)
 })

@@ -36,8 +36,8 @@ async function trackMany({ db }: World): Promise<void> {
   await sql`
     with fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
-                                non_residents_adults, non_residents_children, non_residents_infants, active_since, watchers)
-      select 'F' || n, 0, 0, 0, 1, 0, 0, now(), 1 from generate_series(1, ${BACKLOG}::int) n
+                                non_residents_adults, non_residents_children, non_residents_infants, watchers)
+      select 'F' || n, 0, 0, 0, 1, 0, 0, 1 from generate_series(1, ${BACKLOG}::int) n
       returning id
     )
     insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare

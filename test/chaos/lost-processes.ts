@@ -94,9 +94,8 @@ async function loseOneInASync(world: World) {
   await makeListDue(world)
   const worker = world.start('worker')
   await untilBlockedAt(world, 'place_version')
-  await kill(world, worker)
+  await kill(world, worker, release)
   const listLostAt = performance.now()
-  await release()
   const live = (await livePairs(world.db)).length
   return { listLostAt, afterSyncKill: { live, runs: await runsOf(world) } }
 }
@@ -111,8 +110,7 @@ async function loseOneAfterItsCommit(world: World): Promise<number> {
   const letQueueGo = await blockQueue(world)
   await release()
   await eventually('the commit', async () => (await checksOf(world, flights)) === 2)
-  await kill(world, worker)
-  await letQueueGo()
+  await kill(world, worker, letQueueGo)
   return checksOf(world, flights)
 }
 

@@ -53,10 +53,18 @@ export async function makeListDue({ db }: World): Promise<void> {
   await sql`update schedule set next_due_at = now() where name = 'sync-routes'`.execute(db)
 }
 
-/** Kills a process where it stands; where it was the last one, waits until the database has noticed. */
-export async function kill({ db, living }: World, command: RunningCommand): Promise<void> {
+/**
+ * Kills a process where it stands, lets go of what held it there, and, where it was the last one, waits until the
+ * database has noticed: it does not while it waits for a lock.
+ */
+export async function kill(
+  { db, living }: World,
+  command: RunningCommand,
+  letGo?: () => Promise<void>,
+): Promise<void> {
   command.child.kill('SIGKILL')
   await command.ended
+  await letGo?.()
   if (living().length > 0) return
   await eventually('its sessions gone', async () => (await sessionsOf(db)).length === 0)
 }

@@ -1,4 +1,6 @@
 import { describe, it } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { ROUTE_LISTS } from '../../src/upstream/route-list.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
@@ -19,6 +21,14 @@ const CASES: readonly Case[] = [
 ]
 const AWAY = /Query read timeout|onnection terminated|queue\.unavailable|no answer within/
 
+/** A list that is under way is waited for as long as a large one may take. */
+async function hasBaselines({ db }: World): Promise<boolean> {
+  const { rows } = await sql<{ list: string }>`
+    select list from sync_run where status = 'applied'
+  `.execute(db)
+  return rows.length === ROUTE_LISTS.length
+}
+
 // Each waits long for what does not come: they wait together.
 describe.runIf(hasRedisServer())(
   'a store whose connections are half open',
@@ -34,6 +44,7 @@ describe.runIf(hasRedisServer())(
         await watch(world, ['901'])
         await addressesOf(world.start('worker'))
         await eventually('a check', async () => (await checksOf(world, ['901'])) === 1, 40_000)
+        await eventually('both baselines', () => hasBaselines(world))
 
         doorOf(world)?.halfOpen()
         await watch(world, ['902'])

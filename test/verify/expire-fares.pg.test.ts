@@ -69,7 +69,7 @@ describe('a fare expires', () => {
     await record(db, never, minute(0), { kind: 'unknown', reason: 'id_missing' })
     await record(db, once, minute(0), available())
     await sql`
-      update tracked_fare set created_at = now() - interval '31 days', active_since = now() - interval '31 days'
+      update tracked_fare set created_at = now() - interval '31 days'
     `.execute(db)
 
     expect(await expireFares(db)).toBe(1)

@@ -58,11 +58,33 @@ const IDENTITY_GAP_MS = 20_000
  * counters and without state, so that it cannot be wrong in the way the decision could be.
  */
 export function expectedChanges(story: readonly Asked[], rules: ModelRules): ExpectedChange[] {
+  const legs = legsOf(story, rules)
+  return story.flatMap((_, i) => changesAt(story, legs, i))
+}
+
+/** Whether the last check told of every leg exactly what is believed after it. */
+export function isBorneOut(story: readonly Asked[], rules: ModelRules): boolean {
+  const legs = legsOf(story, rules)
+  return legs.every((leg) => lastBorneOut(story, { legs, leg }, story.length) === story.length - 1)
+}
+
+/** Whether nothing is believed of any leg after all checks, and what the pair is. */
+export function believedPair(
+  story: readonly Asked[],
+  rules: ModelRules,
+): { readonly unseen: boolean; readonly pair: string; readonly price: Money | null } {
+  const legs = legsOf(story, rules)
+  const last = story.length - 1
+  const unseen = legs.every((leg) => (leg[last]?.belief ?? 'unknown') === 'unknown')
+  return { unseen, pair: pairAt(legs, last), price: priceAt(legs, last) }
+}
+
+function legsOf(story: readonly Asked[], rules: ModelRules): LegFacts[][] {
   const legs = [tellLeg(story, (asked) => asked.outbound, rules)]
   if (story[0] && story[0].return !== null) {
     legs.push(tellLeg(story, (asked) => asked.return ?? 'nothing', rules))
   }
-  return story.flatMap((_, i) => changesAt(story, legs, i))
+  return legs
 }
 
 /** What is believed of a leg after each check. */

@@ -64,18 +64,20 @@ async function readFeeds(db: Db) {
   const { rows } = await sql<{
     reseller: 'ana' | 'ben'
     seq: number
-    changeSeq: number
+    /** Null of a first look. */
+    changeSeq: number | null
     head: number
     reference: string
     kind: string
     flightId: string
   }>`
-    select r.name as reseller, w.seq, c.seq as "changeSeq", r.last_seq as head, w.reference, c.kind,
-           f.flight_id as "flightId"
+    select r.name as reseller, w.seq, c.seq as "changeSeq", r.last_seq as head, w.reference,
+           coalesce(c.kind, o.kind) as kind, f.flight_id as "flightId"
       from watch_change w
       join reseller r on r.id = w.reseller_id
-      join availability_change c on c.id = w.change_id
-      join tracked_fare f on f.id = c.tracked_fare_id
+      left join availability_change c on c.id = w.change_id
+      left join own_change o on o.id = w.own_change_id
+      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, o.tracked_fare_id)
      order by r.name, w.seq
   `.execute(db)
   return rows
@@ -145,7 +147,7 @@ async function expectFeeds(db: Db, model: PipelineModel): Promise<void> {
     const feed = rows.filter((row) => row.reseller === reseller)
     expect(feed.map((row) => row.seq)).toEqual(feed.map((_, i) => i + 1))
     expect(feed.every((row) => row.head === feed.length)).toBe(true)
-    const changeSeqs = feed.map((row) => row.changeSeq)
+    const changeSeqs = feed.map((row) => row.changeSeq).filter((seq) => seq !== null)
     expect(changeSeqs).toEqual(changeSeqs.toSorted((a, b) => a - b))
     // The fares of one batch have no order among themselves; those of one watch do.
     for (const { reference } of model.watches) {

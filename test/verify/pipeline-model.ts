@@ -1,6 +1,13 @@
 import type { Money } from '../../src/base/money.ts'
 import { isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
-import { type Asked, type ExpectedChange, expectedChanges, type ModelRules } from './naive-model.ts'
+import {
+  type Asked,
+  believedPair,
+  type ExpectedChange,
+  expectedChanges,
+  isBorneOut,
+  type ModelRules,
+} from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'
 import { saidBy } from './stories.ts'
@@ -22,6 +29,9 @@ export interface ModelWatch extends WatchPlan {
   readonly reference: string
   paused: boolean
   told: Money | null
+  /** Whether it has not had its first look; only questions from this one on are one. */
+  fresh: boolean
+  beganAt: number
 }
 
 export interface ModelFare {
@@ -53,8 +63,10 @@ export class PipelineModel {
     return fare
   }
 
-  watch(plan: WatchPlan): ModelWatch {
-    const watch = { ...plan, reference: `w${this.watches.length}`, paused: false, told: null }
+  /** @param beganAt the number of the next question. */
+  watch(plan: WatchPlan, beganAt: number): ModelWatch {
+    const reference = `w${this.watches.length}`
+    const watch = { ...plan, reference, paused: false, told: null, fresh: true, beganAt }
     this.watches.push(watch)
     return watch
   }
@@ -100,11 +112,15 @@ export class PipelineModel {
     fare.claim = null
     fare.lastCounted = ask.order
     const before = fare.changes.at(-1)?.price ?? null
+    const { unseen } = believedPair(fare.story.slice(0, -1), this.#rules)
+    const now = isBorneOut(fare.story, this.#rules) && believedPair(fare.story, this.#rules)
     const known = fare.changes.length
     fare.changes = expectedChanges(fare.story, this.#rules)
     const changes = fare.changes.slice(known)
     for (const watch of this.watches) {
-      if (watch.question === ask.question && !watch.paused) this.#tell(watch, before, changes)
+      if (watch.question !== ask.question || watch.paused) continue
+      if (!watch.fresh || unseen) this.#tell(watch, before, changes)
+      else if (now && watch.beganAt <= ask.order) this.#tellFirstLook(watch, now)
     }
   }
 
@@ -116,5 +132,15 @@ export class PipelineModel {
     )
     for (const { kind } of told) this.feeds[watch.reseller].push({ reference, kind, question })
     watch.told = told.at(-1)?.price ?? watch.told
+    if (told.length > 0) watch.fresh = false
+  }
+
+  /** How a fare stands that was known before the watch began, as if it were the first to see it. */
+  #tellFirstLook(watch: ModelWatch, { pair, price }: { pair: string; price: Money | null }): void {
+    const { reference, question } = watch
+    const kind = pair === 'bookable' ? 'became_available' : 'legs_changed'
+    this.feeds[watch.reseller].push({ reference, kind, question })
+    watch.told = price ?? watch.told
+    watch.fresh = false
   }
 }

@@ -180,8 +180,10 @@ async function untilNextMoment(): Promise<void> {
   await until('the next moment', () => Date.now() > from + 2)
 }
 
-async function addWatch({ db, model, resellers }: Playing, plan: WatchPlan): Promise<void> {
-  const { reference } = model.watch(plan)
+async function addWatch(playing: Playing, plan: WatchPlan): Promise<void> {
+  const { db, model, resellers } = playing
+  await untilNextMoment()
+  const { reference } = model.watch(plan, playing.asked)
   const question = QUESTIONS[plan.question]
   const row = cells({
     list: 'list',
@@ -195,18 +197,20 @@ async function addWatch({ db, model, resellers }: Playing, plan: WatchPlan): Pro
 }
 
 async function changeWatch(
-  { db, model, resellers }: Playing,
+  { db, model, resellers, asked }: Playing,
   change: 'pause' | 'resume',
   at: number,
 ): Promise<void> {
   const watch = model.watches[at % model.watches.length]
   if (watch === undefined) return
+  await untilNextMoment()
   const selection = {
     resellerId: resellers[watch.reseller],
     list: 'list',
     references: [watch.reference],
   }
   await (change === 'pause' ? pauseWatches(db, selection) : resumeWatches(db, selection))
+  if (change === 'resume' && watch.paused) Object.assign(watch, { fresh: true, beganAt: asked })
   watch.paused = change === 'pause'
   model.settleWatches()
 }

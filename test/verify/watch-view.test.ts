@@ -100,10 +100,11 @@ describe('a belief', () => {
     expect(view({ resellerDisabled: true })).toMatchObject(nothing)
   })
 
-  it('of a fare that has ended is not bookable, and not checked any more', () => {
+  it('of a watch that has ended is not bookable, and nothing of its fare’s checks, which may go on', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
-      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'available' } },
+      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unknown' } },
+      lastCheckAt: null,
       next: null,
     })
   })

@@ -100,14 +100,17 @@ describe('tracked fares', () => {
     ])
   })
 
-  it('keep their turn when another watch begins', async ({ db }) => {
+  it('get a first look for every watch that begins, beside their turn', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await check(db)
+    await sql`update watch set looked_at = now()`.execute(db)
     await sql`update recheck_clock set v = 40`.execute(db)
 
-    await importRows(db, resellerId, [cells({ reference: 'B' })])
+    await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue: 0 }])
 
-    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: null, vdue: 0 }])
+    await importRows(db, resellerId, [cells({ reference: 'B' })])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdue: 0 }])
   })
 
   it('lose their turn with their last active watch, not with the one before', async ({ db }) => {

@@ -102,7 +102,7 @@ export interface FareRow {
 export async function fareRows(db: Db): Promise<FareRow[]> {
   const { rows } = await sql<FareRow>`
     select f.id, f.flight_id as "flightId", f.watchers, f.ended_at is not null as ended,
-           f.active_since is not null as active, f.departs_on::text as "departsOn",
+           f.watchers > 0 as active, f.departs_on::text as "departsOn",
            f.min_interval_seconds as "minIntervalSeconds", q.lane, q.vdue
       from tracked_fare f
       left join fare_schedule q on q.tracked_fare_id = f.id

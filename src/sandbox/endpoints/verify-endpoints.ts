@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { type Answer, JSON_TYPE } from '../answer.ts'
 import { findOtherFlight, idsOf, type VerifyQuestion, verifyFares } from '../verify-fares.ts'
+import { shortId, whatIsSaid } from '../what-is-said.ts'
 import type { VerifyResult } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
 import { type Query, questionReader } from './read-question.ts'
 import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
-import { shortId, whatIsSaid } from './what-is-said.ts'
 
 export interface VerifyEndpointsOptions {
   readonly world: World

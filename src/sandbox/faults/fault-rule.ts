@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import { cleanText } from '../../base/text.ts'
 import { ENDPOINT_NAMES, type EndpointName } from '../endpoint-name.ts'
-import { isRecord } from '../endpoints/what-is-said.ts'
+import { isRecord } from '../what-is-said.ts'
 import type { FaultKind, Spoil } from './fault-kind.ts'
 import type { ParameterTable } from './fault-parameters.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, isFaultName } from './fault-table.ts'

@@ -1,5 +1,5 @@
 import type { Asked } from '../answer.ts'
-import { whatIsSaid } from '../endpoints/what-is-said.ts'
+import { whatIsSaid } from '../what-is-said.ts'
 import type { Flight, Route, VerifyResult } from '../world/wire.ts'
 import {
   defineFault,

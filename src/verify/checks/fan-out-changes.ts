@@ -1,39 +1,54 @@
 import { appendWatchChanges } from '../../changes/watch-feed.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 
-/** The changes of one transaction, by their numbers in the feed of all fares. */
-export interface SeqRange {
-  readonly first: number
-  readonly last: number
+export interface FanOut {
+  /** Numbers of the changes of one transaction in the feed of all fares. */
+  readonly seqs: readonly number[]
+  /** Own changes of the same transaction, and the watches that are told them. */
+  readonly own: readonly OwnRecord[]
+}
+
+export interface OwnRecord {
+  readonly ownChangeId: string
+  readonly watchId: string
 }
 
 /**
- * Tells the resellers: one record for every watch of a changed fare that is not paused and whose price thresholds
- * pass. Returns how many records.
+ * Tells the resellers: one record for every watch of a changed fare that is not paused, has not ended and whose price
+ * thresholds pass, and the own changes. Returns how many records.
+ *
+ * A watch that has not had its first look is told of a change only where nothing was known before it: else the record
+ * would tell what others had learned.
  *
  * Thresholds are measured against the last price that the watch was told, so that a slow creep is told once it
  * adds up; before it was told any, against the price before the change. Amounts of different currencies are never
  * compared: another currency is told.
  */
-export async function fanOutChanges(tx: Tx, { first, last }: SeqRange): Promise<number> {
-  const told = await appendWatchChanges(tx, draftsOf({ first, last }))
+export async function fanOutChanges(tx: Tx, { seqs, own }: FanOut): Promise<number> {
+  if (seqs.length === 0 && own.length === 0) return 0
+  const told = await appendWatchChanges(tx, sql`${changesFor(seqs)} union all ${ownFor(own)}`)
   await sql`
     update watch w
-       set told_amount = t.amount, told_currency = t.currency
-      from (select distinct on (d.watch_id) d.watch_id,
-                   (c.after #>> '{price,amount}')::numeric as amount, c.after #>> '{price,currency}' as currency
-              from watch_change d
-              join availability_change c on c.id = d.change_id
-             where c.seq between ${first} and ${last} and c.after #>> '{price,amount}' is not null
-             order by d.watch_id, c.seq desc) t
-     where w.id = t.watch_id
+       set looked_at = coalesce(w.looked_at, clock_timestamp()),
+           told_amount = coalesce(t.amount, w.told_amount),
+           told_currency = case when t.amount is null then w.told_currency else t.currency end
+      from (select watch_id, (array_agg(amount order by seq desc) filter (where amount is not null))[1] as amount,
+                   (array_agg(currency order by seq desc) filter (where amount is not null))[1] as currency
+              from (select d.watch_id, d.change_seq as seq,
+                           (coalesce(c.after, o.after) #>> '{price,amount}')::numeric as amount,
+                           coalesce(c.after, o.after) #>> '{price,currency}' as currency
+                      from watch_change_draft d
+                      left join availability_change c on c.id = d.change_id
+                      left join own_change o on o.id = d.own_change_id) told
+             group by watch_id) t
+     where w.id = t.watch_id and (t.amount is not null or w.looked_at is null)
   `.execute(tx)
   return told
 }
 
-function draftsOf({ first, last }: SeqRange): RawBuilder<unknown> {
+function changesFor(seqs: readonly number[]): RawBuilder<unknown> {
   return sql`
-    select w.reseller_id, w.id, w.reference, c.id, c.seq
+    select w.reseller_id, w.id, w.reference, c.id, null::uuid, c.seq
       from availability_change c
       join watch w on w.tracked_fare_id = c.tracked_fare_id
       join reseller r on r.id = w.reseller_id
@@ -41,13 +56,25 @@ function draftsOf({ first, last }: SeqRange): RawBuilder<unknown> {
            select (c.after #>> '{price,amount}')::numeric as amount, c.after #>> '{price,currency}' as currency,
                   coalesce(w.told_amount, (c.before #>> '{price,amount}')::numeric) as told_amount,
                   coalesce(w.told_currency, c.before #>> '{price,currency}') as told_currency) p
-     where c.seq between ${first} and ${last}
-       and w.paused_at is null and r.disabled_at is null
+     where c.seq = any(${seqs}::bigint[])
+       and w.paused_at is null and r.disabled_at is null and w.ended_at is null
+       and (w.looked_at is not null
+            or c.before #>> '{outbound,belief}' = 'unknown'
+               and coalesce(c.before #>> '{return,belief}', 'unknown') = 'unknown')
        and (c.kind <> 'price_changed'
             or p.told_amount is null
             or p.currency is distinct from p.told_currency
             or (w.price_threshold_amount is null and w.price_threshold_percent is null and p.amount <> p.told_amount)
             or abs(p.amount - p.told_amount) >= w.price_threshold_amount and p.amount <> p.told_amount
             or abs(p.amount - p.told_amount) * 100 >= w.price_threshold_percent * p.told_amount and p.amount <> p.told_amount)
+  `
+}
+
+function ownFor(own: readonly OwnRecord[]): RawBuilder<unknown> {
+  return sql`
+    select w.reseller_id, w.id, w.reference, null::uuid, o.own_change_id, null::bigint
+      from unnest(${own.map((one) => one.ownChangeId)}::uuid[], ${own.map((one) => one.watchId)}::uuid[])
+           o (own_change_id, watch_id)
+      join watch w on w.id = o.watch_id
   `
 }

@@ -15,6 +15,8 @@ export interface LockedFare extends ShownBelief {
   /** As `toJson` wrote it; an empty object before the first check. */
   readonly state: object
   readonly hasReturn: boolean
+  /** Whether a watch of it has not had its first look. */
+  readonly isNewToSome: boolean
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
 }
@@ -70,8 +72,9 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`
     select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
+           exists (select from watch w where w.tracked_fare_id = s.tracked_fare_id and w.looked_at is null) as "isNewToSome",
            outbound, return, pair, price as amount, currency
-      from fare_state
+      from fare_state s
      where tracked_fare_id = any(${fareIds}::bigint[])
      order by tracked_fare_id
        for update

@@ -13,19 +13,21 @@ import {
   type FareState,
   fromJson,
   initialState,
+  isUnseen,
   pairOf,
   shownPrice,
   toJson,
 } from '../decide/fare-state.ts'
 import type { Check } from './ask-fares.ts'
 import { fanOutChanges } from './fan-out-changes.ts'
-import type { LockedFare, ShownBelief } from './lock-fares.ts'
+import { type BorneOut, takeFirstLooks } from './first-looks.ts'
+import type { LockedFare } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
 /** A check that counted, and what came of it. */
 export interface RecordedCheck {
   readonly fareId: number
-  readonly before: ShownBelief
+  readonly before: LockedFare
   readonly check: Check
   readonly decision: Decision
 }
@@ -47,7 +49,7 @@ export interface RecordArgs {
 export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
   const recorded = decideChecks(args)
   await saveBeliefs(tx, recorded.map(beliefRow))
-  await appendChanges(tx, recorded, args.claimId)
+  await tellChanges(tx, recorded, args.claimId)
   await settleTurns(tx, turnsOf(args, recorded), args.rules)
   return recorded
 }
@@ -95,13 +97,29 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
   }
 }
 
-async function appendChanges(
+/** The resellers' feeds are written once, last: what locks them once waits for nobody who holds them. */
+async function tellChanges(
   tx: Tx,
   recorded: readonly RecordedCheck[],
   claimId: string | null,
 ): Promise<void> {
+  const seqs = await appendChanges(tx, recorded, claimId)
+  await fanOutChanges(tx, { seqs, own: await takeFirstLooks(tx, recorded.flatMap(borneOutOf)) })
+}
+
+function borneOutOf({ fareId, before, check, decision }: RecordedCheck): BorneOut[] {
+  if (!before.isNewToSome || !decision.borneOut || isUnseen(stateOf(before))) return []
+  const unseen = initialState(before.hasReturn)
+  return [{ fareId, askedAt: check.askedAt, unseen, state: decision.state }]
+}
+
+async function appendChanges(
+  tx: Tx,
+  recorded: readonly RecordedCheck[],
+  claimId: string | null,
+): Promise<number[]> {
   const changed = recorded.filter(({ decision }) => decision.changes.length > 0)
-  if (changed.length === 0) return
+  if (changed.length === 0) return []
   const bodies = new Map(
     changed.flatMap(({ check }) => {
       const { body } = check.observation.evidence
@@ -114,8 +132,7 @@ async function appendChanges(
   )
   const drafts = changed.flatMap((record) => draftsOf(record, claimId))
   const appended = await appendAvailabilityChanges(tx, drafts)
-  const seqs = appended.map((change) => change.seq)
-  await fanOutChanges(tx, { first: Math.min(...seqs), last: Math.max(...seqs) })
+  return appended.map((change) => change.seq)
 }
 
 function draftsOf(

@@ -21,6 +21,8 @@ export interface Decision {
   readonly outcome: { readonly outbound: LegOutcome; readonly return: LegOutcome | null }
   /** Whether the state of every leg was told: the age of the belief starts anew. */
   readonly good: boolean
+  /** Whether the answer showed all that is believed after it, of every leg. */
+  readonly borneOut: boolean
   /** Whether a leg said to be unavailable was kept from being believed so by an open incident. */
   readonly heldLoss: boolean
 }
@@ -57,6 +59,7 @@ export function decide(
     next: nextTurn(steps, look, good),
     outcome: { outbound: outbound.outcome, return: back?.outcome ?? null },
     good,
+    borneOut: steps.every((step) => step.borneOut),
     heldLoss: steps.some((step) => step.heldLoss),
   }
 }

@@ -43,6 +43,11 @@ export function initialState(hasReturn: boolean): FareState {
   }
 }
 
+/** Whether nothing is believed of any leg. */
+export function isUnseen(state: FareState): boolean {
+  return legsOf(state).every((leg) => leg.belief === 'unknown')
+}
+
 /** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: else. */
 export function pairOf(state: FareState): PairState {
   const beliefs = legsOf(state).map((leg) => leg.belief)

@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../db/database.ts'
 import type { WatchFacts } from './watch-view.ts'
 
-/** When a watch's own departure date has passed everywhere on earth; null where it gave none, or it has not. */
+/** When the watch ended by itself, or its own departure date has passed everywhere on earth; null where neither has. */
 const OWN_END = sql`
-  case when w.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
-       then (w.departs_on + interval '36 hours') at time zone 'UTC' end
+  coalesce(case when w.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
+                then (w.departs_on + interval '36 hours') at time zone 'UTC' end, w.ended_at)
 `
 
 /** What watches of a reseller may be told of their fares, by their ids. */

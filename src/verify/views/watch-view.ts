@@ -79,16 +79,16 @@ export function viewOfWatch(
   if (watch.pausedAt !== null || facts.resellerDisabled) {
     return { status: 'paused', belief: unseen, ...nothing }
   }
+  // Its fare may go on for others: what it was told last stands in its feed and its timeline.
+  if (facts.endedAt !== null) {
+    return { status: 'expired', belief: { ...unseen, pair: 'not_bookable' }, ...nothing }
+  }
   const since = (instant: Date | null) =>
     instant !== null && instant >= watch.beganAt ? instant : null
   const lastGoodCheckAt = since(facts.lastGoodCheckAt)
   const lastCheckAt = since(facts.askedAt)
   const state = lastGoodCheckAt !== null || !facts.knownBefore ? stateOf(facts) : null
   const view = state === null ? unseen : viewOf(state)
-  if (facts.endedAt !== null) {
-    const belief: FareView = { ...view, pair: 'not_bookable', price: null }
-    return { ...nothing, status: 'expired', belief, lastGoodCheckAt, lastCheckAt }
-  }
   const stale = isStale(watch, facts, lastGoodCheckAt ?? watch.beganAt)
   return {
     status: stale ? 'stale' : isSeen(view) ? 'followed' : 'new',

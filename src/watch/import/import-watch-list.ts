@@ -136,7 +136,7 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
   `.execute(tx)
 }
 
-/** Another question begins anew, and has told no price yet; other settings alone go on where they were. */
+/** Another question begins anew, and was told nothing yet; other settings alone go on where they were. */
 async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
     update watch w
@@ -146,6 +146,8 @@ async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
            departs_on = p.departs_on,
            min_interval_seconds = p.min_interval_seconds,
            began_at = case when p.other_question then clock_timestamp() else w.began_at end,
+           looked_at = case when not p.other_question then w.looked_at end,
+           ended_at = case when not p.other_question and w.departs_on is not distinct from p.departs_on then w.ended_at end,
            told_amount = case when not p.other_question then w.told_amount end,
            told_currency = case when not p.other_question then w.told_currency end
       from watch_plan p

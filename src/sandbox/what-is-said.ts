@@ -1,4 +1,4 @@
-import { cleanText } from '../../base/text.ts'
+import { cleanText } from '../base/text.ts'
 
 /**
  * What a verify result says of each id that was asked, by the interface alone: `true` beside a flight, `false`
