@@ -1,9 +1,10 @@
-import { type Dashboard, dashboardJson } from './dashboard.ts'
+import { dashboardJson } from './dashboard.ts'
 import { FARES } from './fares.ts'
 import { OVERVIEW } from './overview.ts'
 import { QUEUE } from './queue.ts'
 import { ROUTES } from './routes.ts'
 import { runbooksDashboard } from './runbooks.ts'
+import type { Dashboard } from './shapes.ts'
 import { UPSTREAM } from './upstream.ts'
 
 export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {

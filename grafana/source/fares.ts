@@ -1,5 +1,5 @@
-import type { Dashboard } from './dashboard.ts'
 import { quantiles, stat, table, timeseries } from './panel.ts'
+import type { Dashboard } from './shapes.ts'
 
 export const FARES: Dashboard = {
   uid: 'farewatch-fares',

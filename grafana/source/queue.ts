@@ -1,5 +1,5 @@
-import type { Dashboard } from './dashboard.ts'
 import { quantiles, stat, timeseries } from './panel.ts'
+import type { Dashboard } from './shapes.ts'
 
 export const QUEUE: Dashboard = {
   uid: 'farewatch-queue',

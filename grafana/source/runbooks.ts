@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Dashboard } from './dashboard.ts'
+import type { Dashboard } from './shapes.ts'
 
 const PAGE = new URL('../../docs/runbooks.md', import.meta.url)
 const UID = 'farewatch-runbooks'

@@ -5,7 +5,7 @@ import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { renderMetrics } from '../metrics/metrics.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { App } from './app.ts'
-import { withDeadline } from './deadline.ts'
+import { withinCheck } from './deadline.ts'
 import { readProcessGauges } from './process-gauges.ts'
 import type { SystemGauges } from './system-gauges.ts'
 import type { Work } from './work.ts'
@@ -106,7 +106,7 @@ async function checkStore(
   { app }: AdminDeps,
 ): Promise<Check> {
   const fromMs = performance.now()
-  const fault = await withDeadline(answer).then(
+  const fault = await withinCheck(answer).then(
     () => null,
     (err: unknown) => app.syncDeps.scrub(messageOf(err)),
   )

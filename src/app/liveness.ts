@@ -4,7 +4,7 @@ import type { QueueSystem } from '../queue/queue-system.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import { RECONCILE_EVERY_MS } from '../schedules/reconciler.ts'
 import type { App } from './app.ts'
-import { CHECK_DEADLINE_MS, withDeadline } from './deadline.ts'
+import { CHECK_DEADLINE_MS, withinCheck } from './deadline.ts'
 import { judgeLiveness, type Sign } from './judge-liveness.ts'
 import { lastTickOf } from './last-tick.ts'
 import type { Work } from './work.ts'
@@ -87,7 +87,7 @@ export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
 
 async function storesAnswer(url: string, queue: Pick<QueueSystem, 'facts'>): Promise<boolean> {
   const asked = [pingDatabase(url, CHECK_DEADLINE_MS), queue.facts()]
-  const answered = await Promise.allSettled(asked.map((one) => withDeadline<unknown>(one)))
+  const answered = await Promise.allSettled(asked.map((one) => withinCheck<unknown>(one)))
   return answered.every(({ status }) => status === 'fulfilled')
 }
 

@@ -3,7 +3,7 @@ import { sql } from '../db/database.ts'
 import { one } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { App } from './app.ts'
-import { withDeadline } from './deadline.ts'
+import { withinCheck } from './deadline.ts'
 import type { Work } from './work.ts'
 
 /** Sets what a process tells of itself at a scrape. Never rejects: a store that is away is what it tells. */
@@ -40,7 +40,7 @@ async function pingDatabase({
   const startedMs = performance.now()
   try {
     const asked = clock.now().getTime()
-    const { now } = await withDeadline(
+    const { now } = await withinCheck(
       one(sql<{ now: Date }>`select clock_timestamp() as now`, database.db),
     )
     const middle = (asked + clock.now().getTime()) / 2
@@ -58,7 +58,7 @@ async function readQueueSkew(
   metrics: App['metrics'],
 ): Promise<void> {
   try {
-    const skewMs = await withDeadline(queue.clockSkewMs())
+    const skewMs = await withinCheck(queue.clockSkewMs())
     metrics.clockSkew.set({ store: 'queue' }, skewMs / 1000)
   } catch {
     metrics.clockSkew.remove({ store: 'queue' })

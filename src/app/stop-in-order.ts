@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { withDeadline } from './deadline.ts'
 
 /** A part of a running process, and how to end it. */
 export interface Part {

@@ -1,3 +1,4 @@
+import { DeadlineError } from '../base/deadline.ts'
 import { messageOf } from '../base/errors.ts'
 import { readFeedGauges } from '../changes/feed-gauges.ts'
 import type { Db } from '../db/database.ts'
@@ -9,7 +10,7 @@ import { readScheduleGauges } from '../schedules/schedule-gauges.ts'
 import { readHealthGauges } from '../upstream/health/health-gauges.ts'
 import { readFareGauges } from '../verify/fare-gauges.ts'
 import type { App } from './app.ts'
-import { NoAnswerError, withDeadline } from './deadline.ts'
+import { withinCheck } from './deadline.ts'
 import { readQueueGauges } from './queue-gauges.ts'
 import { readIntervalGauges } from './schedules-of.ts'
 
@@ -50,7 +51,7 @@ export function createSystemGauges({ app, queue, timings }: SystemGaugesDeps): S
   return {
     async refresh() {
       try {
-        const leads = (await withDeadline(leadership.session())) !== undefined
+        const leads = (await withinCheck(leadership.session())) !== undefined
         metrics.leader.set(leads ? 1 : 0)
         if (leads) return await reader.refresh()
         reader.forget()
@@ -109,9 +110,9 @@ function createReader(read: () => Promise<void>): Reader {
         reading = undefined
       })
       try {
-        await withDeadline(reading)
+        await withinCheck(reading)
       } catch (err) {
-        if (!(err instanceof NoAnswerError && hasRead)) throw err
+        if (!(err instanceof DeadlineError && hasRead)) throw err
       }
       return hasRead
     },

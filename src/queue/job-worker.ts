@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq'
 import { type BackoffPolicy, backoffMs } from '../base/backoff.ts'
+import { settlesWithin, withDeadline } from '../base/deadline.ts'
 import type { Logger } from '../base/logger.ts'
-import { settlesWithin, withDeadline } from './deadline.ts'
 import type { JsonObject } from './job-payload.ts'
 import { type BullWorker, createProcessor, type JobHandler, watchEvents } from './job-processor.ts'
 import { observeBackend } from './observed-backend.ts'

@@ -1,5 +1,5 @@
 import { type IQueueBackend, Queue } from 'bullmq'
-import { DeadlineError, settlesWithin, withDeadline } from './deadline.ts'
+import { DeadlineError, settlesWithin, withDeadline } from '../base/deadline.ts'
 import { DEFAULT_JOB_OPTIONS } from './job-options.ts'
 import { storeFactory } from './queue-connection.ts'
 import type { QueueContext } from './queue-context.ts'
