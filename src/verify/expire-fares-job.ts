@@ -67,6 +67,7 @@ async function lockEnded(tx: Tx): Promise<EndedFare[]> {
       join tracked_fare f on f.id = s.tracked_fare_id
      where ${HAS_DEPARTED}
         or (s.ever_available_at is null
+            and f.created_at < clock_timestamp() - interval '30 days'
             and coalesce((select max(w.began_at) from watch w
                            where w.tracked_fare_id = f.id and w.paused_at is null), f.created_at)
                 < clock_timestamp() - interval '30 days')
