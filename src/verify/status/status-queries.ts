@@ -1,5 +1,5 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 
 /** How old is what is believed of fares. Ages are seconds since the last good check began. */
@@ -33,30 +33,37 @@ export async function readBeliefAges(
   db: Db,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<BeliefAges> {
-  const since =
-    resellerId === undefined
-      ? sql`'-infinity'::timestamptz`
-      : sql`(select min(w.began_at) from watch w
-              where w.tracked_fare_id = f.id and w.reseller_id = ${resellerId} and w.paused_at is null)`
   const { ages, ...counts } = await one(
     sql<AgesRow>`
+      with asked as materialized (${resellerId === undefined ? allFares : faresOf(resellerId)})
       select count(*) as fares,
              count(*) filter (where good.at is null) as unanswered,
              count(*) filter (where b.stale and good.at is not null) as stale,
              percentile_disc(array[0.5, 0.9, 0.99, 1])
                within group (order by extract(epoch from clock_timestamp() - good.at)::float8) as ages
-        from tracked_fare f
+        from asked
+        join tracked_fare f on f.id = asked.id
         left join farewatch.availability_current b on b.tracked_fare_id = f.id
-       cross join lateral (select ${since} as began_at) watched
-       cross join lateral (select case when b.last_good_check_at >= watched.began_at
+       cross join lateral (select case when b.last_good_check_at >= asked.began_at
                                        then b.last_good_check_at end as at) good
-       where f.ended_at is null and b.expired_at is null and watched.began_at is not null
+       where f.ended_at is null and b.expired_at is null
     `,
     db,
   )
   if (ages === null) return { ...counts, ageSeconds: null }
   const [p50, p90, p99, max] = ages
   return { ...counts, ageSeconds: { p50, p90, p99, max } }
+}
+
+const allFares = sql`select id, '-infinity'::timestamptz as began_at from tracked_fare`
+
+function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
+  return sql`
+    select tracked_fare_id as id, min(began_at) as began_at
+      from watch
+     where reseller_id = ${resellerId} and paused_at is null
+     group by tracked_fare_id
+  `
 }
 
 /** The checks of the last whole minute, and those of them that told nothing. */
