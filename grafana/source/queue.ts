@@ -55,7 +55,8 @@ export const QUEUE: Dashboard = {
           ],
           {
             title: 'Dead jobs',
-            about: 'Good is 0. Those of checks and ticks are made good by the next ones.',
+            about:
+              'Good is 0. Those of checks are made good by the next ones. Failed ticks are not counted.',
             unit: 'short',
             limits: [1, 10],
             runbook: 'DeadJobs',
@@ -135,7 +136,8 @@ export const QUEUE: Dashboard = {
           ],
           {
             title: 'Jobs that ended',
-            about: 'Attempts a second. Good is done alone.',
+            about:
+              'Attempts a second. Good is done alone; put off are lists that the upstream does not want to give now.',
             unit: 'reqps',
             runbook: 'DeadJobs',
           },

@@ -1,7 +1,8 @@
 import type { Metrics } from '../metrics/metrics.ts'
+import { NotNowError } from '../queue/queue-errors.ts'
 import type { JobHandler } from '../queue/queue-system.ts'
 
-/** Counts how the jobs of a queue end in this process: done, or failed, to be tried again or not; and how long they wait and last. */
+/** Counts how the jobs of a queue end in this process: done, failed, to be tried again or not, or put off; and how long they wait and last. */
 export function countJobs<P>(
   metrics: Metrics,
   queue: string,
@@ -9,6 +10,7 @@ export function countJobs<P>(
 ): JobHandler<P> {
   metrics.queueJobs.inc({ queue, outcome: 'done' }, 0)
   metrics.queueJobs.inc({ queue, outcome: 'failed' }, 0)
+  metrics.queueJobs.inc({ queue, outcome: 'put_off' }, 0)
   metrics.queueWait.zero({ queue })
   metrics.queueJobDuration.zero({ queue })
   return async (payload, context) => {
@@ -18,7 +20,8 @@ export function countJobs<P>(
       await handler(payload, context)
       metrics.queueJobs.inc({ queue, outcome: 'done' })
     } catch (err) {
-      metrics.queueJobs.inc({ queue, outcome: 'failed' })
+      const wasPutOff = err instanceof NotNowError && context.canBePutOff
+      metrics.queueJobs.inc({ queue, outcome: wasPutOff ? 'put_off' : 'failed' })
       throw err
     } finally {
       end()

@@ -7,7 +7,7 @@ import { listSchedules, type SavedSchedule } from '../schedules/schedule-queries
 import { readStatus, type Status } from '../verify/status/read-status.ts'
 import type { App } from './app.ts'
 import { type LastTick, lastTickOf } from './last-tick.ts'
-import { QUEUES } from './queue-gauges.ts'
+import { QUEUES, type QueueDepth, readDepth } from './queue-gauges.ts'
 
 /** The state of everything, at one moment. */
 export interface Overview extends Status {
@@ -23,14 +23,6 @@ export interface QueueState {
   readonly fault: string | null
   readonly lastTick: LastTick | null
   readonly queues: readonly QueueDepth[]
-}
-
-export interface QueueDepth {
-  readonly queue: string
-  readonly waiting: number
-  readonly active: number
-  readonly delayed: number
-  readonly dead: number
 }
 
 type AskedQueue = Pick<QueueSystem, 'kind' | 'counts' | 'jobs'>
@@ -61,9 +53,4 @@ async function readQueueState(queue: AskedQueue): Promise<QueueState> {
   } catch (err) {
     return { kind, fault: messageOf(err), lastTick: null, queues: [] }
   }
-}
-
-async function readDepth(queue: AskedQueue, name: string): Promise<QueueDepth> {
-  const { waiting, active, delayed, failed } = await queue.counts(name)
-  return { queue: name, waiting, active, delayed, dead: failed }
 }

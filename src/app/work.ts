@@ -4,7 +4,12 @@ import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
 import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
-import { SYNC_QUEUE, type SyncListPayload, syncListJob } from '../route-sync/sync-list-job.ts'
+import {
+  SYNC_QUEUE,
+  type SyncJobDeps,
+  type SyncListPayload,
+  syncListJob,
+} from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
 import {
   type ReconcilerDeps,
@@ -13,6 +18,7 @@ import {
   type Tick,
 } from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
+import { hasLaterSlot } from '../schedules/schedule-queries.ts'
 import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
@@ -41,6 +47,8 @@ const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
  * about one, and its last answer may take ten. At two batches a second, with as much again in reserve.
  */
 const VERIFY_CONCURRENCY = 64
+/** Lists that the upstream does not want to give now are put off, by a minute or a quarter of an hour, for hours. */
+const SYNC_STARTS = 100
 /** One is written while the next is decided. */
 const RECORDINGS = 2
 
@@ -117,13 +125,24 @@ async function startTicks(
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
-  const deps = { ...app.syncDeps, metrics: app.metrics, log: app.log }
+  const schedules = schedulesOf(app.config)
+  const deps: SyncJobDeps = {
+    ...app.syncDeps,
+    metrics: app.metrics,
+    log: app.log,
+    clock: app.clock,
+    hasLaterSlot: async ({ list, dueAt }) => {
+      const schedule = schedules.find(({ payload }) => payload.list === list)
+      return schedule !== undefined && hasLaterSlot(app.database.db, schedule.name, dueAt)
+    },
+  }
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
     countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => syncListJob(deps, payload, signal)),
     {
       concurrency: 2,
       retryBackoff: SYNC_RETRY,
+      maxStartedAttempts: SYNC_STARTS,
       onStalled: countStalled(app.metrics, SYNC_QUEUE),
     },
   )

@@ -6,7 +6,7 @@ export function queueMetrics(registers: Registry[]) {
   return {
     queueJobs: new Counter({
       name: 'farewatch_queue_jobs_total',
-      help: 'Jobs that this process ended, by queue and outcome; a failed one may be tried again.',
+      help: 'Jobs that this process ended, by queue and outcome; a failed one may be tried again, one put off is.',
       labelNames: ['queue', 'outcome'],
       registers,
     }),
@@ -44,7 +44,7 @@ export function queueGauges(registers: Registry[]) {
   return {
     queueDepth: new Gauge({
       name: 'farewatch_queue_depth',
-      help: 'Jobs in a queue by state; dead ones ran out of attempts and wait for an operator, thirty days at most.',
+      help: 'Jobs in a queue by state; dead ones ran out of attempts and wait for an operator, thirty days at most. No tick is.',
       labelNames: ['queue', 'state'],
       registers,
     }),

@@ -1,9 +1,18 @@
-import { type IQueueBackend, type Job, type JobProgress, WaitingError, type Worker } from 'bullmq'
+import {
+  DelayedError,
+  type IQueueBackend,
+  type Job,
+  type JobProgress,
+  WaitingError,
+  type Worker,
+} from 'bullmq'
+import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { toJobError } from './job-errors.ts'
 import type { JsonObject } from './job-payload.ts'
-import { JobAbortedError } from './queue-errors.ts'
+import { canBePutOff, type PutOffLimits, putOffMs, type RunningJob } from './put-off.ts'
+import { JobAbortedError, NotNowError } from './queue-errors.ts'
 import type { RunningJobs } from './running-jobs.ts'
 import type { ThrottledWarn } from './throttled-log.ts'
 
@@ -13,6 +22,8 @@ export interface JobContext {
   readonly attempt: number
   /** From the moment at which it was to run until now; null at a later attempt. Bounded by the clocks' skew. */
   readonly waitedMs: number | null
+  /** Whether a NotNowError puts its job off: it does not for ever, and is a failed attempt then. */
+  readonly canBePutOff: boolean
   /** Aborts with a JobAbortedError. A handler that then rejects while the process closes gives its job back. */
   readonly signal: AbortSignal
 }
@@ -27,26 +38,58 @@ export interface ProcessorDeps {
   readonly handler: JobHandler<JsonObject>
   readonly jobs: RunningJobs
   readonly scrub: Scrub
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  readonly limits: PutOffLimits
   /** Aborted when the worker takes no more jobs. */
   readonly closing: AbortSignal
 }
 
 /** What BullMQ calls for each job. */
-export function createProcessor({ handler, jobs, scrub, closing }: ProcessorDeps) {
+export function createProcessor(deps: ProcessorDeps) {
+  const { handler, jobs, scrub, limits, closing } = deps
   return async (job: BullJob, token?: string): Promise<void> => {
     if (closing.aborted) return release(job, token)
     const jobId = job.id ?? ''
+    const attempt = job.attemptsMade + 1
+    const mayWait = canBePutOff(runningJob(deps, job), limits)
     const { signal, end } = jobs.begin(jobId)
     try {
-      const attempt = job.attemptsMade + 1
-      await handler(job.data, { jobId, attempt, waitedMs: waitedMs(job), signal })
+      const context = { jobId, attempt, waitedMs: waitedMs(job), canBePutOff: mayWait, signal }
+      await handler(job.data, context)
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)
-      throw toJobError(thrown, scrub)
+      if (!(thrown instanceof NotNowError)) throw toJobError(thrown, scrub)
+      if (!mayWait) throw toJobError(thrown.reason, scrub)
+      return await putOff(deps, { job, token, thrown })
     } finally {
       end()
     }
   }
+}
+
+function runningJob({ clock }: ProcessorDeps, job: BullJob): RunningJob {
+  const { attemptsMade: made, attemptsStarted: started, opts } = job
+  const dueAtMs = job.timestamp + (opts.delay ?? 0)
+  return {
+    ageMs: clock.now().getTime() - dueAtMs,
+    attempts: { allowed: opts.attempts ?? 1, made, started },
+  }
+}
+
+/** Lays a job aside for a while, and says so: no attempt is burnt. */
+async function putOff(
+  deps: ProcessorDeps,
+  { job, token, thrown }: { job: BullJob; token: string | undefined; thrown: NotNowError },
+): Promise<never> {
+  const { limits, random, log } = deps
+  const waitMs = putOffMs(runningJob(deps, job), { waitMs: thrown.waitMs, limits, random })
+  // Where this fails the lock runs out, and the job is found as stalled. BullMQ counts from its own clock.
+  await job.moveToDelayed(Date.now() + waitMs, token).catch(() => undefined)
+  const { code, message } = thrown.reason
+  log.info({ jobId: job.id, waitMs, code, reason: message }, 'job put off')
+  throw new DelayedError()
 }
 
 /** Of a job that was begun before, only the store knows since when it was to run again. */

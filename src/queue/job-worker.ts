@@ -16,6 +16,7 @@ export interface WorkerSettings {
   readonly lockMs: number
   readonly stalledCheckMs: number
   readonly maxStartedAttempts: number
+  readonly putOffForMs: number
   readonly retryBackoff: BackoffPolicy
   readonly onStalled: () => void
 }
@@ -52,7 +53,7 @@ export class JobWorker {
   }
 
   private constructor(context: QueueContext, spec: JobWorkerSpec) {
-    const { clock, scrub } = context
+    const { clock, random, scrub } = context
     const { queue, handler, settings, onTrouble } = spec
     this.#context = context
     this.#log = context.log.child({ queue })
@@ -60,7 +61,16 @@ export class JobWorker {
     const closing = this.#closing.signal
     this.#worker = new Worker(
       queue,
-      createProcessor({ handler, jobs: this.jobs, scrub, closing }),
+      createProcessor({
+        handler,
+        jobs: this.jobs,
+        scrub,
+        log: this.#log,
+        clock,
+        random,
+        limits: settings,
+        closing,
+      }),
       workerOptions(context, settings),
       this.#backendFactory(),
     )

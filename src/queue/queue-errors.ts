@@ -22,6 +22,26 @@ export class JobAbortedError extends AppError {
   override readonly retryable = true
 }
 
+/**
+ * A handler's word that now is not the time: its job is to run again after `waitMs`, and this was no attempt.
+ *
+ * A job that may not be put off any more (`JobContext.canBePutOff`) has made a failed attempt instead, with `reason`
+ * as its failure.
+ */
+export class NotNowError extends AppError {
+  override readonly name = 'NotNowError'
+  override readonly code = 'queue.not_now'
+  override readonly retryable = true
+  readonly waitMs: number
+  readonly reason: AppError
+
+  constructor(waitMs: number, reason: AppError) {
+    super(`not now, again after ${waitMs} ms: ${reason.message}`, { cause: reason })
+    this.waitMs = waitMs
+    this.reason = reason
+  }
+}
+
 /** Names the store without its credentials, the reason, and what an operator can do. */
 export function unavailable(
   connection: QueueConnection,

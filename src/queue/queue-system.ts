@@ -62,6 +62,11 @@ export interface WorkOptions {
   readonly stalledCheckMs?: number
   /** How often a job may be begun in all, whatever ended it; 15 unless told. */
   readonly maxStartedAttempts?: number
+  /**
+   * How long after it was to run first a handler's NotNowError puts a job off; six hours unless told. Nor does it when
+   * no more starts are left than attempts. It is a failed attempt then.
+   */
+  readonly putOffForMs?: number
   readonly retryBackoff?: BackoffPolicy
   /** Called for each job that was found without a living worker. */
   readonly onStalled?: () => void
@@ -217,6 +222,7 @@ const DEFAULT_WORK_OPTIONS = {
   stalledCheckMs: 15_000,
   // More than the attempts of any job: a job given back by a closing process was begun too.
   maxStartedAttempts: 15,
+  putOffForMs: 6 * 60 * 60 * 1000,
   retryBackoff: DEFAULT_RETRY_BACKOFF,
   onStalled: () => undefined,
 }

@@ -1,7 +1,10 @@
+import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import { NotNowError } from '../queue/queue-errors.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
+import { waitMsOf } from '../upstream/upstream-wait.ts'
 import type { SyncOutcome } from './runs/sync-run.ts'
 import type { SyncDeps } from './settle-snapshot.ts'
 import { reportSyncFinished } from './sync-events.ts'
@@ -18,6 +21,14 @@ export interface SyncListPayload {
 export interface SyncJobDeps extends SyncDeps {
   readonly metrics: Metrics
   readonly log: Logger
+  readonly clock: Clock
+  /** Whether a later slot of the same schedule has a job of its own. */
+  readonly hasLaterSlot: (slot: Slot) => Promise<boolean>
+}
+
+interface Slot {
+  readonly list: RouteListName
+  readonly dueAt: Date
 }
 
 /** The run is recorded; the queue is to try again after its pause. */
@@ -49,24 +60,41 @@ export class ListBusyError extends AppError {
  * list since it was due, so that a job carried out again after its commit counts no absence twice, and slots that
  * queued up behind an outage are done by one list. What may succeed a little later is tried again: a list that
  * another process is at, which may yet fail, a timeout, a 503. A list that was held, or is none, will be no better
- * then, and the schedule comes round.
+ * then, and the schedule comes round. Where the upstream is to be left alone, by its own word or a breaker's, nothing
+ * was tried: the job is put off until then, without an attempt.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
   { list, dueAt }: SyncListPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = assertList(list)
-  const result = await syncList(deps, { list: known, dueAt: new Date(dueAt) }, signal)
-  if (result === 'busy') throw new ListBusyError(known)
+  const slot = { list: assertList(list), dueAt: new Date(dueAt) }
+  const result = await syncList(deps, slot, signal)
+  if (result === 'busy') throw new ListBusyError(slot.list)
   if (result === 'done') {
     deps.log.info({ list, dueAt }, 'route sync done already')
     return
   }
   reportSyncFinished(deps, result)
+  if (result.reason?.wait !== undefined) return putOff(deps, slot, result)
   if (result.status === 'failed' || result.reason?.retryable === true) {
     throw new SyncFailedError(result)
   }
+}
+
+/** The later slot's job is put off as long, and one list does for both: two would only ask twice. */
+async function putOff(
+  { clock, log, hasLaterSlot }: SyncJobDeps,
+  slot: Slot,
+  outcome: SyncOutcome,
+): Promise<void> {
+  const { list, dueAt } = slot
+  if (await hasLaterSlot(slot)) {
+    log.info({ list, dueAt }, 'route sync left to a later slot')
+    return
+  }
+  const waitMs = outcome.reason?.wait === undefined ? 0 : waitMsOf(outcome.reason.wait, clock.now())
+  throw new NotNowError(waitMs, new SyncFailedError(outcome))
 }
 
 function assertList(list: string): RouteListName {

@@ -2,6 +2,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { waitOf } from '../upstream/upstream-wait.ts'
 import { listLock } from './runs/list-lock.ts'
 import {
   type AcceptedRun,
@@ -127,6 +128,12 @@ function endOf(
     return { status: 'failed', reason: { code: 'interrupted', text, retryable: true } }
   if (!(err instanceof AppError)) return { status: 'failed', reason: { code: 'internal', text } }
   const answered = err.code.startsWith('upstream.') && !NO_ANSWER.has(err.code)
-  const reason = { code: err.code, text, retryable: err.retryable }
+  const wait = waitOf(err)
+  const reason = {
+    code: err.code,
+    text,
+    retryable: err.retryable,
+    ...(wait === undefined ? {} : { wait }),
+  }
   return { status: answered ? 'rejected' : 'failed', reason }
 }

@@ -33,3 +33,11 @@ export async function makeScheduleDue(db: Db, name: string): Promise<Date | unde
   `.execute(db)
   return rows[0]?.dueAt
 }
+
+/** Whether a schedule has enqueued a slot that is later than this one. */
+export async function hasLaterSlot(db: Db, name: string, dueAt: Date): Promise<boolean> {
+  const { rows } = await sql<{ name: string }>`
+    select name from schedule where name = ${name} and last_due_at > ${dueAt}
+  `.execute(db)
+  return rows.length > 0
+}

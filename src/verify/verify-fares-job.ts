@@ -16,6 +16,7 @@ import { lockClaimed } from './checks/lock-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
 import type { DecisionRules } from './decide/decide.ts'
 import { guardLosses } from './incidents/guard-losses.ts'
+import { type IncidentMove, reportIncidents } from './incidents/incident-events.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -59,7 +60,7 @@ export async function verifyFaresJob(
   const skewMs = now.getTime() - clock.now().getTime()
   for await (const wave of askFares(deps, fares, { skewMs, signal })) {
     const record = () => recordWave(deps, claimId, wave)
-    const recorded = await (deps.recording?.(record) ?? record())
+    const { recorded, moves } = await (deps.recording?.(record) ?? record())
     const { checks, late, held } = wave
     reportChecks(deps, {
       recorded,
@@ -67,6 +68,7 @@ export async function verifyFaresJob(
       late: late.length,
       held: held.length,
     })
+    reportIncidents(deps, moves)
   }
 }
 
@@ -74,13 +76,13 @@ function recordWave(
   { db, rules: ordinary }: VerifyDeps,
   claimId: string,
   { checks, late, held }: Wave,
-): Promise<RecordedCheck[]> {
+): Promise<{ recorded: RecordedCheck[]; moves: readonly IncidentMove[] }> {
   return inTransaction(db, async (tx) => {
     const locked = await lockClaimed(tx, claimId)
-    const rules = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
+    const { rules, moves } = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
     if (late.length > 0) await returnTurns(tx, claimId, late)
     if (held.length > 0) await giveBackTurns(tx, claimId, held)
-    return recorded
+    return { recorded, moves }
   })
 }

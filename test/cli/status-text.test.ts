@@ -95,7 +95,7 @@ describe('the state on one screen', () => {
         lastTick: { name: 'schedules', at: ago(600), failure: null },
         queues: [
           { queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 },
-          { queue: 'ticks', waiting: 0, active: 0, delayed: 4, dead: 50 },
+          { queue: 'ticks', waiting: 0, active: 0, delayed: 4, dead: 0 },
         ],
       },
     }

@@ -1,4 +1,5 @@
 import { systemClock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
@@ -80,7 +81,12 @@ export function askerOf(
   {
     gate,
     requestsPerSecond = REQUESTS_PER_SECOND,
-  }: { readonly gate?: UpstreamGate; readonly requestsPerSecond?: number } = {},
+    log = silentLog,
+  }: {
+    readonly gate?: UpstreamGate
+    readonly requestsPerSecond?: number
+    readonly log?: Logger
+  } = {},
 ): Asker {
   const deps: VerifyJobDeps = {
     db,
@@ -89,7 +95,7 @@ export function askerOf(
     clock: systemClock,
     rules: { ...RULES, requestsPerSecond },
     metrics: createMetrics(),
-    log: silentLog,
+    log,
   }
   const round = async () => {
     const claims: string[] = []

@@ -1,6 +1,6 @@
 import pg from 'pg'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { cloneDatabase } from '../support/test-database.ts'
-import { createTcpProxy } from './tcp-proxy.ts'
 import type { TestStore } from './test-store.ts'
 
 /** Where the server trusts, any password will do: this one is to be found nowhere. */

@@ -91,7 +91,7 @@ describeStores('outages of the queue store', (store) => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: {} })
-    store().door.silence()
+    store().door.halfOpen()
 
     const { err, tookMs } = await failureOf(system.enqueue(queue, { payload: {} }))
 
@@ -207,7 +207,7 @@ describeStores('outages of the queue store', (store) => {
       FAST_WORK,
     )
 
-    store().door.silence()
+    store().door.halfOpen()
     await until('silence', () => Date.now() - worker.progress().lastActivityAt.getTime() > 1_000)
 
     await until('a later job ran', async () => {

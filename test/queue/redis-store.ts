@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
-import { createTcpProxy } from './tcp-proxy.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 import type { TestStore } from './test-store.ts'
 
 /** A database of the run's Redis: others use that server too, so its restart is a cut of our connections. */

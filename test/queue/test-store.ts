@@ -1,5 +1,5 @@
 import type { QueueConnection } from '../../src/queue/queue-connection.ts'
-import type { TcpProxy } from './tcp-proxy.ts'
+import type { TcpProxy } from '../support/tcp-proxy.ts'
 
 /** A store of its own for one test file, behind a door. */
 export interface TestStore {

@@ -1,11 +1,15 @@
 import { describe, expect } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Db } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { listSyncRuns } from '../../src/route-sync/runs/sync-run-queries.ts'
 import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
-import { UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
+import {
+  UpstreamCircuitOpenError,
+  UpstreamTimeoutError,
+} from '../../src/upstream/upstream-errors.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { livePairs, noScrub, routes, sync, upstreamOf } from './sync-fixtures.ts'
@@ -19,6 +23,8 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
     scrub: noScrub,
     metrics: createMetrics(),
     log: silentLog,
+    clock: systemClock,
+    hasLaterSlot: () => Promise.resolve(false),
   }
 }
 
@@ -65,5 +71,27 @@ describe('a slot of the schedule', () => {
     await syncListJob(jobDeps(db), job, signal)
 
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
+  })
+
+  it('is put off while its list is not to be asked, and left to a later slot where there is one', async ({
+    db,
+  }) => {
+    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const until = new Date(Date.now() + 60_000)
+    const stopped = {
+      fetchRouteListIfModified: () =>
+        Promise.reject(new UpstreamCircuitOpenError({ endpoint: 'routes', by: 'errors', until })),
+    }
+    const deps = jobDeps(db, stopped)
+
+    const putOff: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
+    await syncListJob({ ...deps, hasLaterSlot: () => Promise.resolve(true) }, job, signal)
+
+    expect(putOff).toMatchObject({ code: 'queue.not_now', reason: { code: 'sync.failed' } })
+    expect(putOff).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
+    expect((await listSyncRuns(db, { limit: 10 })).map(({ status }) => status)).toEqual([
+      'failed',
+      'failed',
+    ])
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
@@ -142,6 +143,8 @@ describe('a sync job that is carried out again after its commit', () => {
       scrub: noScrub,
       metrics: createMetrics(),
       log: silentLog,
+      clock: systemClock,
+      hasLaterSlot: () => Promise.resolve(false),
     }
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
     const signal = new AbortController().signal

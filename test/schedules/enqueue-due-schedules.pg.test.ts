@@ -3,6 +3,7 @@ import { nextDueAt } from '../../src/base/cron.ts'
 import { sql } from '../../src/db/database.ts'
 import { type DueDeps, enqueueDueSchedules } from '../../src/schedules/enqueue-due-schedules.ts'
 import { saveSchedules } from '../../src/schedules/save-schedules.ts'
+import { hasLaterSlot } from '../../src/schedules/schedule-queries.ts'
 import { it } from '../support/test-database.ts'
 import { aSchedule, createRecorder, NO_JITTER, rowOf, saveDue } from './schedule-fixtures.ts'
 
@@ -140,5 +141,16 @@ describe('a schedule that is not due', () => {
 
     expect(queue.jobs).toEqual([])
     expect((await rowOf(db, 'of-another-version')).next_due_at).toEqual(dueAt)
+  })
+})
+
+describe('a slot', () => {
+  it('has a later one once that has its job too', async ({ db }) => {
+    const first = await saveDue(db, [SYNC])
+    await enqueueDueSchedules({ db, queue: createRecorder(), schedules: [SYNC], random: NO_JITTER })
+
+    expect(await hasLaterSlot(db, 'sync', first)).toBe(false)
+    expect(await hasLaterSlot(db, 'sync', new Date(first.getTime() - 1))).toBe(true)
+    expect(await hasLaterSlot(db, 'another', new Date(0))).toBe(false)
   })
 })

@@ -4,6 +4,7 @@ import { one } from '../../src/db/transaction.ts'
 import { closeMassLoss, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
 import { countHeldLosses } from '../../src/verify/incidents/held-losses.ts'
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, trackFare } from './fare-fixtures.ts'
 
@@ -50,7 +51,7 @@ describe('closing a mass loss', () => {
     const held = await countHeldLosses(db)
     expect(before + held).toBe(40)
 
-    const { askedAgain } = await closeMassLoss(db)
+    const { askedAgain } = await closeMassLoss({ db, log: silentLog })
 
     expect(askedAgain).toBe(held)
     expect(await lost(db)).toBe(before)
@@ -65,7 +66,7 @@ describe('closing a mass loss', () => {
     const { next, losing } = await aMassLoss(db)
     const before = await lost(db)
 
-    await closeMassLoss(db)
+    await closeMassLoss({ db, log: silentLog })
     for (const fare of losing) await record(db, fare, next(), available())
 
     expect(await lost(db)).toBe(before)
@@ -74,7 +75,7 @@ describe('closing a mass loss', () => {
 
   it('holds for this loss alone: the next one opens an incident again', async ({ db }) => {
     const { next, losing, rest } = await aMassLoss(db)
-    await closeMassLoss(db)
+    await closeMassLoss({ db, log: silentLog })
     for (const fare of losing) await record(db, fare, next(), gone)
     await sql`
       update availability_change set recorded_at = recorded_at - interval '6 minutes'
@@ -92,6 +93,6 @@ describe('closing a mass loss', () => {
   })
 
   it('is refused where none is open', async ({ db }) => {
-    await expect(closeMassLoss(db)).rejects.toThrow(NoIncidentError)
+    await expect(closeMassLoss({ db, log: silentLog })).rejects.toThrow(NoIncidentError)
   })
 })

@@ -133,7 +133,7 @@ export async function record(
   const checks = [{ fareId, askedAt: at, observation: observation(outbound, back) }]
   return inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [fareId])
-    const rules = await guardLosses(tx, { checks, locked, rules: RULES, claimId: null })
+    const { rules } = await guardLosses(tx, { checks, locked, rules: RULES, claimId: null })
     return recordChecks(tx, { checks, locked, rules, claimId: null })
   })
 }

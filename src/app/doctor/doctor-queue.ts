@@ -1,9 +1,8 @@
 import { durationText } from '../../base/duration-text.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
-import { TICK_QUEUE } from '../../schedules/reconciler.ts'
 import { lastTickOf } from '../last-tick.ts'
-import { QUEUES } from '../queue-gauges.ts'
+import { OWED_QUEUES, readDepth } from '../queue-gauges.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
 /** The shortest tick comes every second; the longest pause of a healthy system is a restart. */
@@ -105,7 +104,7 @@ async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding> {
 async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
   const now = app.clock.now().getTime()
   const told: string[] = []
-  for (const name of QUEUES.filter((one) => one !== TICK_QUEUE)) {
+  for (const name of OWED_QUEUES) {
     const { waiting, active } = await queue.counts(name)
     const [oldest] = waiting === 0 ? [] : await queue.jobs(name, 'waiting', 1)
     const waitedMs = oldest === undefined ? 0 : now - oldest.enqueuedAt.getTime()
@@ -125,11 +124,11 @@ async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
 /** What no worker will try again. Ticks are left out: one that failed is made up for by the next. */
 export async function examineDeadJobs({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of QUEUES.filter((one) => one !== TICK_QUEUE)) {
-    const { failed } = await queue.counts(name)
-    const [newest] = failed === 0 ? [] : await queue.jobs(name, 'dead', 1)
+  for (const name of OWED_QUEUES) {
+    const { dead } = await readDepth(queue, name)
+    const [newest] = dead === 0 ? [] : await queue.jobs(name, 'dead', 1)
     if (newest === undefined) continue
-    const says = `${failed} of ${name}, the newest ${agoText(newest, app.clock.now())}: ${newest.failure ?? ''}`
+    const says = `${dead} of ${name}, the newest ${agoText(newest, app.clock.now())}: ${newest.failure ?? ''}`
     const todo = `farewatch jobs list --queue ${name}; then farewatch jobs retry ${name} --all, or drop`
     findings.push(wrong('dead jobs', says, todo))
   }

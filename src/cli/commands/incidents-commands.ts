@@ -93,9 +93,10 @@ async function close(kind: Incident['kind'], { json }: { json?: boolean }): Prom
       'upstream_trouble ends by itself when most answers tell something again: farewatch upstream probe',
     )
   }
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
-    const { id, openedAt, askedAgain } = await closeMassLoss(database.db)
+  // Not quiet: that a person closed it is to stand in the log, as its opening does.
+  const context = createContext()
+  await withApp(context, NEEDS, async ({ database: { db }, log }) => {
+    const { id, openedAt, askedAgain } = await closeMassLoss({ db, log })
     context.terminal.out(
       json === true
         ? JSON.stringify({ id, kind, openedAt, askedAgain })

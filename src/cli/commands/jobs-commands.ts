@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type DeadJobsChange, dropDeadJobs, retryDeadJobs } from '../../app/dead-jobs.ts'
-import { QUEUES } from '../../app/queue-gauges.ts'
+import { OWED_QUEUES, QUEUES } from '../../app/queue-gauges.ts'
 import { JOB_STATES, type JobState, type QueueSystem } from '../../queue/queue-system.ts'
-import { TICK_QUEUE } from '../../schedules/reconciler.ts'
 import { createContext } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -24,9 +23,6 @@ interface ChangeOptions {
   readonly all?: boolean
   readonly json?: boolean
 }
-
-/** Ticks come round by themselves: one that failed is nobody's to mend. */
-const OWED = QUEUES.filter((name) => name !== TICK_QUEUE)
 
 const VERBS = {
   retry: {
@@ -77,7 +73,10 @@ function queueNamed(text: string): string {
 async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
   const context = createContext({ quiet: true })
   await withQueue(context, 'jobs', async ({ clock }, system) => {
-    const listed = await listOf(system, queue === undefined ? OWED : [queue], { state, limit })
+    const listed = await listOf(system, queue === undefined ? OWED_QUEUES : [queue], {
+      state,
+      limit,
+    })
     if (json === true) for (const job of listed.jobs) context.terminal.out(jobJson(job, state))
     else
       context.terminal.out(

@@ -129,7 +129,7 @@ function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [s
   const ticked = lastTick === null ? 'NO TICK YET' : tickText(lastTick.at, at)
   const figures = queues.map(({ queue, waiting, active, delayed, dead }): [string, string] => [
     '',
-    `${queue}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${deadText(queue, dead)}`,
+    `${queue}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${deadText(dead)}`,
   ])
   return [['queue', `in ${store}, ${ticked}`], ...figures]
 }
@@ -144,8 +144,8 @@ function tickText(tickedAt: Date, at: Date): string {
 }
 
 /** A tick that failed is made up for by the next one. */
-function deadText(queue: string, dead: number): string {
-  return dead === 0 || queue === 'ticks' ? '' : `, ${count(dead)} DEAD`
+function deadText(dead: number): string {
+  return dead === 0 ? '' : `, ${count(dead)} DEAD`
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {

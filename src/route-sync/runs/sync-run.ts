@@ -1,4 +1,5 @@
 import type { RouteListName } from '../../upstream/route-list.ts'
+import type { UpstreamWait } from '../../upstream/upstream-wait.ts'
 
 export type SyncStatus =
   | 'applied'
@@ -25,6 +26,8 @@ export interface SyncReason {
   readonly text: string
   /** Whether the same call may succeed a little later. */
   readonly retryable?: boolean
+  /** Where the upstream asked us to wait, or we did not ask it: not a failure, and when to ask it again. */
+  readonly wait?: UpstreamWait
 }
 
 /** What a run counted; null where it did not come to count it. */

@@ -1,7 +1,10 @@
 import { AppError } from '../../base/errors.ts'
-import { type Db, sql } from '../../db/database.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { acceptMassLoss, askHeldAgain } from './held-losses.ts'
+import { reportIncidents } from './incident-events.ts'
+import { closeIncident } from './settle-incident.ts'
 
 /** There is nothing to close. */
 export class NoIncidentError extends AppError {
@@ -28,17 +31,21 @@ export interface ClosedMassLoss {
  * for the same losses would open it again: they are accepted, with those that are yet to be noticed, until no more
  * is lost at once than fares sell out, or a day has passed. From then on the next mass opens an incident.
  */
-export async function closeMassLoss(db: Db): Promise<ClosedMassLoss> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await sql<{ id: number; openedAt: Date }>`
-      update incident
-         set closed_at = clock_timestamp()
-       where kind = 'mass_loss' and closed_at is null
-      returning id, opened_at as "openedAt"
-    `.execute(tx)
-    const [closed] = rows
+export async function closeMassLoss({
+  db,
+  log,
+}: {
+  readonly db: Db
+  readonly log: Logger
+}): Promise<ClosedMassLoss> {
+  const { lastedMs, ...ended } = await inTransaction(db, async (tx) => {
+    const [closed] = await closeIncident(tx, 'mass_loss')
     if (closed === undefined) throw new NoIncidentError()
     await acceptMassLoss(tx, closed.id)
     return { ...closed, askedAgain: await askHeldAgain(tx) }
   })
+  const { id, askedAgain } = ended
+  const how = { kind: 'mass_loss', closedBy: 'operator' } as const
+  reportIncidents({ log }, [{ to: 'closed', id, lastedMs, askedAgain, ...how }])
+  return ended
 }

@@ -4,13 +4,21 @@ import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { decideChecks, type RecordArgs } from '../checks/record-checks.ts'
 import type { DecisionRules } from '../decide/decide.ts'
-import { askHeldAgain, endAcceptance, isMassLossAccepted } from './held-losses.ts'
+import { endAcceptance, isMassLossAccepted } from './held-losses.ts'
 import { isMassLoss, isOver, isThrough, isUpstreamTrouble, type LossCounts } from './incident.ts'
+import type { IncidentMove } from './incident-events.ts'
+import { settleIncident } from './settle-incident.ts'
 
 type Rules = DecisionRules & RecheckRules
 
 export interface GuardArgs extends Omit<RecordArgs, 'rules'> {
   readonly rules: Omit<Rules, 'holdLosses'>
+}
+
+export interface Guarded {
+  readonly rules: Rules
+  /** Incidents that opened or closed: to be told once the transaction is committed. */
+  readonly moves: readonly IncidentMove[]
 }
 
 /**
@@ -21,32 +29,43 @@ export interface GuardArgs extends Omit<RecordArgs, 'rules'> {
  * mass, upstream trouble when most answers tell something again. Losses that were held are then asked again. A mass
  * loss that an operator has closed is true: until it is through none is judged (close-incident.ts).
  */
-export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Rules> {
+export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Guarded> {
   await noteChecks(tx, args)
   const open = await readIncidents(tx)
   const rules = { ...args.rules, holdLosses: false }
   const massLoss = await judgeMassLoss(tx, { ...args, rules }, open.includes('mass_loss'))
 
-  const trouble = isUpstreamTrouble(await readCheckCounts(tx))
-  await settleIncident(tx, 'upstream_trouble', {
-    open: open.includes('upstream_trouble'),
+  const counts = await readCheckCounts(tx)
+  const trouble = isUpstreamTrouble(counts)
+  const isOpen = open.includes('upstream_trouble')
+  const troubleMoves = await settleIncident(tx, {
+    kind: 'upstream_trouble',
+    open: isOpen,
     is: trouble,
+    counts,
   })
-  return { ...rules, holdLosses: massLoss || trouble }
+  return {
+    rules: { ...rules, holdLosses: massLoss.is || trouble },
+    moves: [...massLoss.moves, ...troubleMoves],
+  }
 }
 
-async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<boolean> {
+interface Judged {
+  readonly is: boolean
+  readonly moves: readonly IncidentMove[]
+}
+
+async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<Judged> {
   const losing = findLosses(args)
   // Counting costs more than the rest of a batch: it is asked only where it can matter.
-  if (losing.length === 0 && !open) return false
+  if (losing.length === 0 && !open) return { is: false, moves: [] }
   const counts = await readLossCounts(tx, losing)
   if (!open && (await isMassLossAccepted(tx))) {
     if (isThrough(counts)) await endAcceptance(tx)
-    return false
+    return { is: false, moves: [] }
   }
   const is = open ? !isOver(counts) : isMassLoss(counts)
-  await settleIncident(tx, 'mass_loss', { open, is })
-  return is
+  return { is, moves: await settleIncident(tx, { kind: 'mass_loss', open, is, counts }) }
 }
 
 /** Fares that this batch would take from bookable. Most batches have none, and are not decided twice for that. */
@@ -130,23 +149,4 @@ async function readCheckCounts(tx: Tx): Promise<{ checks: number; unknown: numbe
     `,
     tx,
   )
-}
-
-async function settleIncident(
-  tx: Tx,
-  kind: 'mass_loss' | 'upstream_trouble',
-  { open, is }: { open: boolean; is: boolean },
-): Promise<void> {
-  if (is && !open) {
-    await sql`
-      insert into incident (kind) values (${kind})
-          on conflict (kind) where closed_at is null do nothing
-    `.execute(tx)
-  }
-  if (open && !is) {
-    await sql`
-      update incident set closed_at = clock_timestamp() where kind = ${kind} and closed_at is null
-    `.execute(tx)
-    await askHeldAgain(tx)
-  }
 }

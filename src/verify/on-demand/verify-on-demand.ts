@@ -10,6 +10,7 @@ import { reportChecks } from '../checks/check-events.ts'
 import { lockFares } from '../checks/lock-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { guardLosses } from '../incidents/guard-losses.ts'
+import { reportIncidents } from '../incidents/incident-events.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
 import { asksQuestion } from './same-question.ts'
 
@@ -45,12 +46,14 @@ export async function verifyOnDemand(
   }
 
   const checks = [{ fareId, askedAt, observation }]
-  const recorded = await inTransaction(db, async (tx) => {
+  const { recorded, moves } = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [fareId])
     const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
-    return recordChecks(tx, { checks, locked, rules: guarded, claimId: null })
+    const args = { checks, locked, rules: guarded.rules, claimId: null }
+    return { recorded: await recordChecks(tx, args), moves: guarded.moves }
   })
   reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
+  reportIncidents(deps, moves)
   return { observation, fareId }
 }
 

@@ -1,0 +1,88 @@
+import { afterEach, expect, it } from 'vitest'
+import { AppError } from '../../src/base/errors.ts'
+import type { JobContext } from '../../src/queue/job-processor.ts'
+import { NotNowError } from '../../src/queue/queue-errors.ts'
+import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
+import { describeStores } from './queue-stores.ts'
+
+class BusyError extends AppError {
+  override readonly name = 'BusyError'
+  override readonly code = 'test.busy'
+  override readonly retryable = true
+}
+
+const notNow = () => new NotNowError(0, new BusyError(`come back, ${SECRET}`))
+
+describeStores('a job that is put off', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  /** Begins of a job's handler, which says "not now" the first few times. */
+  function putsOff(times: number) {
+    const begun: Pick<JobContext, 'attempt' | 'canBePutOff'>[] = []
+    const handler = async (_payload: unknown, { attempt, canBePutOff }: JobContext) => {
+      begun.push({ attempt, canBePutOff })
+      if (begun.length <= times) throw notNow()
+    }
+    return { begun, handler }
+  }
+
+  it('runs again, keeps its id and its attempts, and says so in the log', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const { begun, handler } = putsOff(2)
+    await system.work(queue, handler, FAST_WORK)
+
+    await system.enqueue(queue, { payload: { n: 1 }, id: 'slot', attempts: 1 })
+    await untilCounts(system, queue, { delayed: 1 })
+    await system.enqueue(queue, { payload: { n: 2 }, id: 'slot', attempts: 1 })
+    const [waiting] = await system.jobs(queue, 'delayed', 10)
+    await untilCounts(system, queue, { completed: 1 })
+
+    expect(waiting).toMatchObject({ payload: { n: 1 }, attempts: 0, failure: null })
+    expect(begun).toEqual(Array(3).fill({ attempt: 1, canBePutOff: true }))
+    expect(await system.counts(queue)).toMatchObject({ waiting: 0, delayed: 0, failed: 0 })
+    expect(systems.book.has('"job put off"')).toBe(true)
+    expect(systems.book.has(SECRET)).toBe(false)
+  })
+
+  it('leaves its attempts to what fails', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const attempts: number[] = []
+    await system.work(
+      queue,
+      async (_payload, { attempt }) => {
+        attempts.push(attempt)
+        if (attempts.length === 2) throw notNow()
+        throw new RangeError('no luck')
+      },
+      FAST_WORK,
+    )
+
+    await system.enqueue(queue, { payload: {}, attempts: 2 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    expect(attempts).toEqual([1, 2, 2])
+    expect((await system.jobs(queue, 'dead', 1))[0]).toMatchObject({ attempts: 2 })
+  })
+
+  it.each([
+    ['for too long', { putOffForMs: 0 }, [false, false]],
+    ['too often for its attempts', { maxStartedAttempts: 3 }, [true, false, false]],
+  ])('%s fails for its reason, and is dead in the end', async (_how, limits, allowed) => {
+    const system = systems.open()
+    const queue = aQueue()
+    const { begun, handler } = putsOff(Number.POSITIVE_INFINITY)
+    await system.work(queue, handler, { ...FAST_WORK, ...limits })
+
+    await system.enqueue(queue, { payload: {}, attempts: 2 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    expect(begun.map(({ canBePutOff }) => canBePutOff)).toEqual(allowed)
+    expect((await system.jobs(queue, 'dead', 1))[0]).toMatchObject({
+      attempts: 2,
+      failure: 'test.busy: come back, [redacted]',
+    })
+  })
+})
