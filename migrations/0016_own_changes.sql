@@ -3,7 +3,7 @@
 -- end while others go on. Older code would leave a hole in a reseller's feed where such a record stands.
 
 alter table watch
-  -- When it was told, or could have been, how its fare stands since it began; null before.
+  -- When the check was asked by which it was first told how its fare stands; null before.
   add column looked_at timestamptz,
   -- When it ended by itself: its own departure date has passed, or it was not once available in thirty days.
   add column ended_at  timestamptz;

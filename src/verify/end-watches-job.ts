@@ -46,11 +46,11 @@ export async function endWatches(db: Db): Promise<number> {
 async function lockEnded(tx: Tx): Promise<EndedWatch[]> {
   const { rows } = await sql<EndedWatch>`
     select w.id as "watchId", w.tracked_fare_id as "fareId", s.state, clock_timestamp() as now,
-           s.asked_at >= w.began_at as "isTold", w.looked_at is not null as "hasLooked"
+           coalesce(s.asked_at >= w.began_at, false) as "isTold", w.looked_at is not null as "hasLooked"
       from fare_schedule q
       join watch w using (tracked_fare_id)
       join reseller r on r.id = w.reseller_id
-      join fare_state s using (tracked_fare_id)
+      left join fare_state s using (tracked_fare_id)
      where w.ended_at is null and w.paused_at is null and r.disabled_at is null
        and (w.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
             or s.ever_available_at is null and w.began_at < clock_timestamp() - interval '30 days')

@@ -24,10 +24,8 @@ export async function expireFares(db: Db): Promise<number> {
   return inTransaction(db, async (tx) => {
     const ended = await lockEnded(tx)
     if (ended.length === 0) return 0
-    await endBeliefs(
-      tx,
-      ended.map((fare) => fare.fareId),
-    )
+    const fareIds = ended.map((fare) => fare.fareId)
+    await endBeliefs(tx, fareIds)
     const drafts = ended
       .filter((fare) => Object.keys(fare.state).length > 0)
       .map((fare) => {
@@ -41,6 +39,7 @@ export async function expireFares(db: Db): Promise<number> {
       })
     const appended = await appendAvailabilityChanges(tx, drafts)
     await fanOutChanges(tx, { seqs: appended.map((change) => change.seq), own: [] })
+    await endTheirWatches(tx, fareIds)
     return ended.length
   })
 }
@@ -57,6 +56,14 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
      where tracked_fare_id = any(${fareIds}::bigint[]) and valid_to is null
   `.execute(tx)
   await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
+}
+
+/** After they were told: nothing is told to a watch that has ended. */
+async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    update watch set ended_at = clock_timestamp()
+     where tracked_fare_id = any(${fareIds}::bigint[]) and ended_at is null
+  `.execute(tx)
 }
 
 async function lockEnded(tx: Tx): Promise<EndedFare[]> {

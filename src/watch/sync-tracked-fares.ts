@@ -65,13 +65,17 @@ function idsOf(fares: readonly Moved[]): number[] {
   return fares.map((fare) => fare.id)
 }
 
-/** Only fares that differ are written. The watches are counted in one pass, however few fares they share. */
+/**
+ * Only fares that differ are written. The watches are counted in one pass, however few fares they share. A watch without
+ * an interval, or without an end, asks for the shortest, and for no end.
+ */
 async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[]> {
   const { rows } = await sql<Moved>`
     with active as materialized (
            select w.tracked_fare_id as id, count(*) as watchers,
                   case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
-                  min(w.min_interval_seconds) as min_interval_seconds
+                  case when count(w.min_interval_seconds) = count(*) then min(w.min_interval_seconds) end
+                    as min_interval_seconds
              from watch w
              join reseller r on r.id = w.reseller_id and r.disabled_at is null
             where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null
@@ -119,7 +123,11 @@ async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
   `.execute(tx)
 }
 
-/** A check that is under way may do; what waits in a lane comes soon enough. In two steps, for the planner knows nothing of rows that this transaction wrote. */
+/**
+ * A look that is claimed already may do, and where it does not, its end gives the next one (settle-turns.ts); a loss that
+ * waits for its confirmation keeps the time between the two looks. In two steps, for the planner knows nothing of rows
+ * that this transaction wrote.
+ */
 async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     select distinct w.tracked_fare_id as id
@@ -130,8 +138,9 @@ async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void
   `.execute(tx)
   if (rows.length === 0) return
   await sql`
-    update fare_schedule set lane = 'new_watch', lane_due_at = clock_timestamp()
-     where tracked_fare_id = any(${rows.map(({ id }) => id)}::bigint[]) and lane is null and claim_id is null
+    update fare_schedule set lane = coalesce(lane, 'new_watch'), lane_due_at = clock_timestamp()
+     where tracked_fare_id = any(${rows.map(({ id }) => id)}::bigint[])
+       and claim_id is null and lane is distinct from 'confirmation'
   `.execute(tx)
 }
 

@@ -3,6 +3,7 @@ import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { propertiesOf } from '../../src/http/read-request.ts'
 import { endWatches } from '../../src/verify/end-watches-job.ts'
 import { expireFares } from '../../src/verify/expire-fares-job.ts'
+import { disableReseller } from '../../src/watch/resellers.ts'
 import { bearer } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
@@ -176,6 +177,10 @@ describe('a reseller that shares its questions with another one', () => {
     })
     expect(await views(worlds.together)).toEqual(await views(worlds.alone))
     await inBoth(worlds, async (world) => {
+      await record(world.db, await fareOf(world.db, '101'), ago(15), gone)
+    })
+    expect(await views(worlds.together)).toEqual(await views(worlds.alone))
+    await inBoth(worlds, async (world) => {
       await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
       await record(
         world.db,
@@ -232,5 +237,33 @@ describe('a reseller that shares its questions with another one', () => {
     expect(bytesOf(await state(worlds.together), worlds)).toEqual(
       bytesOf(await state(worlds.alone), worlds),
     )
+
+    await inBoth(worlds, async (world) => {
+      await listWith(world.own, 'summer', [watch('A-1', { departsOn: day(30) })])
+      await settle(world, world.own, ago(4))
+    })
+    expect((await state(worlds.together)).body).toMatchObject({
+      watches: [{ reference: 'A-1', status: 'new' }, { status: 'expired' }],
+    })
+    await inBoth(worlds, async (world) => {
+      await record(world.db, await fareOf(world.db, '101'), ago(3), available('110.00'))
+    })
+    const again = await feedOf(worlds.together)
+    expect(again.body).toMatchObject({ head: 4, items: [{}, {}, {}, { kind: 'became_available' }] })
+    expect(bytesOf(again, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
+  }, 60_000)
+
+  it('sees nothing more of anything once it is disabled', async () => {
+    const worlds = await twoWorlds()
+    await begin(worlds)
+    await inBoth(worlds, async (world) => {
+      await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
+      await disableReseller(world.db, world.own.resellerId)
+    })
+
+    const read = await expectSame(worlds, ['GET'])
+
+    expect(read.get(200)).toBeGreaterThan(12)
+    expect((await plain(worlds.together, '/status')).body).toMatchObject({ beliefs: { fares: 0 } })
   }, 60_000)
 })

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { expireFares } from '../../src/verify/expire-fares-job.ts'
 import { disableReseller } from '../../src/watch/resellers.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
@@ -143,6 +144,7 @@ describe('a watch', () => {
   it('has ended when its own departure date has passed', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db, { departsOn: '2026-01-10' })
     await record(db, fareId, ago(10), available())
+    await expireFares(db)
 
     const { body } = await ana.get(A_1)
 

@@ -41,7 +41,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lastGoodCheckAt: at(10),
     lastReason: null,
     endedAt: null,
-    knownBefore: false,
+    hasLooked: true,
     lane: null,
     resellerDisabled: false,
     turnSeconds: 60,
@@ -75,8 +75,8 @@ describe('a belief', () => {
     ])
   })
 
-  it('that was there before the watch is shown once a check since has borne it out', () => {
-    const before = { knownBefore: true, askedAt: at(-60), lastGoodCheckAt: at(-60) }
+  it('that was there before the watch is shown once it has had its first look', () => {
+    const before = { hasLooked: false, askedAt: at(-60), lastGoodCheckAt: at(-60) }
 
     expect(view(before)).toMatchObject({
       status: 'new',
@@ -90,7 +90,12 @@ describe('a belief', () => {
       lastCheckAt: at(5),
       belief: { pair: 'unknown' },
     })
-    expect(view({ knownBefore: true })).toEqual(view())
+    // A good check that contradicts it bears nothing out.
+    expect(view({ hasLooked: false })).toMatchObject({
+      status: 'new',
+      lastGoodCheckAt: at(10),
+      belief: { pair: 'unknown', price: null, outbound: { flight: null } },
+    })
   })
 
   it('is nobody’s while the watch is paused, or its reseller disabled', () => {

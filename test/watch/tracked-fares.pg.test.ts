@@ -169,17 +169,21 @@ describe('tracked fares', () => {
     const resellerId = await resellerWith(db, [
       cells({ reference: 'A', departs_on: '2030-01-01', min_interval_seconds: '900' }),
       cells({ reference: 'B', departs_on: '2030-01-03', min_interval_seconds: '300' }),
-      cells({ reference: 'C', departs_on: '2030-01-02' }),
+      cells({ reference: 'C', departs_on: '2030-01-02', min_interval_seconds: '1500' }),
     ])
     const all = await fareRows(db)
 
     await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
     const withoutB = await fareRows(db)
     await importRows(db, resellerId, [cells({ reference: 'A', min_interval_seconds: '1200' })])
+    const withoutDate = await fareRows(db)
+    await resellerWith(db, [cells({ reference: 'any' })], 'other')
 
     expect(all).toMatchObject([{ departsOn: '2030-01-03', minIntervalSeconds: 300 }])
     expect(withoutB).toMatchObject([{ departsOn: '2030-01-02', minIntervalSeconds: 900 }])
-    expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
+    expect(withoutDate).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
+    // Who asks for no interval wants the shortest there is: another's long one must not hold it up.
+    expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
   })
 
   it('stay expired when another watch begins', async ({ db }) => {

@@ -29,7 +29,7 @@ export async function fanOutChanges(tx: Tx, { seqs, own }: FanOut): Promise<numb
   const told = await appendWatchChanges(tx, sql`${changesFor(seqs)} union all ${ownFor(own)}`)
   await sql`
     update watch w
-       set looked_at = coalesce(w.looked_at, clock_timestamp()),
+       set looked_at = coalesce(w.looked_at, s.asked_at),
            told_amount = coalesce(t.amount, w.told_amount),
            told_currency = case when t.amount is null then w.told_currency else t.currency end
       from (select watch_id, (array_agg(amount order by seq desc) filter (where amount is not null))[1] as amount,
@@ -40,8 +40,8 @@ export async function fanOutChanges(tx: Tx, { seqs, own }: FanOut): Promise<numb
                       from watch_change_draft d
                       left join availability_change c on c.id = d.change_id
                       left join own_change o on o.id = d.own_change_id) told
-             group by watch_id) t
-     where w.id = t.watch_id and (t.amount is not null or w.looked_at is null)
+             group by watch_id) t, fare_state s
+     where w.id = t.watch_id and s.tracked_fare_id = w.tracked_fare_id and (t.amount is not null or w.looked_at is null)
   `.execute(tx)
   return told
 }

@@ -33,8 +33,10 @@ export async function findYoungerObservation(
            greatest(w.began_at, clock_timestamp() - make_interval(secs => ${maxAgeSeconds}::int)) as "notBefore"
       from (select id from tracked_fare where ${asksQuestion(question)} and ended_at is null) f
       join fare_state s on s.tracked_fare_id = f.id and s.expired_at is null and s.asked_at is not null
-     cross join lateral (select min(began_at) as began_at from watch
-                          where tracked_fare_id = f.id and reseller_id = ${resellerId} and paused_at is null
+     cross join lateral (select min(began_at) as began_at
+                           from watch join reseller r on r.id = reseller_id
+                          where tracked_fare_id = f.id and reseller_id = ${resellerId}
+                            and paused_at is null and ended_at is null and r.disabled_at is null
                          having count(*) > 0) w
       left join lateral (select evidence_hash from availability_change
                           where tracked_fare_id = f.id order by seq desc limit 1) c on true

@@ -59,10 +59,11 @@ const allFares = sql`select id, '-infinity'::timestamptz as began_at from tracke
 
 function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
   return sql`
-    select tracked_fare_id as id, min(began_at) as began_at
-      from watch
-     where reseller_id = ${resellerId} and paused_at is null
-     group by tracked_fare_id
+    select w.tracked_fare_id as id, min(w.began_at) as began_at
+      from watch w
+      join reseller r on r.id = w.reseller_id
+     where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null
+     group by w.tracked_fare_id
   `
 }
 

@@ -25,10 +25,10 @@ export interface WatchFacts {
   readonly askedAt: Date | null
   readonly lastGoodCheckAt: Date | null
   readonly lastReason: string | null
-  /** The fare's end, or that of the watch's own departure date; null while neither has come. */
+  /** The fare's end, or the watch's own; null while neither has come. */
   readonly endedAt: Date | null
-  /** Whether something was believed already when the watch began: by other watches' checks, or its own before. */
-  readonly knownBefore: boolean
+  /** Whether it has had its first look: of what is known, it is told nothing before. */
+  readonly hasLooked: boolean
   readonly lane: string | null
   readonly resellerDisabled: boolean
   /** How long a turn of everybody takes at the budget. */
@@ -87,7 +87,7 @@ export function viewOfWatch(
     instant !== null && instant >= watch.beganAt ? instant : null
   const lastGoodCheckAt = since(facts.lastGoodCheckAt)
   const lastCheckAt = since(facts.askedAt)
-  const state = lastGoodCheckAt !== null || !facts.knownBefore ? stateOf(facts) : null
+  const state = facts.hasLooked ? stateOf(facts) : null
   const view = state === null ? unseen : viewOf(state)
   const stale = isStale(watch, facts, lastGoodCheckAt ?? watch.beganAt)
   return {

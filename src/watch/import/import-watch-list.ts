@@ -136,7 +136,10 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
   `.execute(tx)
 }
 
-/** Another question begins anew, and was told nothing yet; other settings alone go on where they were. */
+/**
+ * Another question begins anew, and was told nothing yet, and so does a watch that had ended and has another date; other
+ * settings alone go on where they were.
+ */
 async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
     update watch w
@@ -145,12 +148,15 @@ async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
            price_threshold_percent = p.price_threshold_percent,
            departs_on = p.departs_on,
            min_interval_seconds = p.min_interval_seconds,
-           began_at = case when p.other_question then clock_timestamp() else w.began_at end,
-           looked_at = case when not p.other_question then w.looked_at end,
-           ended_at = case when not p.other_question and w.departs_on is not distinct from p.departs_on then w.ended_at end,
-           told_amount = case when not p.other_question then w.told_amount end,
-           told_currency = case when not p.other_question then w.told_currency end
+           began_at = case when a.new then clock_timestamp() else w.began_at end,
+           looked_at = case when not a.new then w.looked_at end,
+           ended_at = case when not a.new then w.ended_at end,
+           told_amount = case when not a.new then w.told_amount end,
+           told_currency = case when not a.new then w.told_currency end
       from watch_plan p
+      join watch was on was.id = p.watch_id
+     cross join lateral (
+           select p.other_question or was.ended_at is not null and was.departs_on is distinct from p.departs_on as new) a
      where w.id = p.watch_id and w.reseller_id = ${resellerId} and (p.other_question or p.other_settings)
   `.execute(tx)
 }
