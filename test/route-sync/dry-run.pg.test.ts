@@ -71,6 +71,14 @@ describe('a dry run', () => {
     expect(planText(report)).toContain('routes would be held: 20 of 40 routes are missing at once')
   })
 
+  it('of a list that would be held shows what its approval would do', async ({ db }) => {
+    await sync(db, manyRoutes(40))
+
+    const report = await plan(db, manyRoutes(20))
+
+    expect(report.forecast).toMatchObject({ added: 0, removed: 20, live: 20 })
+  })
+
   it('of the first list is the baseline', async ({ db }) => {
     const report = await plan(db, routes('PMI-MAD'))
 

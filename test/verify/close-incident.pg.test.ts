@@ -92,6 +92,21 @@ describe('closing a mass loss', () => {
     expect(await openIncidents(db)).toEqual(['mass_loss'])
   })
 
+  it('counts no fare that nobody watches any more: it would wait for ever', async ({ db }) => {
+    const { next, losing, rest } = await aMassLoss(db)
+    await sql`delete from fare_schedule where tracked_fare_id = any(${losing}::bigint[])`.execute(
+      db,
+    )
+
+    const held = await countHeldLosses(db)
+    const [first = 0] = rest
+    await record(db, first, next(), gone)
+    await record(db, first, next(), gone)
+
+    expect(held).toBe(0)
+    expect(await openIncidents(db)).toEqual([])
+  })
+
   it('is refused where none is open', async ({ db }) => {
     await expect(closeMassLoss({ db, log: silentLog })).rejects.toThrow(NoIncidentError)
   })

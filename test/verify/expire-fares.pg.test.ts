@@ -56,6 +56,21 @@ describe('a fare expires', () => {
     expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: false }])
   })
 
+  it('and until then is known to have lasted to its last good check, not to this moment', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    await record(db, fare, minute(7), available())
+    await record(db, fare, minute(9), { kind: 'unknown', reason: 'timeout' })
+
+    const { rows } = await sql`
+      select censored, extract(epoch from lasted)::int as lasted from farewatch.availability_survival
+    `.execute(db)
+
+    expect(rows).toEqual([{ censored: true, lasted: 420 }])
+  })
+
   it('when the date that its watches gave has passed everywhere', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(0), available())

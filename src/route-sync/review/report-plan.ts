@@ -42,7 +42,7 @@ export interface PlanReport {
 
 /**
  * Fetches a list and says what a sync would do with it now. It costs one request of the budget and changes nothing:
- * no run, no state, no kept list. Throws what a sync would be rejected or fail by.
+ * no run, no state, no kept list. Of a list that would be held the forecast is that of its approval. Throws what a sync would be rejected or fail by.
  */
 export async function dryRun(
   deps: SyncDeps,
@@ -53,7 +53,9 @@ export async function dryRun(
     throw new NoRoutesYetError()
   }
   const { fetched } = await fetchList(deps, { list, stopwatch: createStopwatch() }, signal)
-  return reportPlan(deps, { list, fetched, confirmations: deps.confirmations })
+  const plan = await reportPlan(deps, { list, fetched, confirmations: deps.confirmations })
+  // What would be held is shown as its review would show it: approving confirms at once.
+  return plan.verdict === null ? plan : reportPlan(deps, { list, fetched, confirmations: 1 })
 }
 
 /** What is to be decided about a held run. */

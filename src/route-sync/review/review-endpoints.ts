@@ -5,6 +5,7 @@ import { noteOperation } from '../../http/note-operation.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
+import { MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/decide-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
@@ -20,7 +21,7 @@ export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> 
 const { operator } = operations<HeldRunDeps>()
 
 const CLOSED = { additionalProperties: false }
-const RunId = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 })
+const RunId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 /** A run of the list takes longer than anybody waits for an answer; most waits are for a decision beside this one. */
 const WAIT_MS = 2_000
 const RETRY_AFTER_SECONDS = 10

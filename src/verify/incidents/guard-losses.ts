@@ -113,7 +113,8 @@ async function readIncidents(tx: Tx): Promise<string[]> {
 
 /**
  * What was asked within five minutes, and `waiting`: what waits to be lost, whenever it was asked. Losses that wait
- * count as lost: by the time that each has its second answer, many would be recorded.
+ * count as lost: by the time that each has its second answer, many would be recorded. A fare that nobody watches any more
+ * has no turn, and counts for nothing: it would wait for ever.
  */
 async function readLossCounts(
   tx: Tx,
@@ -130,7 +131,8 @@ async function readLossCounts(
                      state #>> '{outbound,against}' <> '0'
                        or coalesce(state #>> '{return,against}', '0') <> '0' or ${isLosing(losing)} as gone
                 from fare_state
-               where pair = 'bookable' and expired_at is null) f
+                join fare_schedule using (tracked_fare_id)
+               where pair = 'bookable') f
     `,
     tx,
   )

@@ -25,7 +25,8 @@ export async function countHeldLosses(db: Db): Promise<number> {
     sql<{ held: number }>`
       select count(*) as held
         from fare_state s
-       where s.pair = 'bookable' and s.expired_at is null and ${IS_AGAINST}
+        join fare_schedule using (tracked_fare_id)
+       where s.pair = 'bookable' and ${IS_AGAINST}
     `,
     db,
   )

@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
 const CLOSED = { additionalProperties: false }
-const IncidentId = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 })
+const IncidentId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 
 const Incident = Type.Object(
   {
