@@ -1,6 +1,7 @@
 import { insertOwnChanges } from '../changes/watch-feed.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { syncTrackedFares } from '../watch/sync-tracked-fares.ts'
 import { fanOutChanges } from './checks/fan-out-changes.ts'
 import { expiryOf } from './decide/expiry.ts'
 import { type FareState, fromJson, initialState } from './decide/fare-state.ts'
@@ -38,24 +39,27 @@ export async function endWatches(db: Db): Promise<number> {
     await sql`
       update watch set ended_at = clock_timestamp() where id = any(${ended.map((one) => one.watchId)}::uuid[])
     `.execute(tx)
+    await syncTrackedFares(tx, [...new Set(ended.map(({ fareId }) => fareId))])
     return ended.length
   })
 }
 
-/** The turns first: who changes watches, or records a check, takes their locks before anything else. */
+/** Fares and turns first: who changes watches, or records a check, takes their locks before anything else. */
 async function lockEnded(tx: Tx): Promise<EndedWatch[]> {
   const { rows } = await sql<EndedWatch>`
     select w.id as "watchId", w.tracked_fare_id as "fareId", s.state, clock_timestamp() as now,
            coalesce(s.asked_at >= w.began_at, false) as "isTold", w.looked_at is not null as "hasLooked"
-      from fare_schedule q
-      join watch w using (tracked_fare_id)
+      from tracked_fare f
+      join fare_schedule q on q.tracked_fare_id = f.id
+      join watch w on w.tracked_fare_id = f.id
       join reseller r on r.id = w.reseller_id
-      left join fare_state s using (tracked_fare_id)
+      left join fare_state s on s.tracked_fare_id = f.id
      where w.ended_at is null and w.paused_at is null and r.disabled_at is null
        and (w.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
             or s.ever_available_at is null and w.began_at < clock_timestamp() - interval '30 days')
      order by w.tracked_fare_id, w.id
      limit ${BATCH}
+       for no key update of f skip locked
        for update of q skip locked
   `.execute(tx)
   return rows

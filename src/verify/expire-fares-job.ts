@@ -2,6 +2,7 @@ import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { HAS_DEPARTED } from '../watch/departed.ts'
+import { syncTrackedFares } from '../watch/sync-tracked-fares.ts'
 import { fanOutChanges } from './checks/fan-out-changes.ts'
 import { expiryOf } from './decide/expiry.ts'
 import { fromJson } from './decide/fare-state.ts'
@@ -51,19 +52,20 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
        set expired_at = clock_timestamp(), pair = 'not_bookable', price = null, currency = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
+  await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
   await sql`
     update fare_belief_version set valid_to = greatest(clock_timestamp(), valid_from + interval '1 millisecond')
      where tracked_fare_id = any(${fareIds}::bigint[]) and valid_to is null
   `.execute(tx)
-  await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
 }
 
-/** After they were told: nothing is told to a watch that has ended. */
+/** After they were told: nothing is told to a watch that has ended. Whoever watches the fare next begins anew. */
 async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update watch set ended_at = clock_timestamp()
      where tracked_fare_id = any(${fareIds}::bigint[]) and ended_at is null
   `.execute(tx)
+  await syncTrackedFares(tx, fareIds)
 }
 
 async function lockEnded(tx: Tx): Promise<EndedFare[]> {
@@ -80,6 +82,7 @@ async function lockEnded(tx: Tx): Promise<EndedFare[]> {
                 < clock_timestamp() - interval '30 days')
      order by s.tracked_fare_id
      limit ${BATCH}
+       for no key update of f skip locked
        for update of s, q skip locked
   `.execute(tx)
   return rows

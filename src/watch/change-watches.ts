@@ -48,7 +48,9 @@ export async function resumeWatches(db: Db, selection: WatchSelection): Promise<
     await assertEnabled(tx, selection.resellerId)
     return affected(
       sql`
-        update watch set paused_at = null, began_at = clock_timestamp(), looked_at = null
+        update watch
+           set paused_at = null, began_at = clock_timestamp(), looked_at = null,
+               ended_at = case when departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC' then ended_at end
          where id = any(${watchIds}::uuid[]) and reseller_id = ${selection.resellerId} and paused_at is not null
       `,
       tx,

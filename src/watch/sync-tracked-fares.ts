@@ -12,8 +12,6 @@ interface Moved {
   readonly id: number
   readonly watchersBefore: number
   readonly watchers: number
-  /** Its departure date was a past one, and is not any more. */
-  readonly redated: boolean
 }
 
 /**
@@ -35,11 +33,10 @@ export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Prom
 
 /**
  * Brings tracked fares in line with their watches, in the transaction that changed the watches, and as its last
- * step: the fares' own columns, and whether they are checked. A watch is active unless it is paused or its reseller
- * disabled. Fares that are in line already are not written.
+ * step: the fares' own columns, and whether they are checked. A watch is active unless it is paused, has ended or its
+ * reseller is disabled. Fares that are in line already are not written.
  *
- * A fare gets its turn when its first active watch begins, and again where a new departure date may have brought an
- * expired one back to life; it loses its turn with its last active watch. Every watch that begins has a first look
+ * A fare gets its turn when its first active watch begins, and loses it with its last. Every watch that begins has a first look
  * soon, whoever else watches: by how long it waits for one nobody learns that.
  */
 export async function syncTrackedFares(
@@ -51,18 +48,14 @@ export async function syncTrackedFares(
   const moved = await countWatchers(tx, fareIds)
 
   const added = moved.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
-  const redated = moved.filter(
-    (fare) => fare.watchersBefore > 0 && fare.watchers > 0 && fare.redated,
-  )
   const ended = moved.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
-  await giveTurns(tx, idsOf([...added, ...redated]))
+  await giveTurns(tx, fareIds)
   await hurryFirstLooks(tx, fareIds)
-  await takeTurns(tx, idsOf(ended))
+  await takeTurns(
+    tx,
+    ended.map((fare) => fare.id),
+  )
   return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
-}
-
-function idsOf(fares: readonly Moved[]): number[] {
-  return fares.map((fare) => fare.id)
 }
 
 /**
@@ -78,7 +71,7 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
                     as min_interval_seconds
              from watch w
              join reseller r on r.id = w.reseller_id and r.disabled_at is null
-            where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null
+            where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null and w.ended_at is null
             group by w.tracked_fare_id)
     update tracked_fare f
        set watchers = c.watchers,
@@ -91,25 +84,23 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
      where f.id = c.id
        and (f.watchers, f.departs_on, f.min_interval_seconds, f.ended_at is null)
            is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.watchers > 0)
-    returning f.id, old.watchers as "watchersBefore", new.watchers,
-              coalesce(old.departs_on < current_date and old.departs_on < coalesce(new.departs_on, current_date), false)
-                as redated
+    returning f.id, old.watchers as "watchersBefore", new.watchers
   `.execute(tx)
   return rows
 }
 
 /**
- * A first look, early, in the lane of new watches. A fare that has a turn keeps it; one that has expired begins
- * anew, unless it has departed: nothing can be learned of it, and it must not expire twice.
+ * A first look for every fare with active watches that has no turn, early, in the lane of new watches. One that has
+ * expired begins anew, unless it has departed: nothing can be learned of it, and it must not expire twice.
  */
 async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
   await sql`
     update fare_state s
        set expired_at = null
       from tracked_fare f
      where f.id = s.tracked_fare_id
        and f.id = any(${fareIds}::bigint[])
+       and f.watchers > 0
        and s.expired_at is not null
        and not ${HAS_DEPARTED}
   `.execute(tx)
@@ -117,6 +108,7 @@ async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
     insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
     select fare.id, (select v from recheck_clock), 'new_watch', clock_timestamp()
       from unnest(${fareIds}::bigint[]) fare (id)
+      join tracked_fare f on f.id = fare.id and f.watchers > 0
      where not exists (select from fare_state s where s.tracked_fare_id = fare.id and s.expired_at is not null)
      order by fare.id
         on conflict (tracked_fare_id) do nothing

@@ -67,6 +67,8 @@ describe('a row of a watch list', () => {
   it.each<[Cells, string]>([
     [{ list: '' }, 'list: is missing'],
     [{ list: ' summer' }, 'list: must not begin or end with white space'],
+    [{ list: '.' }, 'list: must not be "." or "..", which no address can end in'],
+    [{ reference: '..' }, 'reference: must not be "." or "..", which no address can end in'],
     [{ reference: '' }, 'reference: is missing'],
     [{ reference: 'A\0' }, 'reference: must not hold a NUL character'],
     [{ reference: 'A\ud800B' }, 'reference: must not hold half of a surrogate pair'],

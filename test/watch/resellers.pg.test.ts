@@ -26,7 +26,15 @@ describe('resellers', () => {
   })
 
   it('are not named what nobody could see or type', async ({ db }) => {
-    for (const name of ['', ' northwind', 'north\nwind', 'north\0wind', 'x'.repeat(201)]) {
+    for (const name of [
+      '',
+      '.',
+      '..',
+      ' northwind',
+      'north\nwind',
+      'north\0wind',
+      'x'.repeat(201),
+    ]) {
       await expect(createReseller(db, name)).rejects.toMatchObject({
         code: 'watch.invalid_reseller_name',
       })

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { createReseller, disableReseller } from '../../src/watch/resellers.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
@@ -24,9 +25,18 @@ async function check(db: Db, state: object = {}): Promise<void> {
   await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
 }
 
+/** What the end of all fares would have left behind. */
 async function expire(db: Db): Promise<void> {
-  await sql`update fare_state set expired_at = clock_timestamp()`.execute(db)
-  await sql`delete from fare_schedule`.execute(db)
+  const { rows } = await sql<{ id: number }>`
+    update fare_state set expired_at = clock_timestamp() returning tracked_fare_id as id
+  `.execute(db)
+  await sql`update watch set ended_at = clock_timestamp()`.execute(db)
+  await inTransaction(db, (tx) =>
+    syncTrackedFares(
+      tx,
+      rows.map(({ id }) => id),
+    ),
+  )
 }
 
 async function somebodyWaits(db: Db): Promise<boolean> {
@@ -186,17 +196,19 @@ describe('tracked fares', () => {
     expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
   })
 
-  it('stay expired when another watch begins', async ({ db }) => {
+  it('come back from expiry when another watch begins', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await check(db)
     await expire(db)
+    const expired = await fareRows(db)
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
 
-    expect(await lanes(db)).toEqual([null])
+    expect(expired).toMatchObject([{ watchers: 0, lane: null, ended: true }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: 'new_watch', ended: false }])
   })
 
-  it('come back from expiry when all of their watches had ended', async ({ db }) => {
+  it('come back from expiry when a watch is resumed', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await check(db)
     await expire(db)

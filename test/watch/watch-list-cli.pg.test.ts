@@ -162,7 +162,7 @@ describe('the command line of watch lists', () => {
 
     const outcome = await runFarewatch(['watch-list', ...given, '--reseller', 'nobody'], env)
 
-    expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+    expect(outcome).toMatchObject({ exit: 2, stdout: '' })
     expect(outcome.stderr).toContain('there is no reseller named "nobody"')
   })
 })

@@ -1,53 +1,76 @@
 import { Type } from 'typebox'
 
-/** The flight data of the interface, as a search returns them; the upstream may send more than it documents. */
+/**
+ * The flight data of the interface, as a search returns them. Only what we compare of a flight is checked before it is
+ * passed on; all else comes as the upstream sent it, which is not always as the interface has it.
+ */
+const asSent = (description: string) => Type.Optional(Type.Unknown({ description }))
+/** The members that something has as a rule, whatever it is and whether it has them. */
+const asSentWith = (description: string, properties: Readonly<Record<string, string>>) =>
+  Type.Optional(
+    Type.Unsafe<unknown>({
+      description,
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, about]) => [name, { description: about }]),
+      ),
+    }),
+  )
+
+const WholeNumber = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })], {
+  description: 'A whole number; the upstream may send its digits as text.',
+})
 const Place = Type.Object({
-  id: Type.Integer(),
-  iata: Type.String(),
-  city: Type.String(),
-  country: Type.String(),
+  id: WholeNumber,
+  iata: asSent('Text.'),
+  city: asSent('Text.'),
+  country: asSent('Text.'),
 })
 const Dates = Type.Object(
   { departure: Type.String(), arrival: Type.String() },
   { description: 'Local times, `YYYY-MM-DD HH:MM`.' },
 )
-const Duration = Type.Object({ human: Type.String(), seconds: Type.Integer() })
-const Airline = Type.Object({
-  id: Type.Integer(),
-  name: Type.String(),
-  twoLetterCode: Type.String(),
+const Duration = asSentWith('As a rule an object.', {
+  human: 'Text, such as `1h 30m`.',
+  seconds: 'A whole number.',
 })
 const Leg = Type.Object({
   from: Place,
   to: Place,
-  number: Type.Integer(),
+  number: WholeNumber,
   dates: Dates,
   duration: Duration,
-  airline: Airline,
+  airline: asSent('As that of the flight.'),
 })
-const Amount = Type.Union([Type.Number(), Type.Null()])
-const PassengerPrices = Type.Object({ adult: Amount, child: Amount, infant: Amount })
 
 const Flight = Type.Object({
   from: Place,
   to: Place,
-  legs: Type.Array(Leg),
+  legs: Type.Array(Leg, { minItems: 1 }),
   dates: Dates,
   duration: Duration,
-  airline: Airline,
-  site: Type.Object({
-    id: Type.Integer(),
-    name: Type.String(),
-    url: Type.String(),
-    logo: Type.String(),
+  airline: Type.Object({
+    id: WholeNumber,
+    name: asSent('Text.'),
+    twoLetterCode: asSent('Text.'),
   }),
-  id: Type.Integer(),
-  price: Type.Object({
-    currency: Type.String(),
-    total: Type.String({ description: 'Decimal, two places.' }),
-    residents: PassengerPrices,
-    nonResidents: PassengerPrices,
+  site: asSentWith('As a rule an object.', {
+    id: 'A whole number.',
+    name: 'Text.',
+    url: 'Text.',
+    logo: 'Text.',
   }),
+  id: asSent('A whole number: the flight’s id, or its digits as text.'),
+  price: asSentWith(
+    'As a rule an object. What cannot be read is no reason to call a flight lost.',
+    {
+      currency: 'Text, such as `EUR`.',
+      total:
+        'Of all passengers: decimal text of two places, such as `169.00`. The upstream may also send a number, or text that is none.',
+      residents:
+        'Of one `adult`, `child` and `infant`: numbers, null where nobody such was asked for.',
+      nonResidents: 'The same.',
+    },
+  ),
 })
 
 export const VerifyResult = Type.Record(
@@ -56,7 +79,10 @@ export const VerifyResult = Type.Record(
     {
       available: Type.Boolean({ description: 'Whether the flight can be booked now.' }),
       flight: Type.Optional(
-        Type.Unsafe<object>({ ...Flight, description: 'Only where it is available.' }),
+        Type.Unsafe<object>({
+          ...Flight,
+          description: 'Only where it is available; as the upstream sent it.',
+        }),
       ),
     },
     { additionalProperties: false },
