@@ -5,7 +5,8 @@ import type { Db } from '../db/database.ts'
 import type { Access, Caller } from '../http/caller.ts'
 import { GRANTABLE } from './api-keys.ts'
 import { createBriefMemory } from './brief-memory.ts'
-import { findGrant, findOpenReseller, type KeyGrant, noteUse } from './key-queries.ts'
+import { createGatheredQuestions } from './gathered-questions.ts'
+import { findGrants, findOpenReseller, type KeyGrant, noteUse } from './key-queries.ts'
 import { hashOf, isWellFormedKey } from './key-text.ts'
 
 export interface CheckKeysDeps {
@@ -26,19 +27,29 @@ export interface KeyAccess extends Access {
 const MEMORY_MS = 900
 const MAX_KEYS = 10_000
 const NOTE_EVERY_MS = 60_000
+/** A hundred questions a second, whatever keys somebody makes up, and nobody waits for longer than one would notice. */
+const ASK_EVERY_MS = 10
 
-/** Checks the keys of requests against the database, remembering each for less than a second. */
+/** Checks the keys of requests against the database, remembering each good one for less than a second. */
 export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps): KeyAccess {
   const memory = { forMs: MEMORY_MS, nowMs, maxKeys: MAX_KEYS }
-  const grants = createBriefMemory<KeyGrant | undefined>(memory)
+  // A key that is none takes no place of one: nobody could forget the good ones for us by making keys up.
+  const grants = createBriefMemory<KeyGrant | undefined>({
+    ...memory,
+    isKept: (grant) => grant !== undefined,
+  })
+  const lookup = createGatheredQuestions<KeyGrant>({
+    ask: (hashes) => findGrants(db, hashes),
+    everyMs: ASK_EVERY_MS,
+  })
   const open = createBriefMemory<ResellerId | undefined>(memory)
   const uses = createUseNotes({ db, log, nowMs })
   return {
     callerOf: async (key) => {
       if (!isWellFormedKey(key)) return 'mistyped'
-      const hash = hashOf(key)
       // By the hash: the text of a key stays nowhere longer than its request.
-      const grant = await grants.get(hash.toString('base64'), () => findGrant(db, hash))
+      const hash = hashOf(key).toString('base64')
+      const grant = await grants.get(hash, () => lookup.find(hash))
       if (grant === undefined) return 'unknown'
       uses.note(grant.id)
       return callerOfGrant(grant)

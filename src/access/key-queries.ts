@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { ResellerId } from '../base/reseller-id.ts'
 import { type Db, sql } from '../db/database.ts'
 import { affected } from '../db/transaction.ts'
@@ -16,18 +15,22 @@ interface GrantRow extends KeyGrant {
   readonly hash: Buffer
 }
 
-/** The grant of a key that is neither revoked nor expired, by the database's clock; undefined for all others alike. */
-export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
+/**
+ * The grants of keys that are neither revoked nor expired, by the database's clock, by their hashes; all others alike
+ * are not there. Hashes come and go as base64. The index compares byte by byte; what its time tells is of a hash, from
+ * which nobody comes back to a key.
+ */
+export async function findGrants(
+  db: Db,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, KeyGrant>> {
   const { rows } = await sql<GrantRow>`
     select id, reseller_id as "resellerId", scopes, hash
       from api_key
-     where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+     where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64'))}::bytea[])
+       and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
   `.execute(db)
-  const [row] = rows
-  // The index compared byte by byte; what its time tells is of a hash, from which nobody comes back to a key.
-  if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined
-  const { id, resellerId, scopes } = row
-  return { id, resellerId, scopes }
+  return new Map(rows.map(({ hash, ...grant }) => [hash.toString('base64'), grant]))
 }
 
 /**

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant } from '../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
 import {
   findRouteChangeUpTo,
   type RouteChange,
@@ -76,7 +76,7 @@ const query = Type.Object(
   {
     after: Type.Integer({
       minimum: 0,
-      maximum: 2 ** 53 - 1,
+      maximum: MAX_WHOLE_NUMBER,
       default: 0,
       description: 'Only records after this number.',
     }),

@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant } from '../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 
@@ -16,7 +16,6 @@ export interface WatchChangeDeps {
 const { reseller } = operations<WatchChangeDeps>()
 
 const CLOSED = { additionalProperties: false }
-const MAX_SEQ = 2 ** 53 - 1
 const MAX_WAIT_SECONDS = 30
 
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -132,7 +131,7 @@ const Query = Type.Object(
   {
     after: Type.Integer({
       minimum: 0,
-      maximum: MAX_SEQ,
+      maximum: MAX_WHOLE_NUMBER,
       default: 0,
       description: '`seq` of the page before, or of a list’s state; 0 begins at the beginning.',
     }),
@@ -205,9 +204,9 @@ const listChanges = reseller({
       head: 7,
     },
   },
-  handler: async ({ db, resellerId, feedWatch }, { query, reply }) => {
+  handler: async ({ db, resellerId, feedWatch }, { query, readmit, reply }) => {
     const { after, limit, wait, ...filter } = query
-    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply) }
+    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply), readmit }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
     throw new ProblemError('changes.beyond_head', {

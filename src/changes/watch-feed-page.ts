@@ -65,16 +65,18 @@ export interface WaitArgs {
   /** How long to wait for a first record; 0 not at all. */
   readonly waitMs: number
   readonly signal: AbortSignal
+  /** Throws where whoever waits may not be answered any more. */
+  readonly readmit: () => Promise<void>
 }
 
 /**
  * The first page after a number that holds a record; an empty one when the time is up, or nobody waits any more. It
- * may end a little beyond the time, never before a record that is there.
+ * may end a little beyond the time, never before a record that is there. Throws what `readmit` throws after a wait.
  */
 export async function awaitFeedPage(
   db: Db,
   args: FollowArgs,
-  { feedWatch, waitMs, signal }: WaitArgs,
+  { feedWatch, waitMs, signal, readmit }: WaitArgs,
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
   let page = await readFeedPage(db, args)
@@ -84,8 +86,11 @@ export async function awaitFeedPage(
     if (ms <= 0) break
     const { resellerId } = args
     const wanted = { resellerId, after: page.seq, ms, signal }
-    const behind = page.seq < page.head
-    if (!behind && !(await feedWatch.wait(wanted))) break
+    if (page.seq === page.head) {
+      const news = await feedWatch.wait(wanted)
+      await readmit()
+      if (!news) break
+    }
     page = await readFeedPage(db, { ...args, after: page.seq })
   }
   return page

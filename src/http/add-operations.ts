@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { type AdmitDeps, admit, spend } from './admit.ts'
+import { type AdmitDeps, admit, readmit, spend } from './admit.ts'
+import { bodyReader } from './body/read-body.ts'
 import type { Caller } from './caller.ts'
 import { checkQuery } from './check-query.ts'
 import type { Operation } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { bodyReader, parameterReader, propertiesOf } from './read-request.ts'
+import { parameterReader, propertiesOf } from './read-request.ts'
 
 export interface AddOperationsOptions<D> extends AdmitDeps {
   readonly operations: readonly Operation<D>[]
@@ -16,7 +17,7 @@ export interface AddOperationsOptions<D> extends AdmitDeps {
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const callers = new WeakMap<FastifyRequest, Caller>()
   for (const operation of options.operations) {
-    const answer = answerOf(operation, options.deps)
+    const answer = answerOf(operation, options)
     server.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -35,7 +36,7 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
   }
 }
 
-function answerOf<D>(operation: Operation<D>, deps: D) {
+function answerOf<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
   const { params, query, body, upstream, answer } = operation
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
@@ -48,6 +49,7 @@ function answerOf<D>(operation: Operation<D>, deps: D) {
       query: readQuery?.(given) ?? {},
       body: readBody?.(request.body),
       caller,
+      readmit: () => readmit({ access }, operation, request),
       request,
       reply,
     }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, Caller } from './caller.ts'
+import type { Access, Caller, KeyCheck } from './caller.ts'
 import { assertLocal } from './local-only.ts'
 import type { Operation } from './operation.ts'
 import { ProblemError } from './problems.ts'
@@ -28,11 +28,10 @@ export async function admit(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): Promise<Caller> {
   refuseKeyInQuery(asked, request)
-  const key = keyOf(asked, request)
-  const found = key === undefined ? await access.callerWithoutKey() : await access.callerOf(key)
-  if (found === undefined || found === 'mistyped' || found === 'unknown') {
+  const found = await identify(access, asked, request)
+  if (typeof found === 'string') {
     spend(limit, `address ${request.ip}`, reply)
-    throw unauthorized(found ?? 'missing')
+    throw unauthorized(found)
   }
   if (found.demo) {
     assertLocal(request)
@@ -41,6 +40,34 @@ export async function admit(
   spend(limit, found.demo ? `address ${request.ip}` : found.limitKey, reply)
   assertAllowed(asked, found)
   return found
+}
+
+/**
+ * Finds out whether whoever was admitted still would be. For requests that wait: a key may have ended meanwhile, and
+ * an answer after that would be nobody's. Costs no request of the limit, and seldom a question to the database.
+ */
+export async function readmit(
+  { access }: Pick<AdmitDeps, 'access'>,
+  asked: Asked,
+  request: FastifyRequest,
+): Promise<void> {
+  const found = await identify(access, asked, request)
+  if (typeof found === 'string') throw unauthorized(found)
+  assertAllowed(asked, found)
+}
+
+type Stranger = Exclude<KeyCheck, Caller> | 'missing'
+
+async function identify(
+  access: Access,
+  asked: Asked,
+  request: FastifyRequest,
+): Promise<Caller | Stranger> {
+  const key = keyOf(asked, request)
+  // Not as the demo: whoever sends something wants to be somebody.
+  if (key === '') return 'missing'
+  const found = key === undefined ? await access.callerWithoutKey() : await access.callerOf(key)
+  return found ?? 'missing'
 }
 
 /** A key in an address ends in histories, logs and referrers: it is refused before anything else is looked at. */
@@ -56,6 +83,7 @@ function refuseKeyInQuery({ upstream }: Asked, request: FastifyRequest): void {
   }
 }
 
+/** Empty where there is something in a key's place that is none. */
 function keyOf({ upstream }: Asked, { headers, query }: FastifyRequest): string | undefined {
   if (headers.authorization !== undefined) return BEARER.exec(headers.authorization)?.[1] ?? ''
   const token = upstream === true ? (query as Record<string, unknown>)[TOKEN_PARAMETER] : undefined
@@ -77,9 +105,12 @@ export function spend({ take, quota, windowSeconds }: RateLimit, key: string, re
   })
 }
 
-function unauthorized(what: 'missing' | 'mistyped' | 'unknown'): ProblemError {
+function unauthorized(what: Stranger): ProblemError {
   if (what === 'missing') {
-    return new ProblemError('access.no_key', { headers: { 'www-authenticate': CHALLENGE } })
+    return new ProblemError('access.no_key', {
+      headers: { 'www-authenticate': CHALLENGE },
+      detail: 'send a key as "Authorization: Bearer …"',
+    })
   }
   const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }
   if (what === 'mistyped') return new ProblemError('access.mistyped_key', { headers })

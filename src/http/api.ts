@@ -1,6 +1,7 @@
 import compress from '@fastify/compress'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
-import { addDocsPages } from './docs-pages.ts'
+import { addJsonBodies } from './body/json-body.ts'
+import { addDocsPages } from './document/docs-pages.ts'
 import { COMPRESS_FROM_BYTES, ENCODINGS } from './encodings.ts'
 import { ProblemError } from './problems.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
@@ -37,6 +38,7 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   const server = createHttpServer({ ...options, headers: HEADERS })
   // What a page of a stranger can send without asking first is no JSON.
   server.removeContentTypeParser('text/plain')
+  addJsonBodies(server)
   server.addHook('onRequest', async (request) => {
     if (request.url.length > MAX_ADDRESS_CHARS) throw new ProblemError('request.address_too_long')
     // A compressed body could unfold to gigabytes.

@@ -43,6 +43,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
     readonly schema?: A
     /** Its own headers, and what they say. */
     readonly headers?: Readonly<Record<string, string>>
+    /** Asks `clientHas` with a date: a client that has the answer already hears a 304 in its place. */
+    readonly versioned?: true
   }
   /** What it may answer beside what every operation may. */
   readonly problems?: readonly ProblemCode[]
@@ -60,6 +62,8 @@ export interface Checked<P, Q, B> {
   readonly query: Q
   readonly body: B
   readonly caller: Caller
+  /** For who has waited, before the answer: throws where the caller would not be admitted any more. */
+  readonly readmit: () => Promise<void>
   /** For headers; aborted connections. */
   readonly request: FastifyRequest
   /** For a status or a header of one's own; return it once it was sent. */

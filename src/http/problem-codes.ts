@@ -26,6 +26,7 @@ export const PROBLEMS = {
     status: 415,
     title: 'A type of body that the endpoint does not take',
   },
+  'request.unmet_expectation': { status: 417, title: 'An expectation that cannot be met' },
   'request.headers_too_large': { status: 431, title: 'The headers are too large' },
   'request.no_endpoint': { status: 404, title: 'No such endpoint' },
   'request.no_method': { status: 405, title: 'The endpoint does not have this method' },

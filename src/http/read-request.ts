@@ -1,7 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import { cleanText } from '../base/text.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { ProblemError } from './problems.ts'
 
@@ -10,6 +9,9 @@ type Shape = Readonly<Record<string, unknown>>
 
 /** An instant: text with its zone on the wire, a Date for whoever handles it. */
 export const Instant = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
+
+/** The largest whole number that a parameter may be: all of fifteen digits are exact. */
+export const MAX_WHOLE_NUMBER = 10 ** 15 - 1
 
 const INTEGER = /^-?\d{1,15}$/
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
@@ -40,37 +42,22 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
   }
 }
 
-/** Makes the reader of a JSON body. Its instants stay text. */
-export function bodyReader(schema: TSchema): (given: unknown) => unknown {
-  const check = Compile(schema)
-  return (given) => {
-    if (given === undefined || given === null) {
-      throw new ProblemError('request.invalid_body', { detail: 'a body of JSON is needed' })
-    }
-    const unfit = unfitText(given, '')
-    if (unfit !== undefined) {
-      const detail = 'text may hold no NUL and no half of a surrogate pair'
-      throw new ProblemError('request.invalid_body', { pointer: unfit, detail })
-    }
-    const complete = Value.Default(schema, given)
-    if (check.Check(complete)) return complete
-    const [error] = check.Errors(complete)
-    throw new ProblemError('request.invalid_body', {
-      pointer: cleanText(placeOf(error), 200),
-      detail: error?.message ?? 'the body has not the shape that is asked for',
-    })
-  }
-}
-
 /** The names of a schema's properties, with their schemas. */
 export function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, Shape>> {
   return (schema as { properties?: Record<string, Shape> } | undefined)?.properties ?? {}
 }
 
+/** What is wrong with a value by its schema. */
+export interface SchemaError {
+  readonly keyword: string
+  readonly schemaPath: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
 /** The place of an error; of a missing or an unknown property, that property's own. */
-function placeOf(
-  error: { instancePath: string; keyword: string; params: object } | undefined,
-): string {
+export function placeOf(error: SchemaError | undefined): string {
   if (error === undefined) return ''
   const { requiredProperties, additionalProperties } = error.params as Partial<
     Record<string, string[]>
@@ -110,9 +97,9 @@ function withDates(
 function wanted(shape: Shape, given: boolean): string {
   if (!given) return 'is missing'
   const { type, minimum, maximum, format, maxLength, pattern } = shape
-  const choices = choicesOf(type === 'array' ? (shape.items as Shape) : shape)
-  const among = choices.map((choice) => String(choice)).join(', ')
-  if (choices.length > 0) return `must be ${type === 'array' ? 'some' : 'one'} of ${among}`
+  if (type === 'array') return wantedList(shape)
+  const choices = choicesOf(shape)
+  if (choices.length > 0) return `must be one of ${choices.join(', ')}`
   if (type === 'integer' || type === 'number') {
     const number = type === 'integer' ? 'a whole number' : 'a number'
     return `must be ${number} from ${minimum ?? '…'} to ${maximum ?? '…'}`
@@ -124,6 +111,14 @@ function wanted(shape: Shape, given: boolean): string {
   return maxLength === undefined ? 'is not allowed' : `must have 1 to ${maxLength} characters`
 }
 
+/** @example 'must be some of added, removed, at most 2' */
+function wantedList({ items, maxItems }: Shape): string {
+  const choices = choicesOf(items as Shape)
+  const atMost = maxItems === undefined ? '' : `, at most ${maxItems}`
+  if (choices.length > 0) return `must be some of ${choices.join(', ')}${atMost}`
+  return `must be values with commas between them${atMost}, and each ${wanted(items as Shape, true)}`
+}
+
 function choicesOf(shape: Shape): unknown[] {
   if (Array.isArray(shape.enum)) return shape.enum
   const options = (shape.anyOf ?? []) as Shape[]
@@ -133,23 +128,11 @@ function choicesOf(shape: Shape): unknown[] {
 const NUL = '\0'
 
 /** Postgres takes neither NUL nor, in JSON, half of a surrogate pair. */
-function isFit(text: string): boolean {
+export function isFit(text: string): boolean {
   return !text.includes(NUL) && text.isWellFormed()
 }
 
 function fitText(text: string, parameter: string, code: ProblemCode = 'request.invalid_parameter') {
   if (isFit(text)) return text
   throw new ProblemError(code, { parameter, detail: `${parameter} may hold no NUL` })
-}
-
-/** The pointer of the first text that nothing of ours could store. */
-function unfitText(value: unknown, pointer: string): string | undefined {
-  if (typeof value === 'string') return isFit(value) ? undefined : pointer
-  if (typeof value !== 'object' || value === null) return undefined
-  for (const [name, member] of Object.entries(value)) {
-    if (!isFit(name)) return pointer
-    const found = unfitText(member, `${pointer}/${name}`)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

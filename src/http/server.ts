@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import { type AnswerErrorsOptions, answerNoRequest, createErrorAnswer } from './answer-errors.ts'
+import { addHttpRules } from './http-rules.ts'
 import { problemOf, sendProblem } from './problems.ts'
 
 export { sendProblem } from './problems.ts'
@@ -11,6 +12,8 @@ export type HttpServer = FastifyInstance
 export interface HttpServerOptions extends AnswerErrorsOptions {
   /** What every answer says beside what its endpoint does; the id of the request with them. */
   readonly headers?: Readonly<Record<string, string>>
+  /** How long a request may take to arrive, and how often that is looked at; for tests. */
+  readonly patience?: { readonly requestMs: number; readonly lookEveryMs: number }
 }
 
 const MAX_BODY_BYTES = 1_000_000
@@ -18,19 +21,29 @@ const MAX_BODY_BYTES = 1_000_000
 const MAX_PARAMETER_CHARS = 600
 /** A request that has not arrived by then is given up: whole bodies are a megabyte. */
 const REQUEST_TIMEOUT_MS = 30_000
+/** How often Node looks for such requests; by itself it does every thirty seconds, and so gives them up to a minute. */
+const LOOK_EVERY_MS = 1_000
 const REQUEST_ID = /^[\w.:-]{1,64}$/
 
 /** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const answer = createErrorAnswer(options)
-  const { headers } = options
+  const { headers, patience } = options
+  const requestTimeout = patience?.requestMs ?? REQUEST_TIMEOUT_MS
   const greet = (request: FastifyRequest, reply: FastifyReply) => {
     if (headers !== undefined) reply.headers({ 'x-request-id': request.id, ...headers })
   }
   const server = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout,
+    http: {
+      // Of a connection too on which nothing has come yet.
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: patience?.lookEveryMs ?? LOOK_EVERY_MS,
+      // Node would answer for itself, and no problem.
+      requireHostHeader: false,
+    },
     forceCloseConnections: true,
     // While it drains a request on an open connection is answered like any other, as its last.
     return503OnClosing: false,
@@ -43,6 +56,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: answerNoRequest,
   })
   server.addHook('onRequest', async (request, reply) => greet(request, reply))
+  addHttpRules(server)
   server.setErrorHandler(answer)
   server.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, problemOf('request.no_endpoint')),

@@ -51,3 +51,34 @@ it('forgets the oldest where there are too many', async () => {
 
   expect(asked).toEqual(['1', '2', '3', '1'])
 })
+
+it('forgets nothing for the sake of what is not worth a place, and asks for that each time', async () => {
+  const asked: string[] = []
+  const memory = createBriefMemory<string>({
+    forMs: 900,
+    nowMs: () => 0,
+    maxKeys: 1,
+    isKept: (value) => value === 'good',
+  })
+  const get = (key: string) =>
+    memory.get(key, async () => {
+      asked.push(key)
+      return key
+    })
+
+  for (const key of ['good', 'bad', 'bad', 'good']) expect(await get(key)).toBe(key)
+
+  expect(asked).toEqual(['good', 'bad', 'bad'])
+})
+
+it('keeps the answer to the later question, whichever comes first', async () => {
+  const { clock, memory, get } = aMemory()
+  let answer: (text: string) => void = () => undefined
+  const slow = memory.get('k', () => new Promise((resolve) => (answer = resolve)))
+  clock.nowMs = 1_000
+  await get('k', 'new')
+  answer('old')
+  await slow
+
+  expect(await get('k', 'newer')).toBe('new')
+})

@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { createApiKey, listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { createKeyAccess } from '../../src/access/check-keys.ts'
 import { noteUse } from '../../src/access/key-queries.ts'
+import { newKey } from '../../src/access/key-text.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -68,6 +70,33 @@ describe('the check of a key', () => {
     const { text } = await createApiKey(db, { resellerId: null })
 
     expect(await access.callerOf(`${text.slice(0, -1)}_`)).toBe('mistyped')
+  })
+
+  it('asks the database a bounded number of times, however many keys somebody makes up', async ({
+    db,
+  }) => {
+    const { text } = await createApiKey(db, { resellerId: null })
+    let asked = 0
+    const counting = db.withPlugin({
+      transformQuery: ({ node }) => {
+        asked += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const { access } = anAccess(counting)
+    expect(await access.callerOf(text)).toHaveProperty('kind')
+    await access.settled()
+    asked = 0
+
+    const madeUp = Array.from({ length: 10_500 }, () => newKey(randomInt))
+    const answers = await Promise.all(madeUp.map((key) => access.callerOf(key)))
+    expect(new Set(answers)).toEqual(new Set(['unknown']))
+    expect(asked).toBeLessThan(10)
+
+    asked = 0
+    expect(await access.callerOf(text)).toHaveProperty('kind')
+    expect(asked).toBe(0)
   })
 
   it('notes its use beside the request, once a minute over all processes', async ({ db }) => {

@@ -49,6 +49,6 @@ it('a key is looked up by its hash alone, so that no time tells how much of a gu
   expect(near.slice(0, 33)).toBe(text.slice(0, 33))
   expect(answers).toEqual(['unknown', 'unknown'])
   const hashOf = (key: string) => createHash('sha256').update(key).digest()
-  expect(sent.map(({ parameters }) => parameters)).toEqual([[hashOf(near)], [hashOf(far)]])
+  expect(sent.map(({ parameters }) => parameters)).toEqual([[[hashOf(near)]], [[hashOf(far)]]])
   expect(sent[0]?.fragments).toEqual(sent[1]?.fragments)
 })

@@ -58,9 +58,9 @@ describe('farewatch keys', () => {
     [['create', '--operator', '--reseller', 'x'], 2, 'either --reseller NAME or --operator'],
     [['create', '--operator', '--scopes', 'all'], 2, 'some of read, watch, operate'],
     [['create', '--operator', '--expires', '2001-01-01'], 2, 'in the past'],
-    [['create', '--operator', '--scopes', 'watch'], 1, 'some of read, operate, not watch'],
-    [['create', '--reseller', 'nobody'], 1, 'no reseller named "nobody"'],
-    [['revoke', '7'], 1, 'there is no key 7'],
+    [['create', '--operator', '--scopes', 'watch'], 2, 'some of read, operate, not watch'],
+    [['create', '--reseller', 'nobody'], 2, 'no reseller named "nobody"'],
+    [['revoke', '7'], 2, 'there is no key 7'],
     [['revoke', 'fwk_x'], 2, 'whole number'],
   ] as const)('explains %j', async ([args, exit, said], { databaseUrl }) => {
     const ended = await keys(databaseUrl, ...args)

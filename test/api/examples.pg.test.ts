@@ -1,11 +1,15 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { describe, expect } from 'vitest'
+import { answerHeaders } from '../../src/http/document/openapi-headers.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { call, EVERY, rightKey } from './calls.ts'
 import { seedApi } from './seed.ts'
 import { it as shared } from './shared-api.ts'
+
+/** Headers that an answer would not have by itself. */
+const OURS = /^(?:farewatch-|ratelimit|etag|last-modified|retry-after|x-request-id)/
 
 /** What of a value its schema does not have. */
 function faults(schema: TSchema | undefined, value: unknown): unknown {
@@ -27,6 +31,9 @@ describe.for(EVERY)('the example of %s', ([, operation]) => {
       type === null ? null : type.split(';')[0],
     )
     expect(faults(answer.schema, real.body)).toEqual([])
+    const told = Object.keys(answerHeaders(operation)).map((name) => name.toLowerCase())
+    const ofOurs = [...real.headers.keys()].filter((name) => OURS.test(name))
+    expect(told).toEqual(expect.arrayContaining(ofOurs))
   })
 
   it('documents an answer of that shape', () => {

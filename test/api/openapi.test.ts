@@ -1,9 +1,21 @@
 import { readFileSync } from 'node:fs'
+import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { PROBLEMS } from '../../src/http/problem-codes.ts'
-import { propertiesOf } from '../../src/http/read-request.ts'
+import { parameterReader, propertiesOf } from '../../src/http/read-request.ts'
+
+interface Described {
+  readonly responses: Readonly<
+    Record<string, { readonly headers: Readonly<Record<string, { readonly $ref?: string }>> }>
+  >
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly headers: object }
+}
 
 const DOCS = new URL('../../docs/', import.meta.url)
 
@@ -18,6 +30,42 @@ describe('docs/openapi.json', () => {
 
   it('is OpenAPI 3.1', () => {
     expect(API_DOCUMENT).toMatchObject({ openapi: '3.1.0', info: { title: 'farewatch' } })
+  })
+})
+
+describe('the headers of answers', () => {
+  const { paths, components } = API_DOCUMENT as Document
+
+  it('are told of every answer, and when to come again where that may be', () => {
+    const answers = Object.values(paths)
+      .flatMap((path) => Object.values(path))
+      .flatMap(({ responses }) => Object.entries(responses))
+
+    for (const [status, { headers }] of answers) {
+      expect(headers).toHaveProperty('RateLimit')
+      expect(headers).toHaveProperty('x-request-id')
+      expect('Retry-After' in headers).toBe(status === '429' || status === '503')
+      for (const { $ref } of Object.values(headers)) {
+        if ($ref !== undefined)
+          expect(components.headers).toHaveProperty($ref.split('/').at(-1) ?? '')
+      }
+    }
+  })
+
+  it('tell of versions where there are some', () => {
+    const said = expect.objectContaining({ name: 'If-None-Match', in: 'header' }) as object
+    const headers = {
+      ETag: expect.any(Object) as object,
+      'Last-Modified': expect.any(Object) as object,
+      'farewatch-snapshot-age': expect.any(Object) as object,
+    }
+
+    expect(paths['/api/v1/data/routes']).toMatchObject({
+      get: {
+        parameters: expect.arrayContaining([said]) as object,
+        responses: { 200: { headers }, 304: { headers } },
+      },
+    })
   })
 })
 
@@ -58,4 +106,16 @@ describe('the operations', () => {
       if (scope === 'watch') expect(audience).toBe('resellers')
     },
   )
+
+  it('take the largest numbers that they say they take', () => {
+    const numbers = API_OPERATIONS.flatMap(({ params, query }) =>
+      [params, query].flatMap((schema) => Object.entries(propertiesOf(schema))),
+    ).filter(([, { maximum }]) => maximum !== undefined)
+
+    expect(numbers.length).toBeGreaterThan(10)
+    for (const [name, shape] of numbers) {
+      const read = parameterReader(Type.Object({ [name]: Type.Unsafe<number>(shape) }))
+      expect(read({ [name]: String(shape.maximum) })).toEqual({ [name]: shape.maximum })
+    }
+  })
 })

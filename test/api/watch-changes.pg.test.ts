@@ -1,6 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { ask, bearer, startApi } from '../support/api-server.ts'
+import { createReseller } from '../../src/watch/resellers.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -213,6 +215,35 @@ describe('a request that waits', () => {
     )
   })
 
+  it('ends with its key: what is recorded after that is told nobody', async ({ db }) => {
+    let nowMs = 0
+    const base = await startApi(db, { nowMs: () => nowMs })
+    const ana = await newCaller(db, base, 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const waiting = ana.get('/watch-changes?wait=30')
+    await until('the question of who waits', () => isAskingHeads(db))
+
+    const [key] = await listApiKeys(db)
+    await revokeApiKey(db, key?.id ?? 0)
+    nowMs = 1_000
+    await record(db, await fareOf(db, '101'), new Date(), available())
+
+    expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
+  })
+
+  it('without a key ends when the first one is made', async ({ db }) => {
+    let nowMs = 0
+    const { id: resellerId } = await createReseller(db, 'demo')
+    const base = await startApi(db, { openReseller: 'demo', nowMs: () => nowMs })
+    const waiting = ask(`${base}/api/v1/watch-changes?wait=1`)
+    await until('the question of who waits', () => isAskingHeads(db))
+
+    await newKeyText(db, { resellerId })
+    nowMs = 1_000
+
+    expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.no_key' } })
+  })
+
   it('is answered when the process ends, which does not wait for its time', async ({
     db,
     databaseUrl,
@@ -244,11 +275,11 @@ describe('a request that waits', () => {
   })
 })
 
-/** Whether the API has asked for the heads of feeds: somebody waits then. */
+/** Whether an API has asked for the heads of feeds: somebody waits then. This question must not find itself. */
 async function isAskingHeads(db: Db): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
-     where datname = current_database() and application_name like 'farewatch api%' and query like '%last_seq as seq%'
+     where datname = current_database() and query like '%last_seq as ' || 'seq%'
   `.execute(db)
   return (rows[0]?.count ?? 0) > 0
 }

@@ -29,7 +29,7 @@ describe('a watch list', () => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await ana.send('POST', '/watch-lists', { name: 'summer' })
 
-    for (const name of ['', ' x', 'a\u0007b', 'x'.repeat(201)]) {
+    for (const name of ['', '.', '..', ' x', 'a\u0007b', 'x'.repeat(201)]) {
       for (const [method, path] of [
         ['POST', '/watch-lists'],
         ['PATCH', '/watch-lists/summer'],
@@ -44,7 +44,15 @@ describe('a watch list', () => {
 
   it('takes any name that can be read as its address, and any reference', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
-    const names = ['a/b', '100% é', '👩‍👩‍👧 #1?x=y&z', `%2F${'/'.repeat(180)}`, 'é'.repeat(200)]
+    const names = [
+      '...',
+      '.a',
+      'a/b',
+      '100% é',
+      '👩‍👩‍👧 #1?x=y&z',
+      `%2F${'/'.repeat(180)}`,
+      'é'.repeat(200),
+    ]
     for (const name of names) {
       await listWith(ana, name, [watch(name)])
       const place = encodeURIComponent(name)

@@ -150,6 +150,48 @@ describe('an operation', () => {
     expect(answer.json()).toMatchObject(code === undefined ? { made: 'lamp' } : { code })
   })
 
+  it.each([
+    ['{"name":', 'the body is not JSON, or one of its names is not allowed'],
+    ['{"__proto__":{}}', 'the body is not JSON, or one of its names is not allowed'],
+    [Buffer.from('{"name":"caf\xe9"}', 'latin1'), 'the body is not UTF-8'],
+    ['', 'a body of JSON is needed'],
+  ])('says of a body that cannot be read why: %j', async (payload, detail) => {
+    const { ask } = anApi()
+
+    const answer = await ask('POST', '/own', {
+      payload,
+      headers: { 'content-type': 'application/json' },
+    })
+
+    expect(answer.json()).toMatchObject({ status: 400, code: 'request.invalid_body', detail })
+  })
+
+  it('that needs no body takes none, whatever type it is said to have', async () => {
+    const { ask } = anApi()
+
+    const answer = await ask('DELETE', '/things', {
+      key: 'operator-operate',
+      headers: { 'content-type': 'application/json' },
+    })
+
+    expect(answer.statusCode).toBe(204)
+  })
+
+  it.each(['Basic YTpi', 'Bearer', '', 'fwk_x'])(
+    'wants a bearer key where it is shown %j',
+    async (authorization) => {
+      const { ask } = anApi()
+
+      const answer = await ask('GET', '/own/3', { headers: { authorization } })
+
+      expect(answer.json()).toMatchObject({
+        status: 401,
+        code: 'access.no_key',
+        detail: 'send a key as "Authorization: Bearer …"',
+      })
+    },
+  )
+
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
     'takes no body that a page elsewhere can send unasked: %s',
     async (type) => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { bodyReader, Instant, parameterReader } from '../../src/http/read-request.ts'
+import { bodyReader } from '../../src/http/body/read-body.ts'
+import { Instant, parameterReader } from '../../src/http/read-request.ts'
 
 const Query = Type.Object(
   {
@@ -12,6 +13,7 @@ const Query = Type.Object(
     since: Type.Optional(Instant),
     id: Type.Optional(Type.String({ format: 'uuid' })),
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
+    places: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 5 }), { maxItems: 9 })),
   },
   { additionalProperties: false },
 )
@@ -46,8 +48,14 @@ describe('a parameter', () => {
     ['limit', 'true', 'limit must be a whole number from 1 to 100'],
     ['share', '1e-1', 'share must be a number from 0 to 1'],
     ['paused', '1', 'paused must be true or false'],
-    ['kinds', 'added,gone', 'kinds must be some of added, removed'],
-    ['kinds', '', 'kinds must be some of added, removed'],
+    ['kinds', 'added,gone', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', '', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', 'added,added,added', 'kinds must be some of added, removed, at most 2'],
+    [
+      'places',
+      '',
+      'places must be values with commas between them, at most 9, and each must have 1 to 5 characters',
+    ],
     ['since', '2026-01-31', 'since must be an instant such as 2026-01-31T12:00:00Z'],
     ['since', '2026-02-31T12:00:00', 'since must be an instant such as 2026-01-31T12:00:00Z'],
     ['id', '1', 'id must be of the form uuid'],
@@ -107,6 +115,27 @@ describe('a body', () => {
       expect.objectContaining({
         code: 'request.invalid_body',
         args: expect.objectContaining(pointer === undefined ? {} : { pointer }) as object,
+      }),
+    )
+  })
+  it('that has a name which is not known is told those that are', () => {
+    expect(() => readBody({ items: [{ reference: 'A', colour: 'red' }] })).toThrow(
+      '"colour" is not known: there are reference',
+    )
+    expect(() => readBody({ items: [], '/~': 1 })).toThrow('is not known: there are items')
+  })
+
+  it.each([
+    ['lists', (inner: unknown) => [inner]],
+    ['objects', (inner: unknown) => ({ inner })],
+  ])('that is nested without end is refused as far as one looks: %s', (_what, wrap) => {
+    let deep: unknown = 'x'
+    for (let i = 0; i < 400_000; i += 1) deep = wrap(deep)
+
+    expect(() => readBody({ items: deep })).toThrow(
+      expect.objectContaining({
+        code: 'request.invalid_body',
+        message: 'is nested deeper than 50 levels',
       }),
     )
   })

@@ -2,15 +2,24 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
-import { createHttpServer, type HttpServer, listen, PortTakenError } from '../../src/http/server.ts'
+import {
+  createHttpServer,
+  type HttpServer,
+  type HttpServerOptions,
+  listen,
+  PortTakenError,
+} from '../../src/http/server.ts'
 
 const LOOPBACK = { host: '127.0.0.1', port: 0, setting: 'API_PORT' }
 
-function aServer(): { server: HttpServer; lines: string[] } {
+function aServer(options: Partial<HttpServerOptions> = {}): {
+  server: HttpServer
+  lines: string[]
+} {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const log = createLogger({ level: 'info', scrub: (line) => line, destination })
-  const server = createHttpServer({ log })
+  const server = createHttpServer({ log, ...options })
   onTestFinished(() => server.close())
   server.post('/echo', async (request) => ({ body: request.body }))
   return { server, lines }
@@ -83,6 +92,20 @@ describe('a request that cannot be served', () => {
       'request.headers_too_large',
     ],
     ['no HTTP', 'hello there\r\n\r\n', 400, 'request.invalid'],
+    ['without a host', 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'request.invalid'],
+    [
+      'of two hosts',
+      'GET / HTTP/1.1\r\nhost: a\r\nHost: b\r\nconnection: close\r\n\r\n',
+      400,
+      'request.invalid',
+    ],
+    [
+      'expecting much',
+      'GET / HTTP/1.1\r\nhost: a\r\nexpect: foo\r\nconnection: close\r\n\r\n',
+      417,
+      'request.unmet_expectation',
+    ],
+    ['of long ago', 'GET /nowhere HTTP/1.0\r\nexpect: foo\r\n\r\n', 404, 'request.no_endpoint'],
   ])('is answered with a problem also where it is %s', async (_what, request, status, code) => {
     const { server } = aServer()
     const { port } = new URL(await listen(server, LOOPBACK))
@@ -99,6 +122,40 @@ describe('a request that cannot be served', () => {
       status,
       code,
     })
+  })
+})
+
+describe('a request that does not arrive', () => {
+  it.each([
+    ['nothing of it', ''],
+    ['its headers', 'POST /echo HTTP/1.1\r\nhost: x\r\n'],
+    [
+      'its body',
+      'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    ],
+  ])('is given up soon after its time, whatever of it came: %s', async (_what, request) => {
+    const patience = { requestMs: 100, lookEveryMs: 20 }
+    const { port } = new URL(await listen(aServer({ patience }).server, LOOPBACK))
+    const fromMs = performance.now()
+
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(request)
+    const answer = await text(socket)
+
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+    expect(answer).toContain('"code":"request.timeout"')
+    expect(performance.now() - fromMs).toBeLessThan(5_000)
+  })
+
+  it('is looked for every second', () => {
+    const { server } = aServer().server
+    const { requestTimeout, headersTimeout } = server
+
+    expect({ requestTimeout, headersTimeout }).toEqual({
+      requestTimeout: 30_000,
+      headersTimeout: 30_000,
+    })
+    expect(server).toHaveProperty('connectionsCheckingInterval', 1_000)
   })
 })
 

@@ -44,10 +44,13 @@ const QUERY = Type.Object(
   CLOSED,
 )
 
-const HEADERS = {
-  'farewatch-snapshot-at': 'When the snapshot had arrived that the list is of.',
-  'farewatch-snapshot-age': 'How long ago that was, in seconds.',
-}
+const told = {
+  headers: {
+    'farewatch-snapshot-at': 'When the snapshot had arrived that the list is of.',
+    'farewatch-snapshot-age': 'How long ago that was, in seconds.',
+  },
+  versioned: true,
+} as const
 const EXAMPLE = [
   {
     departure: { id: '1', iata: 'PMI', city: 'Palma', country: 'Spain' },
@@ -70,7 +73,7 @@ const listRoutes = shared({
   id: 'listRoutes',
   path: '/api/v1/data/routes',
   summary: 'All routes',
-  answer: { about: 'The routes, by the ids of their places.', schema: Routes, headers: HEADERS },
+  answer: { ...told, about: 'The routes, by the ids of their places.', schema: Routes },
   example: { query: { country: 'Spain' }, answer: EXAMPLE },
   handler: (deps, request) => answerList(deps, 'routes', request),
 })
@@ -80,7 +83,7 @@ const listAvailableRoutes = shared({
   id: 'listAvailableRoutes',
   path: '/api/v1/data/routes/with-availability',
   summary: 'The routes with availability',
-  answer: { about: 'Those of the routes that are available.', schema: Routes, headers: HEADERS },
+  answer: { ...told, about: 'Those of the routes that are available.', schema: Routes },
   example: { answer: EXAMPLE },
   handler: (deps, request) => answerList(deps, 'with-availability', request),
 })
@@ -91,9 +94,9 @@ const exportRoutesCsv = shared({
   path: '/api/v1/data/routes/csv',
   summary: 'All routes as CSV',
   answer: {
+    ...told,
     about: 'A header line, then a line a route.',
     type: 'text/csv; charset=utf-8; header=present',
-    headers: HEADERS,
   },
   example: { answer: 'departure_id,departure_iata,…' },
   handler: (deps, request) => answerList(deps, 'csv', request),

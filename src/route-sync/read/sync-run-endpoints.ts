@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { listSyncRuns } from '../runs/sync-run-queries.ts'
 import { showRun } from './show-run.ts'
 
@@ -88,7 +88,7 @@ const ShownRun = Type.Object(
 
 /** Which run. */
 export const RunParams = Type.Object(
-  { runId: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) },
+  { runId: Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER }) },
   CLOSED,
 )
 
@@ -120,7 +120,7 @@ export const EXAMPLE_RUN = {
   contentHash: 'a3f1',
 }
 
-const cursors = cursorsOf('sync-runs', Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }))
+const cursors = cursorsOf('sync-runs', Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER }))
 
 const listRuns = shared({
   id: 'listSyncRuns',

@@ -7,14 +7,14 @@ import { noteOperation } from '../../http/note-operation.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { requireReseller } from '../resellers.ts'
 
 // Not in access/, which knows keys but no resellers by name.
 const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
 
 const CLOSED = { additionalProperties: false }
-const KeyId = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 })
+const KeyId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 const Scope = Type.Enum(['read', 'watch', 'operate'])
 const MaybeInstant = Type.Union([Instant, Type.Null()])
 const MaybeReseller = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()], {

@@ -5,6 +5,9 @@ const MAX_NAME_CHARS = 200
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
+/** Clients take them out of an address, percent-encoded too, before it is sent. */
+const STEPS = new Set(['.', '..'])
+
 /**
  * What is wrong with a name: of a reseller, a watch list, a watch. Undefined where nothing is.
  *
@@ -13,6 +16,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
  */
 export function nameFault(text: string): string | undefined {
   if (text !== text.trim()) return 'must not begin or end with white space'
+  if (STEPS.has(text)) return 'must not be "." or "..", which no address can end in'
   return textFault(text, MAX_NAME_CHARS)
 }
 

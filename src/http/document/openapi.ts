@@ -1,8 +1,14 @@
 import type { TSchema } from 'typebox'
-import type { Operation } from './operation.ts'
-import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
-import { PROBLEM_TYPE } from './problems.ts'
-import { propertiesOf } from './read-request.ts'
+import type { Operation } from '../operation.ts'
+import { PROBLEMS, type ProblemCode } from '../problem-codes.ts'
+import { PROBLEM_TYPE } from '../problems.ts'
+import { propertiesOf } from '../read-request.ts'
+import {
+  answerHeaders,
+  HEADER_COMPONENTS,
+  problemHeaders,
+  versionParameters,
+} from './openapi-headers.ts'
 
 export interface OpenApiInfo {
   readonly title: string
@@ -58,6 +64,7 @@ export function openApiDocument(operations: readonly AnyOperation[], info: OpenA
         },
       },
       schemas: { Problem: PROBLEM_SCHEMA },
+      headers: HEADER_COMPONENTS,
     },
   }
 }
@@ -74,6 +81,7 @@ function operationObject(operation: AnyOperation): object {
     parameters: [
       ...parametersOf('path', operation.params, example.params),
       ...parametersOf('query', operation.query, example.query),
+      ...versionParameters(operation),
     ],
     ...(body === undefined
       ? {}
@@ -108,27 +116,23 @@ function parametersOf(
   })
 }
 
-function successOf({ answer, example }: AnyOperation): object {
-  const { about, status = 200, type = 'application/json', schema, headers } = answer
+function successOf(operation: AnyOperation): object {
+  const { answer, example } = operation
+  const { about, status = 200, type = 'application/json', schema, versioned } = answer
+  const headers = answerHeaders(operation)
   const content = {
     [type]: { ...(schema === undefined ? {} : { schema }), example: example.answer },
   }
   return {
     [status]: {
       description: about,
-      ...(headers === undefined ? {} : { headers: headersOf(headers) }),
+      headers,
       ...(status === 204 ? {} : { content }),
     },
+    ...(versioned === true
+      ? { 304: { description: 'The client has this version already.', headers } }
+      : {}),
   }
-}
-
-function headersOf(headers: Readonly<Record<string, string>>): object {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [
-      name,
-      { description, schema: { type: 'string' } },
-    ]),
-  )
 }
 
 function problemsOf({ problems = [], audience, body }: AnyOperation): object {
@@ -144,6 +148,7 @@ function problemsOf({ problems = [], audience, body }: AnyOperation): object {
       status,
       {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
+        headers: problemHeaders(status),
         content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
       },
     ]),

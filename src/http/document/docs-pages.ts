@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { clientHas } from './etags.ts'
+import { clientHas } from '../etags.ts'
 
 /** The pages of /docs run scripts of their own origin and nothing else; their styles are partly inline. */
 const DOCS_POLICY = [

@@ -1,0 +1,38 @@
+import { Value } from 'typebox/value'
+import { describe, expect, it } from 'vitest'
+import { viewFlight } from '../../src/upstream/flights/flight-view.ts'
+import { VERIFY_EXAMPLE, VerifyResult } from '../../src/verify/on-demand/flight-endpoints.ts'
+
+const ID = '101500'
+const PASSENGERS = {
+  residents: { adults: 0, children: 0, infants: 0 },
+  nonResidents: { adults: 2, children: 0, infants: 0 },
+}
+const { flight } = VERIFY_EXAMPLE[101500]
+const { price, from, airline } = flight
+
+describe('the documented shape of a verify answer', () => {
+  it.each([
+    ['a price of three places', { price: { ...price, total: 97.635 } }],
+    ['a price that is none', { price: { ...price, total: 'NaN' } }],
+    ['no price', { price: undefined }],
+    ['another price than an object', { price: '169.00' }],
+    ['ids as text', { id: ID, from: { ...from, id: '101' }, airline: { ...airline, id: '7' } }],
+    ['a flight number as text', { legs: flight.legs.map((leg) => ({ ...leg, number: '11' })) }],
+    ['names that are missing', { from: { id: 101 }, airline: { id: 7, name: null } }],
+    ['a duration in seconds', { duration: 5_400 }],
+    ['no site, and a field that nobody knows', { site: undefined, colour: 'red' }],
+  ])('has what we pass on of the upstream: %s', (_what, odd) => {
+    const sent = { ...flight, ...odd }
+    const viewed = () => viewFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
+
+    expect(viewed).not.toThrow()
+    expect(Value.Errors(VerifyResult, { [ID]: { available: true, flight: sent } })).toEqual([])
+  })
+
+  it('does not have what we refuse', () => {
+    const sent = { ...flight, dates: { departure: 'tomorrow' } }
+
+    expect(Value.Check(VerifyResult, { [ID]: { available: true, flight: sent } })).toBe(false)
+  })
+})
