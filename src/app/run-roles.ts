@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
   readonly onReady: (addresses: readonly (readonly [string, string])[]) => void
+  /** Ends what the process stands on, after its parts. */
+  readonly release: () => Promise<void>
 }
 
 /** For everything, and at the most for each part: container engines kill after ten seconds unless told otherwise. */
@@ -48,9 +50,13 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
   const { signal, watch, onStep, onReady } = options
   const ending = new AbortController()
   const parts: Part[] = [part('stores', () => app.close())]
-  const stop = () => {
+  const stop = async () => {
     ending.abort()
-    return stopInOrder(parts, { graceMs: GRACE_MS, clock: app.clock, log: app.log })
+    const from = app.clock.now().getTime()
+    const left = await stopInOrder(parts, { graceMs: GRACE_MS, clock: app.clock, log: app.log })
+    await options.release()
+    app.log.info(stoppedFields(left, app.clock.now().getTime() - from), 'stopped')
+    return left
   }
   try {
     await prepareDatabase(app, options)
@@ -72,6 +78,11 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
   }
   const left = await stop()
   if (left.length > 0) throw new LeftBehindError(left)
+}
+
+/** The last that a service says. */
+function stoppedFields(left: readonly string[], tookMs: number) {
+  return { tookMs, ...(left.length === 0 ? {} : { leftBehind: left }) }
 }
 
 function part(name: keyof typeof PART_GRACE_MS, stop: Part['stop']): Part {

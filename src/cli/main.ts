@@ -2,11 +2,9 @@ import { CommanderError } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { createScrub } from '../base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
-import { EXIT } from './exit-codes.ts'
+import { EXIT, exitOfError } from './exit-codes.ts'
 import { InterruptedError, interruptOnClosedPipe } from './interrupt.ts'
 import { createProgram } from './program.ts'
-
-const USAGE_CODES = new Set(['config.invalid', 'cli.usage'])
 
 /** Runs one command line and returns its exit code; expected failures are one message, bugs are a stack. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -18,7 +16,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (err instanceof AppError) {
       process.stderr.write(scrubbed(`farewatch: ${err.message}\n`))
-      return USAGE_CODES.has(err.code) ? EXIT.usage : EXIT.failed
+      return exitOfError(err)
     }
     const stack = err instanceof Error ? err.stack : err
     process.stderr.write(scrubbed(`farewatch: internal error: ${stack}\n`))

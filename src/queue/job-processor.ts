@@ -7,14 +7,15 @@ import {
   type Worker,
 } from 'bullmq'
 import type { Clock } from '../base/clock.ts'
+import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
+import { failureFields } from './failure-fields.ts'
 import { toJobError } from './job-errors.ts'
 import type { JsonObject } from './job-payload.ts'
 import { canBePutOff, type PutOffLimits, putOffMs, type RunningJob } from './put-off.ts'
 import { JobAbortedError, NotNowError } from './queue-errors.ts'
 import type { RunningJobs } from './running-jobs.ts'
-import type { ThrottledWarn } from './throttled-log.ts'
 
 export interface JobContext {
   readonly jobId: string
@@ -108,7 +109,8 @@ async function release(job: BullJob, token?: string): Promise<never> {
 export interface EventDeps {
   readonly jobs: RunningJobs
   readonly log: Logger
-  readonly warn: ThrottledWarn
+  /** An error of the worker itself, as while its store is away. */
+  readonly onError: (err: unknown) => void
   /** The worker's connection broke. */
   readonly onTrouble: (err: unknown) => void
   readonly onStalled: () => void
@@ -117,9 +119,9 @@ export interface EventDeps {
 /** Turns BullMQ's events into progress, aborts and log lines. Its `error` must have a listener. */
 export function watchEvents(
   worker: BullWorker,
-  { jobs, log, warn, onTrouble, onStalled }: EventDeps,
+  { jobs, log, onError, onTrouble, onStalled }: EventDeps,
 ): void {
-  worker.on('error', (err) => warn('queue worker error', err))
+  worker.on('error', onError)
   const backend = worker.getBackend()
   backend.on('error', onTrouble)
   backend.on('close', () => {
@@ -136,8 +138,10 @@ export function watchEvents(
     jobs.abort(jobIds, new JobAbortedError('the lock is lost: another worker may have the job'))
   })
   worker.on('failed', (job, err) => {
-    const fields = { jobId: job?.id, attempt: job?.attemptsMade, err: err.cause ?? err }
-    if (job?.finishedOn === undefined) log.warn(fields, 'job attempt failed')
-    else log.error(fields, 'job failed')
+    const thrown = err.cause ?? err
+    const fields = { jobId: job?.id, attempt: job?.attemptsMade, ...failureFields(thrown) }
+    if (job?.finishedOn !== undefined) log.error(fields, 'job failed')
+    // What we expect has told of itself where it matters, as a sync does; it is tried again.
+    else log[thrown instanceof AppError ? 'info' : 'warn'](fields, 'job attempt failed')
   })
 }

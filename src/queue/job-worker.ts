@@ -9,7 +9,7 @@ import { type StoreFactory, storeFactory } from './queue-connection.ts'
 import type { QueueContext } from './queue-context.ts'
 import { JobAbortedError, unavailable } from './queue-errors.ts'
 import { createRunningJobs, type RunningJobs } from './running-jobs.ts'
-import { createThrottledWarn } from './throttled-log.ts'
+import type { WorkerErrors } from './throttled-log.ts'
 
 export interface WorkerSettings {
   readonly concurrency: number
@@ -27,12 +27,12 @@ export interface JobWorkerSpec {
   readonly settings: WorkerSettings
   /** The worker's connection broke. */
   readonly onTrouble: (err: unknown) => void
+  readonly errors: WorkerErrors
 }
 
 /** Parts of the grace time: jobs may finish, then they are aborted, then the connections are cut. */
 const FINISH_SHARE = 0.6
 const ABORT_SHARE = 0.3
-const WARN_EVERY_MS = 5_000
 
 /** One BullMQ worker, from its first connect to its end. It is never repaired, only replaced. */
 export class JobWorker {
@@ -54,7 +54,7 @@ export class JobWorker {
 
   private constructor(context: QueueContext, spec: JobWorkerSpec) {
     const { clock, random, scrub } = context
-    const { queue, handler, settings, onTrouble } = spec
+    const { queue, handler, settings, onTrouble, errors } = spec
     this.#context = context
     this.#log = context.log.child({ queue })
     this.jobs = createRunningJobs(() => clock.now())
@@ -72,11 +72,11 @@ export class JobWorker {
         closing,
       }),
       workerOptions(context, settings),
-      this.#backendFactory(),
+      this.#backendFactory(errors),
     )
-    const warn = createThrottledWarn(this.#log, WARN_EVERY_MS, () => clock.now().getTime())
+    const onError = (err: unknown) => errors.note(queue, err)
     const { onStalled } = settings
-    watchEvents(this.#worker, { jobs: this.jobs, log: this.#log, warn, onTrouble, onStalled })
+    watchEvents(this.#worker, { jobs: this.jobs, log: this.#log, onError, onTrouble, onStalled })
   }
 
   /** Its loop is over, which happens only when it is closed or broken. */
@@ -141,10 +141,14 @@ export class JobWorker {
     await Promise.allSettled([...ends, backend.disconnectBlocking(false)])
   }
 
-  #backendFactory(): StoreFactory {
+  #backendFactory(errors: WorkerErrors): StoreFactory {
     const { clock, connection, timings } = this.#context
     const connect = storeFactory(connection, null)
-    const watch = { onPoll: this.jobs.touch, pollMs: timings.pollMs, clock }
+    const onPoll = () => {
+      this.jobs.touch()
+      errors.answered()
+    }
+    const watch = { onPoll, pollMs: timings.pollMs, clock }
     return (name, opts, roles) =>
       observeBackend(connect(name, opts, roles), { ...watch, signal: this.#stopped.signal })
   }

@@ -14,6 +14,7 @@ import { createStoreClient, type StoreClient } from './store-client.ts'
 import { type RedisFacts, readStoreFacts, type StoreFacts } from './store-facts.ts'
 import { createStoreWatch } from './store-watch.ts'
 import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
+import { createWorkerErrors } from './throttled-log.ts'
 import { upsertTickIn } from './upsert-tick.ts'
 
 export type { JobHandler, JobState, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
@@ -129,6 +130,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     client.call(OWN_QUEUE, (queue) => readStoreFacts(queue.getBackend(), context.clock))
   const ping = async () => void (await facts())
   const watch = createStoreWatch({ ...context, ping })
+  const errors = createWorkerErrors(context)
   const workers = new Set<WorkerHandle>()
   let closed = false
 
@@ -147,6 +149,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
         handler: handler as JobHandler<unknown>,
         settings: { ...DEFAULT_WORK_OPTIONS, ...asked },
         onTrouble: watch.suspect,
+        errors,
       }
       const worker = await superviseWorker({ context, ping }, spec)
       workers.add(worker)

@@ -1,6 +1,7 @@
 import { type BackoffPolicy, backoffMs } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { failureFields } from './failure-fields.ts'
 
 export interface StoreWatchOptions {
   readonly ping: () => Promise<void>
@@ -47,7 +48,7 @@ export function createStoreWatch({ ping, log, clock, random }: StoreWatchOptions
   }
 
   async function waitForStore(err: unknown): Promise<void> {
-    log.warn({ err }, 'queue store lost')
+    log.warn(failureFields(err), 'queue store lost')
     await probe()
     if (closing.signal.aborted) return
     log.info('queue store answers again')

@@ -16,7 +16,9 @@ export function reportSyncFinished(
   }
   if (EXPECTED.has(status)) countAccepted(metrics, outcome)
   if (opensReview(outcome)) metrics.syncReviews.inc({ list })
-  log[levelOf(outcome)]({ ...outcome }, 'route sync finished')
+  // What the run did not come to count is no news.
+  const told = Object.entries(outcome).filter(([, value]) => value !== null)
+  log[levelOf(outcome)](Object.fromEntries(told), 'route sync finished')
 }
 
 /** Whether somebody is to be told: a list that agrees with one under review is no news. */

@@ -128,6 +128,14 @@ describe('bad input on the command line', () => {
     [['routes', 'export', '--as-of', 'yesterday'], '2026-01-31'],
     [['sync', 'runs', '--limit', '0'], 'from 1 to 10000'],
     [['fly'], 'unknown command'],
+    [
+      ['verify', '--flight', '1'],
+      'at least one adult: add adults, such as --non-residents-adults 1',
+    ],
+    [
+      ['verify', '--flight', '1', '--residents-adults', '1', '--residents-infants', '3'],
+      'infants must not outnumber adults: add adults, such as --non-residents-adults 2',
+    ],
   ] as const)('explains the usage error of %j', async ([args, said]) => {
     const { exit, stderr } = await runFarewatch(args, {})
 

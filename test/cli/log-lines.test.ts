@@ -35,6 +35,16 @@ describe('a log line on a terminal', () => {
     expect(plain()[0]).toMatch(/ routes unchanged: 1,234 live\n$/)
   })
 
+  it('is that sentence also where the line leaves out what the run did not count', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.warn({ runId: 1, list: 'routes', status: 'failed' }, 'route sync finished')
+    log.info({ runId: 2, list: 'routes', status: 'applied', added: 3 }, 'route sync finished')
+
+    expect(plain()[0]).toMatch(/ routes failed, nothing applied\n$/)
+    expect(plain()[1]).toMatch(/ routes applied: 3 added, - removed, - live\n$/)
+  })
+
   it('is coloured where somebody must look, and tells of an error its message alone', () => {
     const { log, written, plain } = aTerminalLog()
 

@@ -59,7 +59,7 @@ describe('the state on one screen', () => {
       'fares      1,200 watched',
       '           half checked within 2 min, 90 % 4 min, 99 % 6 min, all 14 min',
       'budget     5 requests a second, 60 % used',
-      '           180 checks in the last minute, 2 told nothing',
+      '           180 checks in the last whole minute, 2 told nothing',
       'upstream   no trouble',
       'incidents  none open',
       'queue      in Redis, last tick 0 s ago',

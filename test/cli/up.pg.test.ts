@@ -41,6 +41,13 @@ describe('farewatch up, with nothing configured', () => {
   it('reaches a first applied sync, serves it, and ends cleanly with its data kept', async () => {
     const up = startFarewatch(['up'], env, home)
     const ready = await firstLine(up, 'ready')
+    expect(await firstLine(up, 'stores')).toMatchObject({
+      level: 'info',
+      database: expect.stringMatching(/^PostgreSQL, embedded, port \d+, data in /) as string,
+      queue: 'in the database',
+    })
+    const stand = 'no UPSTREAM_BASE_URL: a sandbox stands in for the upstream'
+    expect(await firstLine(up, stand)).toMatchObject({ level: 'warn' })
     const synced = await firstLine(up, 'route sync finished')
     expect(synced).toMatchObject({ list: 'routes', status: 'applied', baseline: true })
 
@@ -58,6 +65,7 @@ describe('farewatch up, with nothing configured', () => {
 
     up.child.kill('SIGTERM')
     expect(await up.ended).toBe(0)
+    expect(logLines(up).at(-1)).toMatchObject({ msg: 'stopped' })
 
     const after = await runFarewatch(['sync', 'runs', '--json'], env, home)
     expect(after.stdout).toContain('"status":"applied","baseline":true')

@@ -11,6 +11,12 @@ class RefusedError extends AppError {
   override readonly retryable = false
 }
 
+class LaterError extends AppError {
+  override readonly name = 'LaterError'
+  override readonly code = 'test.later'
+  override readonly retryable = true
+}
+
 describeStores('queue', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
@@ -177,6 +183,33 @@ describeStores('queue', (store) => {
 
     const [failed] = await system.jobs(queue, 'dead', 1)
     expect(failed).toMatchObject({ attempts: 1, failure: 'test.refused: never' })
+  })
+
+  it('tells of an expected failure without a stack, and of a bug with one', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    const failures = [new LaterError('the list is away'), new RangeError('a bug')]
+    await system.work(
+      queue,
+      async () => {
+        const failure = failures.shift()
+        if (failure !== undefined) throw failure
+      },
+      FAST_WORK,
+    )
+
+    await system.enqueue(queue, { payload: {} })
+    await untilCounts(system, queue, { completed: 1 })
+
+    const lines = systems.book
+      .lines()
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((line) => line.queue === queue && line.msg === 'job attempt failed')
+    expect(lines).toMatchObject([
+      { level: 'info', attempt: 1, code: 'test.later', reason: 'the list is away' },
+      { level: 'warn', attempt: 2, err: { name: 'RangeError', message: 'a bug' } },
+    ])
+    expect(lines[0]).not.toHaveProperty('err')
   })
 
   it.each([

@@ -104,7 +104,7 @@ export function examineIncidents({ incidents, at }: Status): Finding[] {
 export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] {
   if (budget === null) return []
   const { requestsPerSecond, share, used } = budget
-  const says = `${requestsPerSecond} requests a second, ${percent(share)} may be spent; checks took ${percent(used)} of the last minute`
+  const says = `${requestsPerSecond} requests a second, ${percent(share)} may be spent; checks took ${percent(used)} of the last whole minute`
   if (upstream.pausedUntil !== null) {
     const until = upstream.pausedUntil.toISOString()
     return [

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { LegObservation, Question } from '../../upstream/observation.ts'
+import type { LegObservation, PassengerMix, Question } from '../../upstream/observation.ts'
+import { brokenPassengerRule, totalOf } from '../../upstream/passenger-rules.ts'
 import { type FareDetail, findFare, readTimeline } from '../../verify/fare-queries.ts'
 import { verifyOnDemand } from '../../verify/on-demand/verify-on-demand.ts'
 import { createContext, withApp } from '../context.ts'
@@ -49,14 +50,12 @@ export function addFaresCommands(program: Command): void {
 }
 
 async function verifyNow(options: VerifyOptions): Promise<number> {
+  const question = questionOf(options)
+  assertMix(question.passengers)
   const context = createContext({ quiet: true })
   const signal = interruptSignal()
   return withApp(context, { role: 'verify', sandbox: true }, async (app) => {
-    const { observation, fareId } = await verifyOnDemand(
-      app.verifyDeps,
-      questionOf(options),
-      signal,
-    )
+    const { observation, fareId } = await verifyOnDemand(app.verifyDeps, question, signal)
     const { outbound, return: back, faults, evidence } = observation
     if (options.json === true) {
       const { status, latencyMs } = evidence
@@ -76,6 +75,14 @@ async function verifyNow(options: VerifyOptions): Promise<number> {
     }
     return [outbound, back].some((leg) => leg?.kind === 'unknown') ? EXIT.failed : EXIT.ok
   })
+}
+
+/** Throws UsageError, with the option that mends it: each rule that the counts can break asks for more adults. */
+function assertMix(mix: PassengerMix): void {
+  const rule = brokenPassengerRule(mix)
+  if (rule === undefined) return
+  const adults = Math.max(1, totalOf(mix, 'infants') - mix.residents.adults)
+  throw new UsageError(`${rule}: add adults, such as --non-residents-adults ${adults}`)
 }
 
 function questionOf(options: VerifyOptions): Question {

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
+import type { Logger } from '../../base/logger.ts'
+import type { Db } from '../../db/database.ts'
 import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportRoutes,
 } from '../../route-sync/read/export-routes.ts'
+import { readSettledSpan } from '../../route-sync/read/route-queries.ts'
 import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
 import { createContext, withApp } from '../context.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -40,6 +43,7 @@ async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void>
   const context = createContext({ quiet: true })
   const signal = interruptSignal()
   await withApp(context, { role: 'export', sandbox: false }, async ({ database }) => {
+    await tellInstant(context.log, database.db, { asOf, list })
     const onlyAvailable = list === 'with-availability'
     let bytes = 0
     for await (const text of exportRoutes(database.db, { asOf, format, onlyAvailable })) {
@@ -51,4 +55,20 @@ async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void>
       if (process.stdout.isTTY !== true) context.terminal.progress(`${megabytes(bytes)} written`)
     }
   })
+}
+
+/** An export has no place to say that it is of another instant than the one asked for, or of none. */
+async function tellInstant(
+  log: Logger,
+  db: Db,
+  { asOf, list }: { asOf: Date | undefined; list: RouteListName },
+): Promise<void> {
+  const { first, last } = await readSettledSpan(db, list)
+  if (first === null || last === null) {
+    log.warn({ list }, 'nothing to export: no list was accepted yet')
+  } else if (asOf !== undefined && asOf < first) {
+    log.warn({ asOf, list, first }, 'nothing to export: the first list was accepted later')
+  } else if (asOf !== undefined && asOf > last) {
+    log.warn({ asOf, last }, 'exported as of the last accepted list: nothing later is known')
+  }
 }

@@ -11,6 +11,7 @@ import {
   importDemoWatches,
 } from '../../embedded/demo-watches.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
+import { describeStore } from '../../queue/queue-connection.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
 import { endSoon, interruptSignal } from '../interrupt.ts'
 import { UsageError } from '../usage-error.ts'
@@ -47,7 +48,8 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
   })
   try {
     signal.throwIfAborted()
-    tellEmbedded(context, embedded)
+    tellStores(context, embedded)
+    tellSandbox(context, embedded)
     const app = openApp({
       config: embedded.config,
       log: context.log,
@@ -66,6 +68,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
       },
       onStep: context.terminal.step,
       onReady: (addresses) => tellReady(context, addresses),
+      release: embedded.release,
     })
   } finally {
     await embedded.release()
@@ -83,14 +86,26 @@ function requireAddresses({ config }: CliContext): void {
   }
 }
 
-function tellEmbedded({ terminal }: CliContext, { postgres, sandbox, config }: Embedded): void {
-  if (postgres !== undefined) {
-    const how = postgres.startedHere ? 'embedded' : 'embedded, already running'
-    terminal.step(`PostgreSQL, ${how}, port ${postgres.port}, data in ${config.FAREWATCH_HOME}`)
-  }
-  if (sandbox !== undefined) {
-    terminal.step(`no UPSTREAM_BASE_URL: a sandbox in its place, ${sandbox.url}, an hour a minute`)
-  }
+/** On a terminal the queue is a step of its own, once it answers. */
+function tellStores({ terminal, log }: CliContext, { postgres, config }: Embedded): void {
+  const { DATABASE_URL, REDIS_URL, FAREWATCH_HOME } = config
+  const how = postgres?.startedHere === false ? 'embedded, already running' : 'embedded'
+  const database =
+    postgres === undefined
+      ? describeStore({ kind: 'postgres', url: DATABASE_URL })
+      : `PostgreSQL, ${how}, port ${postgres.port}, data in ${FAREWATCH_HOME}`
+  const queue =
+    REDIS_URL === undefined ? 'in the database' : describeStore({ kind: 'redis', url: REDIS_URL })
+  if (terminal.interactive) terminal.step(database)
+  else log.info({ database, queue }, 'stores')
+}
+
+function tellSandbox({ terminal, log }: CliContext, { sandbox }: Embedded): void {
+  if (sandbox === undefined) return
+  const { url } = sandbox
+  if (terminal.interactive) {
+    terminal.step(`no UPSTREAM_BASE_URL: a sandbox in its place, ${url}, an hour a minute`)
+  } else log.warn({ sandbox: url }, 'no UPSTREAM_BASE_URL: a sandbox stands in for the upstream')
 }
 
 /** In the sandbox's world there is nobody to watch anything, so a demo reseller does. */
@@ -104,10 +119,10 @@ async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedde
 async function openDemo({ terminal, log }: CliContext, { database: { db } }: App): Promise<void> {
   if (await hasKeys(db)) return
   await ensureDemoReseller(db)
-  log.warn({ reseller: DEMO_RESELLER }, 'the API is open to this machine until a first key exists')
-  terminal.step(
-    `the API is open to this machine as "${DEMO_RESELLER}", until "farewatch keys create" makes a first key`,
-  )
+  const says = 'the API is open to this machine'
+  if (terminal.interactive) {
+    terminal.step(`${says} as "${DEMO_RESELLER}", until "farewatch keys create" makes a first key`)
+  } else log.warn({ reseller: DEMO_RESELLER }, `${says} until a first key exists`)
 }
 
 function tellReady(

@@ -11,8 +11,10 @@ import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import type { Terminal } from '../terminal.ts'
 import { planText } from '../text/sync-report-text.ts'
+import { runsText } from '../text/sync-runs-text.ts'
 import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { count, megabytes, printable, seconds, table } from '../text/text-format.ts'
+import { count, megabytes, seconds } from '../text/text-format.ts'
+import { screenWidth } from '../text/wrap-text.ts'
 import { addSyncReviewCommands } from './sync-review-commands.ts'
 
 interface SyncOptions {
@@ -79,7 +81,9 @@ async function planSync({ list, json }: SyncOptions): Promise<number> {
     let exit: number = EXIT.ok
     for (const name of lists) {
       const plan = await dryRun(app.syncDeps, name, signal)
-      terminal.out(json === true ? JSON.stringify(plan) : planText(plan))
+      terminal.out(
+        json === true ? JSON.stringify(plan) : planText(plan, screenWidth(process.stdout)),
+      )
       if (plan.verdict !== null) exit = EXIT.held
     }
     return exit
@@ -116,7 +120,7 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
       ...(list === undefined || list === 'all' ? {} : { list }),
     })
     if (json === true) for (const run of runs) context.terminal.out(runJson(run))
-    else context.terminal.out(runs.length === 0 ? 'no runs yet' : runsTable(runs))
+    else context.terminal.out(runsText(runs, screenWidth(process.stdout)))
   })
 }
 
@@ -124,29 +128,4 @@ function runJson(run: SyncRunRow): string {
   const { startedAt, fetchedAt, finishedAt, bytes, reviewId } = run
   const times = { startedAt, fetchedAt, finishedAt }
   return JSON.stringify({ ...JSON.parse(syncJson(run)), ...times, bytes, reviewId })
-}
-
-function runsTable(runs: readonly SyncRunRow[]): string {
-  const headings = [
-    'run',
-    'fetched at',
-    'list',
-    'status',
-    'live',
-    'added',
-    'removed',
-    'gained',
-    'lost',
-    'pending',
-    'reason',
-  ]
-  const rows = runs.map((run) => [
-    String(run.runId),
-    (run.fetchedAt ?? run.startedAt).toISOString(),
-    run.list,
-    run.baseline && run.status === 'applied' ? 'baseline' : run.status,
-    ...[run.live, run.added, run.removed, run.gained, run.lost, run.pendingAbsences].map(count),
-    printable(run.reason?.text ?? ''),
-  ])
-  return table(headings, rows)
 }

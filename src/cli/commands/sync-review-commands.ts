@@ -10,8 +10,9 @@ import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
 import { runText } from '../text/sync-run-text.ts'
+import { heldText } from '../text/sync-runs-text.ts'
 import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { printable } from '../text/text-format.ts'
+import { screenWidth } from '../text/wrap-text.ts'
 
 interface JsonOption {
   readonly json?: boolean
@@ -82,19 +83,13 @@ async function printHeld({ json }: JsonOption): Promise<void> {
     const held = await listHeldRuns(database.db)
     if (json === true) for (const run of held) context.terminal.out(heldJson(run))
     else if (held.length === 0) context.terminal.out('nothing is held')
-    else for (const run of held) context.terminal.out(heldLine(run))
+    else context.terminal.out(heldText(held, screenWidth(process.stdout)))
   })
 }
 
 function heldJson(run: SyncRunRow): string {
   const { fetchedAt, reviewId } = run
   return JSON.stringify({ ...JSON.parse(syncJson(run)), fetchedAt, reviewId })
-}
-
-function heldLine({ runId, list, fetchedAt, reason, reviewId }: SyncRunRow): string {
-  const joined = (reviewId ?? runId) === runId ? '' : ` (agrees with run ${reviewId})`
-  const text = `run ${runId}  ${fetchedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${joined}`
-  return printable(text)
 }
 
 async function printReview(runId: number, { json }: JsonOption): Promise<void> {
@@ -105,7 +100,7 @@ async function printReview(runId: number, { json }: JsonOption): Promise<void> {
     context.terminal.out(
       json === true
         ? JSON.stringify({ runId, heldWith, reason: review.run.reason, plan })
-        : reviewText(review),
+        : reviewText(review, screenWidth(process.stdout)),
     )
   })
 }
@@ -134,7 +129,9 @@ async function printRun(runId: number, { json }: JsonOption): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, { role: 'sync show', sandbox: false }, async ({ database }) => {
     const run = await showRun(database.db, runId)
-    context.terminal.out(json === true ? JSON.stringify(run) : runText(run))
+    context.terminal.out(
+      json === true ? JSON.stringify(run) : runText(run, screenWidth(process.stdout)),
+    )
   })
 }
 

@@ -5,6 +5,7 @@ import { createContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { probeText } from '../text/probe-text.ts'
+import { screenWidth } from '../text/wrap-text.ts'
 
 interface ProbeFlags {
   readonly flight?: string
@@ -44,7 +45,9 @@ async function probe({ flight, rude = false, json }: ProbeFlags): Promise<number
       rude,
       signal,
     })
-    context.terminal.out(json === true ? JSON.stringify(report) : probeText(report))
+    context.terminal.out(
+      json === true ? JSON.stringify(report) : probeText(report, screenWidth(process.stdout)),
+    )
     return exitOf(report)
   })
 }

@@ -1,4 +1,4 @@
-import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
+import { NO_COUNTS, type SyncOutcome } from '../../route-sync/runs/sync-run.ts'
 import { changeSentence, type ShownChange } from './change-text.ts'
 import { syncSentence } from './sync-text.ts'
 import { printable } from './text-format.ts'
@@ -13,7 +13,9 @@ type LogFields = Readonly<Record<string, unknown>>
 
 /** Business events as sentences; every other line is its message and its fields. */
 const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
-  'route sync finished': (fields) => syncSentence(fields as unknown as SyncOutcome),
+  // The line leaves out what is null.
+  'route sync finished': (fields) =>
+    syncSentence({ ...NO_COUNTS, reason: null, ...fields } as unknown as SyncOutcome),
   'fare changed': (fields) => changeSentence(fields as unknown as ShownChange),
 }
 
@@ -24,6 +26,7 @@ const TOLD_BY_STEPS = new Set([
   'sandbox listens',
   'ready',
   'stopping',
+  'stopped',
 ])
 
 /** A log destination for a terminal: each JSON line as a line for a person. */

@@ -1,6 +1,7 @@
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import type { ProbeReport } from '../../upstream/probe/probe-upstream.ts'
-import { count, table } from './text-format.ts'
+import { count, printable, table } from './text-format.ts'
+import { besideName, besideNames, fitting } from './wrap-text.ts'
 
 const CALL_COLUMNS = [
   'call',
@@ -15,17 +16,46 @@ const CALL_COLUMNS = [
 ]
 
 /** A probe for people: one row a call, then one a finding, then what was not asked. */
-export function probeText({ calls, skipped }: ProbeReport): string {
+export function probeText({ calls, skipped }: ProbeReport, width: number): string {
   const findings = calls.flatMap((call) => findingsOf(call).map((row) => [call.call, ...row]))
-  const hints = skipped.map(({ call, hint }) => `not asked: ${call}; ${hint}`)
+  const hints = skipped.map(({ call, hint }) =>
+    besideName('', printable(`not asked: ${call}; ${hint}`), width),
+  )
   return [
-    table(CALL_COLUMNS, calls.map(rowOf)),
-    table(['call', 'what', 'says'], findings),
+    callsText(calls.map(rowOf), width),
+    findingsText(findings, width),
     ...(hints.length === 0 ? [] : [hints.join('\n')]),
   ].join('\n\n')
 }
 
-function rowOf(call: ProbedCall): (string | null)[] {
+/** On a narrow screen what the columns are called stands before what they say; what says nothing is left out. */
+function callsText(rows: readonly string[][], width: number): string {
+  return fitting(table(CALL_COLUMNS, rows), width, () =>
+    besideNames(
+      rows.map(([call = '', outcome = '', ...facts]) => {
+        const told = facts.flatMap((fact, i) =>
+          fact === '-' ? [] : [`${CALL_COLUMNS[i + 2]} ${fact}`],
+        )
+        return [printable(call), printable([outcome, ...told].join(', '))]
+      }),
+      width,
+    ),
+  )
+}
+
+function findingsText(rows: readonly string[][], width: number): string {
+  return fitting(table(['call', 'what', 'says'], rows), width, () =>
+    besideNames(
+      rows.map(([call = '', what = '', says = '']) => [
+        printable(call),
+        printable(`${what}: ${says}`),
+      ]),
+      width,
+    ),
+  )
+}
+
+function rowOf(call: ProbedCall): string[] {
   const ms = (value: number | null) => (value === null ? '-' : `${value} ms`)
   return [
     call.call,

@@ -94,7 +94,7 @@ function budgetLines({ budget }: Overview): [string, string][] {
   const silent = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} told nothing`
   return [
     ['budget', `${requestsPerSecond} requests a second, ${percent(used)} used${spendable}`],
-    ['', `${countOf(checksLastMinute, 'check')} in the last minute${silent}`],
+    ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${silent}`],
   ]
 }
 

@@ -4,36 +4,52 @@ import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
 import type { ListDifference } from '../../route-sync/snapshots/diff-snapshots.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { count, countOf, megabytes, printable } from './text-format.ts'
+import { besideName } from './wrap-text.ts'
 
 /** What a sync would do with a list, in a few lines. */
-export function planText(plan: PlanReport): string {
+export function planText(plan: PlanReport, width = Number.POSITIVE_INFINITY): string {
   const head = plan.verdict === null ? 'would be applied' : `would be held: ${plan.verdict.text}`
-  return printableLines([
+  const lines = [
     `${plan.list} ${plan.baseline ? 'baseline ' : ''}${head}`,
     ...factLines(plan),
     `it would ${plan.verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`,
-  ])
+  ]
+  return printableLines(lines, width)
 }
 
 /** What is suspicious about a held run, by how much, and what a decision would do. */
-export function reviewText({ run, heldWith, plan }: Review): string {
+export function reviewText(
+  { run, heldWith, plan }: Review,
+  width = Number.POSITIVE_INFINITY,
+): string {
   const { runId } = run
   const others = heldWith.filter((id) => id !== runId)
   const since = (run.fetchedAt ?? run.startedAt).toISOString()
-  return printableLines([
+  const lines = [
     `run ${runId} of ${plan.list} is held since ${since}: ${run.reason?.text ?? 'no reason given'}`,
     ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
     ...factLines(plan),
-    `approve it to ${effectText(plan)}:  farewatch sync approve ${runId}`,
-    `reject it to drop it and keep what is held:  farewatch sync reject ${runId}`,
-  ])
+    ...adviceLines(`approve it to ${effectText(plan)}:`, `farewatch sync approve ${runId}`, width),
+    ...adviceLines(
+      'reject it to drop it and keep what is held:',
+      `farewatch sync reject ${runId}`,
+      width,
+    ),
+  ]
+  return printableLines(lines, width)
+}
+
+/** A command is to be copied whole: where it does not fit, it has a line of its own. */
+function adviceLines(what: string, command: string, width: number): (string | NamedLine)[] {
+  const whole = `${what}  ${command}`
+  return whole.length <= width ? [whole] : [what, { name: '    ', text: command }]
 }
 
 export function namesOf(runIds: readonly number[]): string {
   return `run${runIds.length === 1 ? '' : 's'} ${runIds.join(', ')}`
 }
 
-function factLines(plan: PlanReport): string[] {
+function factLines(plan: PlanReport): NamedLine[] {
   const { list, examples, forecast } = plan
   const fresh = list === 'routes' ? forecast.added : forecast.gained
   return [
@@ -65,7 +81,7 @@ function missingText({ missing, newlyAbsent, liveBefore, examples }: PlanReport)
   return `${share}: ${routesText(examples.missing, missing)}`
 }
 
-function lostLines({ countries, placesLost }: PlanExamples): string[] {
+function lostLines({ countries, placesLost }: PlanExamples): NamedLine[] {
   const shares = countries.map(
     (c) => `${c.country || '(no country)'} ${count(c.missing)} of ${count(c.live)}`,
   )
@@ -78,7 +94,7 @@ function lostLines({ countries, placesLost }: PlanExamples): string[] {
   ]
 }
 
-function placeLines({ forecast, examples }: PlanReport): string[] {
+function placeLines({ forecast, examples }: PlanReport): NamedLine[] {
   if (forecast.placesChanged === 0) return []
   const shown = examples.placesChanged.map(({ before, after }) => placeChangeText(before, after))
   return [
@@ -133,11 +149,20 @@ function listed(shown: readonly string[], total: number, separator = ', '): stri
   return [...shown, ...(total > shown.length ? ['…'] : [])].join(separator)
 }
 
-/** A fact under its name. */
-export function line(name: string, text: string): string {
-  return `  ${name.padEnd(11)} ${text}`
+export interface NamedLine {
+  readonly name: string
+  readonly text: string
 }
 
-export function printableLines(lines: readonly string[]): string {
-  return lines.map(printable).join('\n')
+/** A fact under its name. */
+export function line(name: string, text: string): NamedLine {
+  return { name: `  ${name.padEnd(11)} `, text }
+}
+
+/** Each cut to the screen, with nothing in it that a terminal would act on. */
+export function printableLines(lines: readonly (string | NamedLine)[], width: number): string {
+  return lines
+    .map((one) => (typeof one === 'string' ? { name: '', text: one } : one))
+    .map(({ name, text }) => besideName(name, printable(text), width))
+    .join('\n')
 }

@@ -5,7 +5,7 @@ import { count, megabytes, seconds } from './text-format.ts'
 const STAGES = ['fetch', 'stage', 'diff', 'apply'] as const
 
 /** Everything known of a run, a line each. */
-export function runText(run: ShownRun): string {
+export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string {
   const { runId, list, status, durationsMs } = run
   const rows: [string, string | null][] = [
     ['reason', run.reason === null ? null : `${run.reason.code}: ${run.reason.text}`],
@@ -33,7 +33,8 @@ export function runText(run: ShownRun): string {
     ['review', reviewOf(run)],
   ]
   const head = `run ${runId} of ${list}: ${status}${run.baseline ? ', the baseline' : ''}`
-  return printableLines([head, ...rows.flatMap(([name, text]) => (text ? [line(name, text)] : []))])
+  const facts = rows.flatMap(([name, text]) => (text ? [line(name, text)] : []))
+  return printableLines([head, ...facts], width)
 }
 
 function listText(run: ShownRun): string | null {

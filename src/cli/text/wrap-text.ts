@@ -33,5 +33,16 @@ export function besideName(name: string, text: string, width: number): string {
     .join('\n')
 }
 
+/** Texts beside their names, all in one column. */
+export function besideNames(rows: readonly (readonly [string, string])[], width: number): string {
+  const widest = rows.reduce((most, [name]) => Math.max(most, name.length), 0)
+  return rows.map(([name, text]) => besideName(`${name.padEnd(widest)}  `, text, width)).join('\n')
+}
+
+/** A text as it is where the screen is wide enough for all its lines; else what was made for a narrow one. */
+export function fitting(text: string, width: number, narrow: () => string): string {
+  return text.split('\n').every((line) => line.length <= width) ? text : narrow()
+}
+
 /** On a screen that is narrower than anybody's, a line too long is better than a letter a line. */
 const MIN_TEXT = 20

@@ -1,4 +1,5 @@
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
+import { one } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import { ACCEPTED } from '../runs/run-records.ts'
 
@@ -54,6 +55,21 @@ async function findLastSettled(db: Db): Promise<Date | null> {
     select max(fetched_at) as instant from sync_run where status in ${ACCEPTED}
   `.execute(db)
   return rows[0]?.instant ?? null
+}
+
+/** The valid times of a list's first accepted run, and of the last one of either list; null before the first. */
+export async function readSettledSpan(
+  db: Db,
+  list: RouteListName,
+): Promise<{ first: Date | null; last: Date | null }> {
+  return one(
+    sql<{ first: Date | null; last: Date | null }>`
+      select min(fetched_at) filter (where list = ${list}) as first, max(fetched_at) as last
+        from sync_run
+       where status in ${ACCEPTED}
+    `,
+    db,
+  )
 }
 
 interface PageArgs extends RouteFilter {

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { UnknownKeyError } from '../../src/access/access-errors.ts'
+import type { AppError } from '../../src/base/errors.ts'
+import { EXIT, exitOfError } from '../../src/cli/exit-codes.ts'
+import { UsageError } from '../../src/cli/usage-error.ts'
+import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/decide-errors.ts'
+import { QuestionError } from '../../src/upstream/passenger-rules.ts'
+import {
+  DuplicateResellerError,
+  InvalidResellerNameError,
+  UnknownReferencesError,
+  UnknownResellerError,
+  UnknownWatchListError,
+} from '../../src/watch/rows/watch-errors.ts'
+
+describe('the exit code of a failure', () => {
+  it.each<AppError>([
+    new UsageError('there is no queue "nope"'),
+    new QuestionError('flightId must not be empty'),
+    new RunNotFoundError(99),
+    new UnknownKeyError(99),
+    new UnknownResellerError('nope'),
+    new UnknownWatchListError('nope'),
+    new UnknownReferencesError('summer', ['nope']),
+    new InvalidResellerNameError('', 'must not be empty'),
+  ])('is that of a wrong command line where a person named what is not there: %s', (err) => {
+    expect(exitOfError(err)).toBe(EXIT.usage)
+  })
+
+  it.each<AppError>([new NotHeldError(7, 'applied'), new DuplicateResellerError('nope')])(
+    'is that of a failure where what was named is there: %s',
+    (err) => {
+      expect(exitOfError(err)).toBe(EXIT.failed)
+    },
+  )
+})

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { probeText } from '../../src/cli/text/probe-text.ts'
+import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
+import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
+import type { PlanReport } from '../../src/route-sync/review/report-plan.ts'
+import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
+import type { SyncRunRow } from '../../src/route-sync/runs/sync-run-queries.ts'
+import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
+
+const AT = new Date('2026-01-31T03:12:07Z')
+const REASON = {
+  code: 'mass_absence',
+  text: '2,000 of 34,354 routes are missing at once (5.8 %, limit 5.0 %); removals of a day would pass 25 %',
+}
+
+function aRun(changes: Partial<SyncRunRow>): SyncRunRow {
+  return {
+    ...NO_COUNTS,
+    runId: 7,
+    list: 'with-availability',
+    status: 'held',
+    baseline: false,
+    reason: REASON,
+    durationsMs: {},
+    startedAt: AT,
+    fetchedAt: AT,
+    finishedAt: AT,
+    bytes: 1,
+    reviewId: 7,
+    ...changes,
+  } as SyncRunRow
+}
+
+const RUNS = [
+  aRun({ runId: 1_234, reviewId: 1_234 }),
+  aRun({ runId: 9, status: 'unchanged', reason: null, live: 5 }),
+]
+
+const PLACE = { id: '1', iata: 'PMI', city: 'Palma de Mallorca', country: 'Spain' }
+const PLAN = {
+  list: 'routes',
+  baseline: false,
+  bytes: 178_000_000,
+  fetched: 34_354,
+  duplicates: 3,
+  conflictingPlaces: 2,
+  liveBefore: 36_354,
+  missing: 2_000,
+  newlyAbsent: 2_000,
+  forecast: { added: 1, removed: 2_000, pendingAbsences: 0, placesChanged: 0, live: 34_355 },
+  verdict: REASON,
+  examples: {
+    missing: Array.from({ length: 5 }, () => ({ departure: PLACE, destination: PLACE })),
+    added: [{ departure: PLACE, destination: PLACE }],
+    countries: [{ country: 'Spain', missing: 2_000, live: 20_000 }],
+    placesLost: { count: 1, places: [PLACE] },
+    placesChanged: [],
+  },
+} as unknown as PlanReport
+
+const PROBE = {
+  calls: [
+    {
+      call: 'routes without a token',
+      documented: false,
+      outcome: 'ok',
+      status: 200,
+      contentType: 'application/json; charset=utf-8',
+      contentEncoding: null,
+      bytes: 178_000_000,
+      wireBytes: 12_000_000,
+      headersMs: 12,
+      totalMs: 345,
+      headers: { 'cache-control': 'no-store, no-cache, must-revalidate, proxy-revalidate' },
+      found: { 'pairs not among the routes': 3 },
+    },
+  ],
+  skipped: [{ call: 'verify', hint: 'add --flight ID, of a flight that is known to be sold now' }],
+} as unknown as ProbeReport
+
+const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
+  ['sync runs', (width) => runsText(RUNS, width)],
+  ['sync review', (width) => heldText(RUNS, width)],
+  [
+    'sync review RUN',
+    (width) => reviewText({ run: RUNS[0], heldWith: [7], plan: PLAN } as never, width),
+  ],
+  ['sync --dry-run', (width) => planText(PLAN, width)],
+  ['upstream probe', (width) => probeText(PROBE, width)],
+]
+
+describe.each(TEXTS)('what %s prints', (_name, text) => {
+  it('fits eighty columns', () => {
+    const tooLong = text(80)
+      .split('\n')
+      .filter((line) => line.length > 80)
+
+    expect(tooLong).toEqual([])
+  })
+
+  it('is the same words where it is not cut', () => {
+    const whole = text(Number.POSITIVE_INFINITY)
+
+    expect(text(1_000)).toBe(whole)
+    expect(whole.split('\n').some((line) => line.length > 80)).toBe(true)
+  })
+})
+
+describe('on a narrow screen', () => {
+  it('a run is a sentence beside its number and time', () => {
+    expect(runsText(RUNS, 80).split('\n')).toEqual([
+      '1234  2026-01-31 03:12:07  availability held for review, nothing applied: 2,000',
+      '                           of 34,354 routes are missing at once (5.8 %, limit',
+      '                           5.0 %); removals of a day would pass 25 %',
+      '9     2026-01-31 03:12:07  availability unchanged: 5 available',
+    ])
+  })
+
+  it('a command stays whole, on a line of its own', () => {
+    const review = { run: RUNS[0], heldWith: [7], plan: PLAN } as never
+
+    expect(reviewText(review, 80)).toMatch(/^ {4}farewatch sync approve 1234$/m)
+  })
+
+  it('a probed call is what its columns say, without those that say nothing', () => {
+    expect(probeText(PROBE, 80).split('\n').slice(0, 3)).toEqual([
+      'routes without a token  ok, status 200, content type application/json;',
+      '                        charset=utf-8, bytes 178,000,000, sent 12,000,000,',
+      '                        headers 12 ms, whole 345 ms',
+    ])
+  })
+})

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
+import { reportSyncFinished } from '../../src/route-sync/sync-events.ts'
+
+it('the line about a sync has what the run came to count, and nothing that is null', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+  const reason = { code: 'upstream.timeout', text: 'no answer within 60 s' }
+
+  reportSyncFinished(
+    { metrics: createMetrics(), log },
+    {
+      ...NO_COUNTS,
+      fetched: 0,
+      runId: 7,
+      list: 'routes',
+      status: 'failed',
+      baseline: false,
+      reason,
+      durationsMs: { fetch: 60_000 },
+    },
+  )
+
+  const { time, ...line } = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+  expect(line).toEqual({
+    level: 'warn',
+    fetched: 0,
+    runId: 7,
+    list: 'routes',
+    status: 'failed',
+    baseline: false,
+    reason,
+    durationsMs: { fetch: 60_000 },
+    msg: 'route sync finished',
+  })
+})
