@@ -1,6 +1,7 @@
 -- older code: must stop
--- What a watch is told that is no change of its fare: its first look at a fare that others asked before, and its own
--- end while others go on. Older code would leave a hole in a reseller's feed where such a record stands.
+-- What a watch alone is told, which is no change of its fare.
+-- Its first look at a fare that others asked before, and its own end while others go on. Older code would leave a hole
+-- in a reseller's feed where such a record stands.
 
 alter table watch
   -- When the check was asked by which it was first told how its fare stands; null before.

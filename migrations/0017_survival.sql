@@ -1,6 +1,6 @@
 -- older code: may run
--- A spell that has not ended is known to last until its last good check, not until now: of fares that nobody watches any
--- more, and while the upstream is away, it would grow without anybody having looked.
+-- A spell that has not ended is known to last until its last good check, not until now.
+-- Of fares that nobody watches any more, and while the upstream is away, it would grow without anybody having looked.
 
 create or replace view farewatch.availability_survival as
 select v.tracked_fare_id, v.valid_from as available_from, v.valid_to as available_to,

@@ -39,11 +39,11 @@ describeStores('ticks', (store) => {
       upserts += 2
     }
 
-    // A tick a slot and the first at once; two first upserts at one moment may both make a first tick.
+    // About a tick a slot: upserts that meet at one moment may each make one, but by no means all of them do.
     const slots = Math.ceil((Date.now() - startedAt) / 500)
     expect(upserts).toBeGreaterThan(20)
     expect(ticks.length).toBeGreaterThanOrEqual(5)
-    expect(ticks.length).toBeLessThanOrEqual(slots + 3)
+    expect(ticks.length).toBeLessThanOrEqual(2 * slots)
   })
 
   it('take over a changed interval', async () => {
