@@ -15,7 +15,7 @@ export default defineConfig({
           name: 'stores',
           include: ['test/**/*.pg.test.ts'],
           globalSetup: ['test/support/stores-setup.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
         },
       },
     ],
