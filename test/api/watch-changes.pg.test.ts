@@ -193,7 +193,8 @@ describe('a request that waits', () => {
     const ana = await newCaller(db, base, 'ana')
     const ben = await newCaller(db, base, 'ben')
     await listWith(ana, 'summer', [watch('A-1')])
-    const signal = AbortSignal.timeout(20_000)
+    // Sooner than they would end by themselves.
+    const signal = AbortSignal.timeout(29_000)
     const waiting = [ana, ben].flatMap(({ key }) =>
       Array.from({ length: 50 }, () =>
         ask(`${base}/api/v1/watch-changes?wait=30`, { headers: bearer(key), signal }),
