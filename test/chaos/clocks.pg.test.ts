@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { sql } from '../../src/db/database.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
@@ -84,6 +85,7 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
       expect(await Promise.all(leaving.map(end))).toEqual([0, 0])
       const most = Math.max(...(await faresOf(world, FLIGHTS)).map(({ checks }) => checks))
       await eventually('checks by who is left', () => isChecked(world, most + 1), BACK_WITHIN_MS)
+      await eventually('a rest', () => hasComeToRest(world))
       expect(await end(others[left])).toBe(0)
 
       const times = upstream.requests.map(({ atMs }) => atMs)
@@ -97,6 +99,15 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
     },
   )
 })
+
+/** Lets no more turn come, until none is under way: whoever ends then leaves no claim to another. */
+async function hasComeToRest({ db }: World): Promise<boolean> {
+  await sql`
+    update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
+  `.execute(db)
+  const { rows } = await sql`select from fare_schedule where not_before <> 'infinity'`.execute(db)
+  return rows.length === 0
+}
 
 async function isChecked(world: World, times: number): Promise<boolean> {
   const fares = await faresOf(world, FLIGHTS)

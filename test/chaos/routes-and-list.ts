@@ -8,12 +8,22 @@ import { livePairs } from '../route-sync/sync-fixtures.ts'
  * not confirmed to be gone are still live.
  */
 export async function routesUnlikeTheirList(db: Db): Promise<string[]> {
-  const expected = new Set([...(await lastList(db)), ...(await pendingAbsences(db))])
-  const live = new Set(await livePairs(db))
-  return [
-    ...[...expected.difference(live)].map((pair) => `${pair} is missing`),
-    ...[...live.difference(expected)].map((pair) => `${pair} is too much`),
-  ]
+  // All of one moment: a list may be applied meanwhile.
+  const tx = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute()
+  try {
+    const expected = new Set([...(await lastList(tx)), ...(await pendingAbsences(tx))])
+    const live = new Set(await livePairs(tx))
+    return [
+      ...[...expected.difference(live)].map((pair) => `${pair} is missing`),
+      ...[...live.difference(expected)].map((pair) => `${pair} is too much`),
+    ]
+  } finally {
+    await tx.rollback().execute()
+  }
 }
 
 async function lastList(db: Db): Promise<string[]> {
