@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
 import { newKeyText } from '../support/api-server.ts'
-import { startFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
+import { startApiProcess } from './api-process.ts'
 
 const MANY = 40_000
 
@@ -26,20 +26,8 @@ describe('an API that is told to end', () => {
     databaseUrl,
   }) => {
     await sync(db, manyRoutes(MANY))
-    const api = startFarewatch(['api'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    onTestFinished(() => void api.child.kill('SIGKILL'))
-    const line = await until('the start', () =>
-      api
-        .stdout()
-        .split('\n')
-        .find((text) => text.includes('"msg":"ready"')),
-    )
-    const port = Number(new URL((JSON.parse(line) as { api: string }).api).port)
+    const { api, url } = await startApiProcess(databaseUrl)
+    const port = Number(url.port)
     const reader = await readLater(port, await newKeyText(db))
     await once(reader, 'readable')
 

@@ -1,12 +1,12 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createReseller } from '../../src/watch/resellers.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
-import { startFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { available, gone, record } from '../verify/fare-fixtures.ts'
+import { startApiProcess } from './api-process.ts'
 import {
   ago,
   fareOf,
@@ -250,20 +250,8 @@ describe('a request that waits', () => {
     databaseUrl,
   }) => {
     const ana = await newCaller(db, 'unused', 'ana')
-    const api = startFarewatch(['api'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    onTestFinished(() => void api.child.kill('SIGKILL'))
-    const line = await until('the start', () =>
-      api
-        .stdout()
-        .split('\n')
-        .find((text) => text.includes('"msg":"ready"')),
-    )
-    const { origin } = new URL((JSON.parse(line) as { api: string }).api)
+    const { api, url } = await startApiProcess(databaseUrl)
+    const { origin } = url
     const waiting = ask(`${origin}/api/v1/watch-changes?wait=30`, { headers: bearer(ana.key) })
     await until('the question of who waits', () => isAskingHeads(db))
 

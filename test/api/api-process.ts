@@ -1,0 +1,26 @@
+import { onTestFinished } from 'vitest'
+import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+
+export interface ApiProcess {
+  readonly api: RunningCommand
+  readonly url: URL
+}
+
+/** The API in a process of its own, once it is ready; killed at the latest when the test ends. */
+export async function startApiProcess(databaseUrl: string): Promise<ApiProcess> {
+  const api = startFarewatch(['api'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    API_PORT: '0',
+    ADMIN_PORT: '0',
+  })
+  onTestFinished(() => void api.child.kill('SIGKILL'))
+  const line = await until('the start', () =>
+    api
+      .stdout()
+      .split('\n')
+      .find((text) => text.includes('"msg":"ready"')),
+  )
+  return { api, url: new URL((JSON.parse(line) as { api: string }).api) }
+}
