@@ -15,6 +15,7 @@ import { callCounters } from '../upstream/call-counters.ts'
 import { oddityCounter } from '../upstream/contract-telemetry.ts'
 import { createUpstreamGate, type UpstreamGate } from '../upstream/health/upstream-gate.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
+import { COUNT_GAP_MS } from '../verify/decide/leg-belief.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 import { guardOf } from './guard-of.ts'
 
@@ -95,6 +96,7 @@ function rulesOf(config: ReadyConfig): VerifyDeps['rules'] {
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
     lossConfirmations: config.LOSS_CONFIRMATIONS,
     gainConfirmations: config.GAIN_CONFIRMATIONS,
+    countGapMs: COUNT_GAP_MS,
   }
 }
 

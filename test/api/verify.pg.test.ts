@@ -173,6 +173,7 @@ describe('what the upstream does not tell', () => {
       minRecheckSeconds: 60,
       lossConfirmations: 2,
       gainConfirmations: 1,
+      countGapMs: 0,
     }
     const { get, asked } = await scene(db, GONE, { rules, slotPatienceMs: 0 })
     const first = await get(`flightId=1234&${ONE_ADULT}`)

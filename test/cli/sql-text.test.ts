@@ -60,6 +60,14 @@ describe('an answer in SQL', () => {
     expect(() => JSON.parse(line) as unknown).not.toThrow()
   })
 
+  it('refuses JSON of two columns of one name, which a reader would lose one of', () => {
+    const column = { name: 'id', kind: 'number' as const }
+    const answer = { columns: [column, column], rows: [['1', '2']] }
+
+    expect(() => answerText(answer, { json: true })).toThrow('two columns are named "id"')
+    expect(answerText(answer, { csv: true })).toBe('id,id\n1,2\n')
+  })
+
   it('has a name in JSON whatever is in it', () => {
     const answer: SqlAnswer = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
 

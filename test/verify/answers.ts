@@ -7,10 +7,12 @@ import type {
   UnknownReason,
 } from '../../src/upstream/observation.ts'
 import type { DecisionRules } from '../../src/verify/decide/decide.ts'
+import { COUNT_GAP_MS } from '../../src/verify/decide/leg-belief.ts'
 
 export const RULES: DecisionRules = {
   lossConfirmations: 2,
   gainConfirmations: 1,
+  countGapMs: COUNT_GAP_MS,
   holdLosses: false,
 }
 

@@ -34,7 +34,7 @@ function ask(state: FareState, { seconds, legs, rules = RULES }: Question): Deci
 function believing(believed: string): FareState {
   const answers = answersFor(believed)
   return answers.reduce(
-    (state, legs, seconds) => ask(state, { seconds, legs }).state,
+    (state, legs, step) => ask(state, { seconds: step * 20, legs }).state,
     initialState(believed.includes('/')),
   )
 }
@@ -123,12 +123,14 @@ function explore(answers: readonly (readonly LegObservation[])[], naming: Naming
   const moves = new Map<string, Move>()
   const seen = new Set<string>()
   const open = [initialState(answers[0]?.length === 2)]
+  let seconds = 0
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    seconds += 20
     const key = keyOf(state)
     if (seen.has(key)) continue
     seen.add(key)
     for (const legs of answers) {
-      const decision = ask(state, { seconds: 0, legs })
+      const decision = ask(state, { seconds, legs })
       for (const label of naming.labelsOf(decision)) {
         const move: Move = [naming.nameOf(state), naming.nameOf(decision.state), label]
         moves.set(arrow(move), move)

@@ -10,6 +10,7 @@ export const RULES = {
   minRecheckSeconds: 60,
   lossConfirmations: 2,
   gainConfirmations: 1,
+  countGapMs: 0,
 }
 
 /** A tracked fare with its turn, as an import would leave it. */

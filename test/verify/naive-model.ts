@@ -18,6 +18,7 @@ export interface Asked {
 export interface ModelRules {
   readonly lossConfirmations: number
   readonly gainConfirmations: number
+  readonly countGapMs: number
 }
 
 /** A change that must have been recorded, by what matters of it. */
@@ -142,7 +143,7 @@ function factsAfter(telling: Telling): LegFacts {
 
 /** The position of the first of the answers that make this one believed; undefined where the belief stays. */
 function believedAfter(
-  { facts, before, i, asked, rules }: Telling,
+  { story, facts, before, i, asked, rules }: Telling,
   word: 'yes' | 'no',
 ): number | undefined {
   if (before.belief === (word === 'yes' ? 'available' : 'unavailable')) return undefined
@@ -152,7 +153,22 @@ function believedAfter(
   spoken.push({ word, at: i })
   const run = spoken.slice(spoken.findLastIndex((one) => one.word !== word) + 1)
   const needed = word === 'no' ? rules.lossConfirmations : rules.gainConfirmations
-  return run.length >= needed ? run[0]?.at : undefined
+  return countedOf(
+    run.map(({ at }) => story[at] ?? asked),
+    rules,
+  ) >= needed
+    ? run[0]?.at
+    : undefined
+}
+
+/** How many of these answers count: each but the first lies as many gaps behind the first as have counted before it. */
+function countedOf(run: readonly Asked[], { countGapMs }: ModelRules): number {
+  let counted = 0
+  for (const { askedAt } of run) {
+    const sinceMs = askedAt.getTime() - (run[0] ?? { askedAt }).askedAt.getTime()
+    if (sinceMs >= counted * countGapMs) counted += 1
+  }
+  return counted
 }
 
 /** Whether the flight is ours, or since when another one was seen that now takes its place. */

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { COUNT_GAP_MS } from '../../src/verify/decide/leg-belief.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
@@ -149,6 +150,21 @@ describe('checks of one fare that overlap', () => {
       ['ana', 'ben'].map((name) => ({ name, kinds: ['became_available', 'became_unavailable'] })),
     )
     expect(await brokenFeeds(db)).toEqual([])
+  })
+
+  it('confirm no loss where a user asks twice in one breath', async ({ db }) => {
+    const fare = await watchedFare(db, [[60, available()]])
+    const jobs = createJobs(db, { ...COUNTS, countGapMs: COUNT_GAP_MS })
+    for (let times = 0; times < 3; times += 1) {
+      const asked = await jobs.onDemand(0)
+      asked.answer(ALL_GONE)
+      await asked.ended
+    }
+
+    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 4 })
+    expect(await kinds(db, fare)).toEqual(['became_available'])
+    const { rows } = await sql`select lane from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ lane: 'confirmation' }])
   })
 
   it('leave the turn to the newer one when an older one of a user comes last', async ({ db }) => {

@@ -56,11 +56,16 @@ export async function prepareSabotage(db: Db): Promise<void> {
 }
 
 /** The product's own jobs, with an upstream that answers when it is told to. */
-export function createJobs(db: Db, counts: Script['counts']) {
+export function createJobs(db: Db, counts: Script['counts'] & { readonly countGapMs?: number }) {
   const deps: Omit<VerifyJobDeps, 'upstream'> = {
     db,
     clock: systemClock,
-    rules: { requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 60, ...counts },
+    rules: {
+      requestsPerSecond: REQUESTS_PER_SECOND,
+      minRecheckSeconds: 60,
+      countGapMs: 0,
+      ...counts,
+    },
     metrics: createMetrics(),
     log: silentLog,
     recording: createGate(1),

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 import type { SqlAnswer, ValueKind } from '../../db/ask.ts'
+import { UsageError } from '../usage-error.ts'
 import { table } from './text-format.ts'
 
 /** A table for people, unless told. */
@@ -8,17 +9,27 @@ export interface AnswerFormat {
   readonly json?: boolean
 }
 
-/** The answer of `farewatch sql`, to the end of its last line. */
+/** The answer of `farewatch sql`, to the end of its last line. Throws UsageError where JSON would lose a column. */
 export function answerText({ columns, rows }: SqlAnswer, { csv, json }: AnswerFormat): string {
   const names = columns.map(({ name }) => name)
   if (csv === true) return stringify([names, ...rows])
   if (json !== true) return `${table(names, rows)}\n`
+  refuseTwice(names)
   const kinds = columns.map(({ name, kind }) => ({ key: JSON.stringify(name), kind }))
   return rows
     .map(
       (row) => `{${kinds.map(({ key, kind }, i) => `${key}:${jsonText(kind, row[i] ?? null)}`)}}\n`,
     )
     .join('')
+}
+
+/** Of two values under one key a reader of JSON keeps one, and says nothing. */
+function refuseTwice(names: readonly string[]): void {
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice === undefined) return
+  throw new UsageError(
+    `two columns are named "${twice}": with --json each needs a name of its own (as …)`,
+  )
 }
 
 /**
