@@ -3,8 +3,6 @@ import type { Scrub } from '../../base/secrets.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { Place, Route } from '../../upstream/route-list.ts'
 
-/** Ids of two places as one number: 2^26 places are more than a list within its caps can name. */
-const PAIR_BASE = 2 ** 26
 const PLACES_PER_STATEMENT = 10_000
 
 /** What the staged snapshot holds. */
@@ -34,15 +32,16 @@ export async function stageSnapshot(
   const places = new PlaceRegister()
   const pairs = new Set<number>()
   let fetched = 0
-  for await (const { routes } of slices) {
-    fetched += routes.length
-    const fresh = routes.filter((route) => {
-      const pair = places.numberOf(route.departure) * PAIR_BASE + places.numberOf(route.destination)
-      if (pairs.has(pair)) return false
-      pairs.add(pair)
-      return true
-    })
-    await insertStagedRoutes(tx, tables, fresh)
+  const storing = oneBehind((routes: readonly NamedRoute[]) =>
+    insertStagedRoutes(tx, tables, routes),
+  )
+  try {
+    for await (const { routes } of slices) {
+      fetched += routes.length
+      await storing.next(newRoutes(routes, { places, pairs }))
+    }
+  } finally {
+    await storing.end()
   }
   await insertStagedPlaces(
     tx,
@@ -69,22 +68,72 @@ async function createStagingTables(tx: Tx, { routes, places }: StagingTables): P
     create temp table ${routes} (departure_id text not null, destination_id text not null)
     on commit drop
   `.execute(tx)
+  // Without it the planner takes a pair for hardly rarer than its rarer half, and sorts a million of them.
+  await sql`create statistics (ndistinct) on departure_id, destination_id from ${routes}`.execute(
+    tx,
+  )
   await sql`
     create temp table ${places} (place_id text not null, iata text not null, city text not null, country text not null)
     on commit drop
   `.execute(tx)
 }
 
+/** Does one thing after the other, each while the caller prepares the next: the database stores while we read. */
+function oneBehind<T>(act: (item: T) => Promise<void>) {
+  let acting: Promise<void> = Promise.resolve()
+  return {
+    /** Resolves once what came before is done, and rejects where that failed. */
+    next: async (item: T) => {
+      await acting
+      acting = act(item)
+      // Told by the next call, or by the end.
+      acting.catch(() => undefined)
+    },
+    end: () => acting,
+  }
+}
+
+/** A route of the list that had not come before. */
+interface NamedRoute {
+  readonly departure: PlaceEntry
+  readonly destination: PlaceEntry
+}
+
+function newRoutes(
+  routes: readonly Route[],
+  { places, pairs }: { readonly places: PlaceRegister; readonly pairs: Set<number> },
+): NamedRoute[] {
+  const fresh: NamedRoute[] = []
+  for (const route of routes) {
+    const departure = places.entryOf(route.departure)
+    const destination = places.entryOf(route.destination)
+    const known = pairs.size
+    if (pairs.add(pairOf(departure.number, destination.number)).size === known) continue
+    fresh.push({ departure, destination })
+  }
+  return fresh
+}
+
+/**
+ * Two numbers as one, by Szudzik's pairing function: of the few places of a list it makes numbers that V8 keeps
+ * without an object each, in a third of the time of `a * 2 ** 26 + b`.
+ * @example pairOf(2, 1) // 7
+ */
+function pairOf(a: number, b: number): number {
+  return a >= b ? a * a + a + b : b * b + a
+}
+
+/** The arrays go as the text that Postgres reads: the driver would quote every id anew, for a third of the time. */
 async function insertStagedRoutes(
   tx: Tx,
   tables: StagingTables,
-  routes: readonly Route[],
+  routes: readonly NamedRoute[],
 ): Promise<void> {
   if (routes.length === 0) return
   await sql`
     insert into ${tables.routes}
-    select * from unnest(${routes.map((r) => r.departure.id)}::text[],
-                         ${routes.map((r) => r.destination.id)}::text[])
+    select * from unnest(${`{${routes.map((r) => r.departure.quotedId).join()}}`}::text[],
+                         ${`{${routes.map((r) => r.destination.quotedId).join()}}`}::text[])
   `.execute(tx)
 }
 
@@ -128,23 +177,31 @@ export class SecretInListError extends AppError {
   }
 }
 
+interface PlaceEntry {
+  readonly number: number
+  /** As an element of an array in Postgres' own text. */
+  readonly quotedId: string
+  readonly spellings: Place[]
+}
+
 /** Numbers the places of one list, and keeps every spelling of their attributes. */
 class PlaceRegister {
-  readonly #byId = new Map<string, { number: number; spellings: Place[] }>()
+  readonly #byId = new Map<string, PlaceEntry>()
   conflicting = 0
 
-  numberOf(place: Place): number {
+  entryOf(place: Place): PlaceEntry {
     const known = this.#byId.get(place.id)
     if (known === undefined) {
-      const number = this.#byId.size
-      this.#byId.set(place.id, { number, spellings: [place] })
-      return number
+      const quotedId = `"${place.id.replace(/["\\]/g, '\\$&')}"`
+      const entry = { number: this.#byId.size, quotedId, spellings: [place] }
+      this.#byId.set(place.id, entry)
+      return entry
     }
     if (!known.spellings.some((spelling) => sameAttributes(spelling, place))) {
       if (known.spellings.length === 1) this.conflicting += 1
       known.spellings.push(place)
     }
-    return known.number
+    return known
   }
 
   spellings(): Place[] {
