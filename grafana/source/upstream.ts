@@ -1,3 +1,4 @@
+import { GOOD_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
 import { quantiles, stat, timeseries } from './panel.ts'
 import type { Dashboard } from './shapes.ts'
 
@@ -20,14 +21,15 @@ export const UPSTREAM: Dashboard = {
         stat(
           [
             {
-              expr: `sum by (endpoint) (increase(farewatch_upstream_requests_total{endpoint=~"$endpoint", outcome="ok"}[$__range]))
+              expr: `sum by (endpoint) (increase(farewatch_upstream_requests_total{endpoint=~"$endpoint", outcome=~"${GOOD_OUTCOMES.join('|')}"}[$__range]))
   / (sum by (endpoint) (increase(farewatch_upstream_requests_total{endpoint=~"$endpoint"}[$__range])) > 0)`,
               legend: '{{endpoint}}',
             },
           ],
           {
             title: 'Good answers',
-            about: 'The share of the calls in the time shown. Good is above 99 %.',
+            about:
+              'The share of the calls in the time shown; that a list is the same, or an id gone, is an answer. Good is above 99 %.',
             unit: 'percentunit',
             limits: [0.9, 0.99],
             smallIsBad: true,
@@ -52,7 +54,7 @@ export const UPSTREAM: Dashboard = {
         stat('max(farewatch_upstream_budget_ratio)', {
           title: 'What may be spent of the budget',
           about:
-            'Good is 100 %. A 429 takes three tenths, of which one per cent comes back each second.',
+            'Good is 100 %. A 429 takes three tenths, of which one per cent comes back each second; during a pause it is 0.',
           unit: 'percentunit',
           limits: [0.5, 0.8],
           smallIsBad: true,
@@ -63,7 +65,7 @@ export const UPSTREAM: Dashboard = {
           about: 'For as long the upstream asked us to wait. Good is 0.',
           unit: 's',
           limits: [1, 120],
-          runbook: 'BudgetThrottled',
+          runbook: 'UpstreamPaused',
         }),
         stat('max(farewatch_checks_turn_seconds)', {
           title: 'One turn of all fares',

@@ -34,7 +34,7 @@ const ASK_EVERY_MS = 10
 export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps): KeyAccess {
   const memory = { forMs: MEMORY_MS, nowMs, maxKeys: MAX_KEYS }
   // A key that is none takes no place of one: nobody could forget the good ones for us by making keys up.
-  const grants = createBriefMemory<KeyGrant | undefined>({
+  const grants = createBriefMemory<HeldGrant | undefined>({
     ...memory,
     isKept: (grant) => grant !== undefined,
   })
@@ -49,8 +49,11 @@ export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps)
       if (!isWellFormedKey(key)) return 'mistyped'
       // By the hash: the text of a key stays nowhere longer than its request.
       const hash = hashOf(key).toString('base64')
-      const grant = await grants.get(hash, () => lookup.find(hash))
-      if (grant === undefined) return 'unknown'
+      const grant = await grants.get(hash, async () => {
+        const askedAtMs = nowMs()
+        return held(await lookup.find(hash), askedAtMs)
+      })
+      if (grant === undefined || nowMs() >= grant.endsAtMs) return 'unknown'
       uses.note(grant.id)
       return callerOfGrant(grant)
     },
@@ -63,6 +66,17 @@ export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps)
     },
     settled: uses.settled,
   }
+}
+
+interface HeldGrant extends KeyGrant {
+  /** By the clock of this process. */
+  readonly endsAtMs: number
+}
+
+/** Counted from before the question: a key ends too early by what the question took, and never too late. */
+function held(grant: KeyGrant | undefined, askedAtMs: number): HeldGrant | undefined {
+  if (grant === undefined) return undefined
+  return { ...grant, endsAtMs: askedAtMs + (grant.endsInMs ?? Number.POSITIVE_INFINITY) }
 }
 
 function callerOfGrant({ id, resellerId, scopes }: KeyGrant): Caller {

@@ -9,6 +9,8 @@ export interface KeyGrant {
   /** Null: an operator's. */
   readonly resellerId: ResellerId | null
   readonly scopes: readonly Scope[]
+  /** How long after the question it ends, by the database's clock; null: never. */
+  readonly endsInMs: number | null
 }
 
 interface GrantRow extends KeyGrant {
@@ -25,7 +27,8 @@ export async function findGrants(
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, KeyGrant>> {
   const { rows } = await sql<GrantRow>`
-    select id, reseller_id as "resellerId", scopes, hash
+    select id, reseller_id as "resellerId", scopes, hash,
+           (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as "endsInMs"
       from api_key
      where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64'))}::bytea[])
        and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())

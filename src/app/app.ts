@@ -141,13 +141,14 @@ function slotTakers({ db, metrics, clock, requestsPerSecond }: SlotDeps) {
   const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS, clock }
   return {
     beforeList: async (signal: AbortSignal) => {
-      await spendOne(db, { requestsPerSecond, lane: false, clock, signal })
+      const slot = await spendOne(db, { requestsPerSecond, lane: false, clock, signal })
       metrics.budgetSlots.inc({ lane: 'list' })
+      return slot
     },
     retrySlot: async (signal: AbortSignal) => {
-      const granted = await spendSoon(db, { ...retry, signal })
-      if (granted) metrics.budgetSlots.inc({ lane: 'quick_retry' })
-      return granted
+      const slot = await spendSoon(db, { ...retry, signal })
+      if (slot !== undefined) metrics.budgetSlots.inc({ lane: 'quick_retry' })
+      return slot
     },
   }
 }

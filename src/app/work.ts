@@ -11,19 +11,17 @@ import {
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
-import {
-  type ReconcilerDeps,
-  runReconciler,
-  TICK_QUEUE,
-  type Tick,
-} from '../schedules/reconciler.ts'
+import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
 import { hasLaterSlot } from '../schedules/schedule-queries.ts'
 import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
+import { settleIncidents } from '../verify/incidents/settle-incidents-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
 import { countJobs, countStalled } from './count-jobs.ts'
+import { countTick, type RunningTick } from './count-tick.ts'
+import { TICK_EVERY_MS } from './last-tick.ts'
 import { schedulesOf } from './schedules-of.ts'
 
 /** The part of a process that does the work. */
@@ -57,7 +55,9 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   const { log, clock } = app
   const { db } = app.database
   const schedules = schedulesOf(app.config)
-  const ticks = ticksOf(app, queue, () => enqueueDueSchedules(due))
+  const ticks = ticksOf(app, queue, () => enqueueDueSchedules(due)).map((tick) =>
+    countTick(app, tick),
+  )
   const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
   await saveSchedules(db, schedules, { now: await databaseNow(db), random: Math.random })
 
@@ -84,24 +84,38 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   }
 }
 
-interface RunningTick extends Tick {
-  readonly run: () => Promise<unknown>
-}
+/** A handler that does not end in time would look wedged. */
+const TICK_LIMIT_MS = 30_000
 
 function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown>): RunningTick[] {
   const { db } = app.database
   const dispatch = async () => {
-    const rate = pacedRate(app.config.UPSTREAM_REQUESTS_PER_SECOND, await readTrouble(db))
-    const turns = await dispatchChecks({ db, queue, requestsPerSecond: rate, gate: app.gate })
+    const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
+    const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
+    const rates = { requestsPerSecond, budgetPerSecond }
+    const turns = await dispatchChecks({ db, queue, ...rates, gate: app.gate })
     for (const { lane } of turns) app.metrics.budgetSlots.inc({ lane })
   }
   const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
   return [
-    { name: 'schedules', everyMs: 5_000, run: enqueueDue },
-    { name: 'dispatch-checks', everyMs: 1_000, run: dispatch },
-    { name: 'expire-fares', everyMs: 60_000, run: () => expireFares(db) },
-    { name: 'end-watches', everyMs: 60_000, run: () => endWatches(db) },
-    { name: 'prune-snapshots', everyMs: 3_600_000, run: prune },
+    { name: 'schedules', everyMs: TICK_EVERY_MS.schedules, run: enqueueDue },
+    { name: 'dispatch-checks', everyMs: TICK_EVERY_MS['dispatch-checks'], run: dispatch },
+    {
+      name: 'expire-fares',
+      everyMs: TICK_EVERY_MS['expire-fares'],
+      run: (signal) => expireFares(db, signal),
+    },
+    {
+      name: 'end-watches',
+      everyMs: TICK_EVERY_MS['end-watches'],
+      run: (signal) => endWatches(db, signal),
+    },
+    {
+      name: 'settle-incidents',
+      everyMs: TICK_EVERY_MS['settle-incidents'],
+      run: () => settleIncidents({ db, log: app.log }),
+    },
+    { name: 'prune-snapshots', everyMs: TICK_EVERY_MS['prune-snapshots'], run: prune },
   ]
 }
 
@@ -112,11 +126,11 @@ async function startTicks(
 ): Promise<NamedWorker> {
   const handle = await queue.work<{ tick: string }>(
     TICK_QUEUE,
-    countJobs(metrics, TICK_QUEUE, async ({ tick }) => {
+    countJobs(metrics, TICK_QUEUE, async ({ tick }, { signal }) => {
       // A tick of another version, still in the queue after a deploy, is nobody's.
       await ticks
         .find(({ name }) => name === tick)
-        ?.run()
+        ?.run(AbortSignal.any([signal, AbortSignal.timeout(TICK_LIMIT_MS)]))
         .finally(onTick)
     }),
     { concurrency: ticks.length, onStalled: countStalled(metrics, TICK_QUEUE) },

@@ -42,7 +42,8 @@ const Change = Type.Object(
   {
     seq: Type.Integer({ description: 'Dense, and in the order in which records appear.' }),
     previous: Type.Integer({
-      description: 'The last `seq` before it that passes the same filters; 0 where none does.',
+      description:
+        'The last `seq` before it that passes the same filters; 0 where none of 100,000 before it does.',
     }),
     id: Type.String({ format: 'uuid' }),
     kind: Kind,

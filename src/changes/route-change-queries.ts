@@ -69,14 +69,23 @@ export async function readRouteChanges(
   return { head: rows[0]?.head ?? 0, changes }
 }
 
-/** The last number, up to a given one, whose record passes a filter; 0 where none does. */
+/** Records before a page that are looked at for the one before its first: as many as of the page itself. */
+const LOOKED_AT_BEFORE = 100_000
+
+/**
+ * The last number, up to a given one, whose record passes a filter; 0 where none of the hundred thousand up to it does.
+ */
 export async function findRouteChangeUpTo(
   db: Db,
   upTo: number,
   filter: RouteChangeFilter,
 ): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
-    select seq from route_change where seq <= ${upTo} and ${passing(filter)} order by seq desc limit 1
+    select seq
+      from route_change
+     where seq > ${upTo - LOOKED_AT_BEFORE} and seq <= ${upTo} and ${passing(filter)}
+     order by seq desc
+     limit 1
   `.execute(db)
   return rows[0]?.seq ?? 0
 }

@@ -43,7 +43,9 @@ const Leg = Type.Object(
     belief: Type.Enum(['available', 'unavailable', 'unknown']),
     price: Type.Union([Money, Type.Null()], { description: 'Null unless the pair is bookable.' }),
     identity: Type.Union([Type.String(), Type.Null()], {
-      description: 'Airline, legs, places and date as text: another flight has another one.',
+      description:
+        'Airline, legs, places and date as text: another flight has another one. Null, like the two after it, ' +
+        'of a leg that is unavailable or was never seen: `before` of a loss says which flight it was.',
     }),
     itinerary: Type.Union([Type.String(), Type.Null()], {
       description: 'Times, flight numbers and stops as text.',
@@ -106,7 +108,8 @@ const Change = Type.Object(
   {
     seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
     previous: Type.Integer({
-      description: 'The last `seq` before it that passes the same filters; 0 where none does.',
+      description:
+        'The last `seq` before it that passes the same filters; 0 where none of the 20,000 before it does.',
     }),
     kind: Kind,
     list: Type.Union([Type.String(), Type.Null()], {

@@ -1,5 +1,5 @@
 import type { Db } from '../db/database.ts'
-import type { FeedWatch } from './feed-watch.ts'
+import type { FeedWait, FeedWatch } from './feed-watch.ts'
 import {
   findPassedBefore,
   readFeedHead,
@@ -10,7 +10,7 @@ import {
 
 /** A record with the number before it, so that a reader sees whether it missed one. */
 export interface ChainedChange extends WatchChange {
-  /** The last number before it that passes the same filter; 0 where none does. */
+  /** The last number before it that passes the same filter; 0 where none of those that are looked at does. */
   readonly previous: number
 }
 
@@ -29,7 +29,10 @@ export interface FollowArgs {
   readonly filter: WatchChangeFilter
 }
 
-/** Records that one question looks at: where few pass a filter, a page ends here and the next one goes on. */
+/**
+ * Records that one question looks at, and as many again before its first: where few pass a filter, a page ends here and
+ * the next one goes on.
+ */
 const SPAN = 20_000
 
 /**
@@ -55,7 +58,11 @@ async function chain(
   if (first === undefined) return []
   const filtered = Object.values(filter).some((wanted) => wanted !== undefined)
   const before = filtered
-    ? await findPassedBefore(db, resellerId, { before: first.seq, filter })
+    ? await findPassedBefore(db, resellerId, {
+        after: first.seq - 1 - SPAN,
+        before: first.seq,
+        filter,
+      })
     : first.seq - 1
   return rows.map((row, i) => ({ ...row, previous: rows[i - 1]?.seq ?? before }))
 }
@@ -69,9 +76,13 @@ export interface WaitArgs {
   readonly readmit: () => Promise<void>
 }
 
+/** How often it is asked whether whoever waits still may: for all keys that wait here together, a question or two. */
+const READMIT_EVERY_MS = 5_000
+
 /**
  * The first page after a number that holds a record; an empty one when the time is up, or nobody waits any more. It
- * may end a little beyond the time, never before a record that is there. Throws what `readmit` throws after a wait.
+ * may end a little beyond the time, never before a record that is there. Throws what `readmit` throws after a wait, and
+ * within five seconds of it.
  */
 export async function awaitFeedPage(
   db: Db,
@@ -87,11 +98,31 @@ export async function awaitFeedPage(
     const { resellerId } = args
     const wanted = { resellerId, after: page.seq, ms, signal }
     if (page.seq === page.head) {
-      const news = await feedWatch.wait(wanted)
+      const news = await waitAdmitted(feedWatch, wanted, readmit)
       await readmit()
       if (!news) break
     }
     page = await readFeedPage(db, { ...args, after: page.seq })
   }
   return page
+}
+
+/** A wait that also ends, without news, when whoever waits may not be answered any more. */
+async function waitAdmitted(
+  feedWatch: FeedWatch,
+  wanted: FeedWait,
+  readmit: () => Promise<void>,
+): Promise<boolean> {
+  const refused = new AbortController()
+  const looking = setInterval(() => {
+    readmit().catch(() => refused.abort())
+  }, READMIT_EVERY_MS)
+  try {
+    return await feedWatch.wait({
+      ...wanted,
+      signal: AbortSignal.any([wanted.signal, refused.signal]),
+    })
+  } finally {
+    clearInterval(looking)
+  }
 }

@@ -49,16 +49,21 @@ export async function readWatchChanges(
   return rows
 }
 
-/** The number of the last record before another that passes a filter; 0 where none does. */
+/** The number of the last record before another, but after a first, that passes a filter; 0 where none does. */
 export async function findPassedBefore(
   db: Db,
   resellerId: number,
-  { before, filter }: { readonly before: number; readonly filter: WatchChangeFilter },
+  {
+    after,
+    before,
+    filter,
+  }: { readonly after: number; readonly before: number; readonly filter: WatchChangeFilter },
 ): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
     select w.seq
       from ${FEED}
-     where w.reseller_id = ${resellerId} and w.seq < ${before} and ${passes(filter)}
+     where w.reseller_id = ${resellerId} and w.seq > ${after} and w.seq < ${before}
+       and ${passes(filter)}
      order by w.seq desc
      limit 1
   `.execute(db)

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { affected } from '../db/transaction.ts'
 
-/** What a watch is told that is no change of its fare: its first look at it, or its own end. */
+/** What a watch is told that is no change of its fare: what it learns until its first look, or its own end. */
 export interface OwnChangeDraft {
   readonly fareId: number
-  readonly kind: 'became_available' | 'legs_changed' | 'expired'
+  readonly kind: string
   readonly before: object
   readonly after: object
   readonly lastGoodCheckAt: string | null
@@ -56,7 +56,7 @@ export async function appendWatchChanges(tx: Tx, drafts: RawBuilder<unknown>): P
     sql`
       insert into watch_change (reseller_id, seq, watch_id, reference, change_id, own_change_id)
       select d.reseller_id,
-             r.last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_id),
+             r.last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.own_change_id, d.watch_id),
              d.watch_id, d.reference, d.change_id, d.own_change_id
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id

@@ -16,6 +16,7 @@ export const EXIT = {
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
+  'sandbox.routes_file',
   'upstream.question',
   'access.no_such_key',
   'access.scope_not_grantable',

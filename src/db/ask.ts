@@ -37,7 +37,13 @@ export class SqlError extends AppError {
   override readonly retryable = false
 }
 
-/** Runs one statement as the analyst: read only, on the public SQL, and on nothing else of the machine. */
+/**
+ * Runs one statement as the analyst: read only, and on the public SQL. It keeps a person from mistakes, not an attacker
+ * out: the connection is the owner's, and a statement can take the owner's role back (`reset role` in a DO block,
+ * `set_config`), with all that the owner may. Who must be kept out gets a login of their own (docs/analysts.md).
+ *
+ * Throws SqlError where Postgres refuses the statement.
+ */
 export async function askSql({ pool }: Pick<Database, 'pool'>, text: string): Promise<SqlAnswer> {
   const client = await pool.connect()
   try {

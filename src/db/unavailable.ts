@@ -1,4 +1,5 @@
-const SQL_STATES = /^(57P0[123]|08...|53300|25006)$/
+/** 57014: the statement took longer than the pool lets it, as it does where the database is short of breath. */
+const SQL_STATES = /^(57014|57P0[123]|08...|53300|25006)$/
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

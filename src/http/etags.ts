@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 export interface Version {
   /** Changes whenever the answer does; letters, digits and `-_.:` of one's own choice, without quotes. */
   readonly tag: string
+  /** When it became what it is; missing where another version became so in the same second, which a date cannot tell. */
   readonly lastModified?: Date | undefined
 }
 
@@ -24,8 +25,9 @@ export function clientHas(
   const { 'if-none-match': tags, 'if-modified-since': since } = request.headers
   if (tags !== undefined) return tags.trim() === '*' || tagsOf(tags).includes(tag)
   if (since === undefined || lastModified === undefined) return false
-  // In whole seconds, as the header has it.
-  return Math.floor(lastModified.getTime() / 1000) <= Math.floor(Date.parse(since) / 1000)
+  // The very date that was told, in whole seconds as the header has it. A later one is a client's own: it may have got
+  // another version then, since a change is dated by when it happened and is seen only once it is recorded.
+  return Date.parse(lastModified.toUTCString()) === Date.parse(since)
 }
 
 function tagsOf(header: string): string[] {

@@ -44,7 +44,7 @@ export interface Cursors<Position> {
   read(cursor: string | undefined, bound: unknown): Position | undefined
   /**
    * The page of rows that were read with a limit one above the page's: the one too many says that there is a next.
-   * @param bound what the cursor goes with: the reseller, and the filters.
+   * @param bound what the cursor goes with, of what the client itself names: an id of its path, and the filters.
    */
   page<T>(
     rows: readonly T[],
@@ -55,9 +55,10 @@ export interface Cursors<Position> {
 const CHECK_CHARS = 12
 
 /**
- * The cursors of one list. A cursor is a position in an order of keys, opaque to clients, and bound to its list, its
- * reseller and its filters: one of another list, or of another reseller, is refused. That is a guard against mistakes,
- * not a secret: a position that somebody makes up shows them nothing that the list would not.
+ * The cursors of one list. A cursor is a position in an order of keys, opaque to clients, and bound to its list, the ids
+ * of its path and its filters: one of another list is refused. That is a guard against mistakes, not a secret: whoever
+ * makes one up can try any position, and any guess of what it is bound to. So a position is one that the list's items show, and
+ * is compared with what they show; and nothing is bound that its client is not to know.
  * @param list the list's own name.
  */
 export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors<Static<P>> {

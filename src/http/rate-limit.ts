@@ -13,6 +13,7 @@ export interface RateLimit {
   /** The requests that may be made at once, and the seconds in which as many come back. */
   readonly quota: number
   readonly windowSeconds: number
+  /** Counts a request of a key: its kind, a blank and its name, as `address ::1`. */
   take(key: string): Take
 }
 
@@ -20,7 +21,7 @@ export interface RateLimitOptions {
   readonly requestsPerSecond: number
   /** Milliseconds that only ever grow. */
   readonly nowMs: () => number
-  /** Beyond as many keys the one that was seen least recently is forgotten. */
+  /** Beyond as many keys of a kind the one that was seen least recently is forgotten. */
   readonly maxKeys?: number
 }
 
@@ -28,7 +29,8 @@ const WINDOW_SECONDS = 10
 const MAX_KEYS = 10_000
 
 /**
- * A bucket of tokens a key: ten seconds' worth may be spent at once, and comes back evenly.
+ * A bucket of tokens a key: ten seconds' worth may be spent at once, and comes back evenly. Each kind of key has its
+ * own room in memory: strangers of as many addresses as they like push out no key's bucket, which would be full again.
  *
  * In this process's memory: a limit that processes share would cost a round trip to a store on every request, to
  * protect that store. With N processes a caller has up to N times the rate.
@@ -36,12 +38,13 @@ const MAX_KEYS = 10_000
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { requestsPerSecond, nowMs, maxKeys = MAX_KEYS } = options
   const quota = requestsPerSecond * WINDOW_SECONDS
-  const buckets = new Map<string, { tokens: number; atMs: number }>()
+  const kinds = new Map<string, Map<string, Bucket>>()
   return {
     quota,
     windowSeconds: WINDOW_SECONDS,
     take: (key) => {
       const now = nowMs()
+      const buckets = roomOf(kinds, key)
       const bucket = buckets.get(key) ?? { tokens: quota, atMs: now }
       const grown = bucket.tokens + ((now - bucket.atMs) / 1000) * requestsPerSecond
       const available = Math.min(quota, grown)
@@ -59,6 +62,21 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       }
     },
   }
+}
+
+interface Bucket {
+  readonly tokens: number
+  readonly atMs: number
+}
+
+/** There are as many kinds as callers of ours name, which are few. */
+function roomOf(kinds: Map<string, Map<string, Bucket>>, key: string): Map<string, Bucket> {
+  const kind = key.slice(0, Math.max(0, key.indexOf(' ')))
+  const known = kinds.get(kind)
+  if (known !== undefined) return known
+  const room = new Map<string, Bucket>()
+  kinds.set(kind, room)
+  return room
 }
 
 function forgetOldest(buckets: Map<string, unknown>): void {

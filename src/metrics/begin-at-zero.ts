@@ -34,10 +34,11 @@ const UNKNOWN_REASONS = [
 ]
 const DROP_REASONS = ['late_slot', 'upstream_closed', 'superseded']
 const ENDPOINTS = [...LISTS, 'verify']
-/** The codes of failures that every call may have. */
+/** What every call may come to. */
 const CALL_OUTCOMES = [
   'ok',
   'aborted',
+  'internal',
   'upstream.timeout',
   'upstream.network',
   'upstream.http_4xx',
@@ -48,6 +49,8 @@ const CALL_OUTCOMES = [
   'upstream.too_large',
   'upstream.contract_violation',
 ]
+const LIST_OUTCOMES = [...CALL_OUTCOMES, 'upstream.not_modified']
+const VERIFY_OUTCOMES = [...CALL_OUTCOMES, 'upstream.malformed', 'upstream.id_missing']
 /** What a slot of the budget is spent on. */
 const LANES = ['turn', 'confirmation', 'new_watch', 'retry', 'on_demand', 'quick_retry', 'list']
 
@@ -87,7 +90,8 @@ export function beginAtZero(metrics: Zeroable): void {
   for (const reason of DROP_REASONS) metrics.checksDropped.inc({ reason }, 0)
   for (const endpoint of ENDPOINTS) {
     metrics.upstreamDuration.zero({ endpoint })
-    for (const outcome of CALL_OUTCOMES) metrics.upstreamRequests.inc({ endpoint, outcome }, 0)
+    const outcomes = endpoint === 'verify' ? VERIFY_OUTCOMES : LIST_OUTCOMES
+    for (const outcome of outcomes) metrics.upstreamRequests.inc({ endpoint, outcome }, 0)
   }
   for (const lane of LANES) metrics.budgetSlots.inc({ lane }, 0)
 }

@@ -36,6 +36,18 @@ export function queueMetrics(registers: Registry[]) {
       labelNames: ['queue'],
       registers,
     }),
+    tickLastSuccess: new Gauge({
+      name: 'farewatch_tick_last_success_timestamp_seconds',
+      help: 'When a tick last ended well in this process; before that, when its workers started.',
+      labelNames: ['tick'],
+      registers,
+    }),
+    tickInterval: new Gauge({
+      name: 'farewatch_tick_interval_seconds',
+      help: 'How often a tick is to run, in whichever process.',
+      labelNames: ['tick'],
+      registers,
+    }),
   }
 }
 

@@ -53,7 +53,7 @@ export function upstreamGauges(registers: Registry[]) {
     }),
     upstreamBudgetRatio: new Gauge({
       name: 'farewatch_upstream_budget_ratio',
-      help: 'The part of the budget that may be spent: below 1 after a 429, until it has grown back.',
+      help: 'The part of the budget that may be spent now: 0 during a pause, below 1 after a 429 until it has grown back.',
       registers,
     }),
   }

@@ -15,6 +15,7 @@ import {
   type Turn,
 } from './claim-fares.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
+import { noteRested, wakeRested } from './wake-rested.ts'
 
 export const VERIFY_QUEUE = 'verify'
 
@@ -23,6 +24,8 @@ export interface DispatchDeps {
   readonly queue: Pick<QueueSystem, 'enqueue'>
   /** The rate that may be spent now: the budget, or less of it while the upstream is in trouble. */
   readonly requestsPerSecond: number
+  /** The whole budget, by which is told how long a turn of everybody takes; absent: what may be spent now. */
+  readonly budgetPerSecond?: number
   /** What the checks will have to pass; absent where there is nothing. */
   readonly gate?: Pick<UpstreamGate, 'peek'>
 }
@@ -42,7 +45,9 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
   const entry = await deps.gate?.peek('verify')
   if (entry?.kind === 'closed') return []
   const atMost = entry?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
-  const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, { requestsPerSecond, atMost }))
+  const { budgetPerSecond = requestsPerSecond } = deps
+  const rates = { requestsPerSecond, budgetPerSecond, atMost }
+  const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, rates))
   const claims = new Set(turns.map((turn) => turn.claimId))
   for (const claimId of claims) {
     await deps.queue.enqueue(VERIFY_QUEUE, {
@@ -54,10 +59,17 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
   return turns
 }
 
+interface Rates {
+  readonly requestsPerSecond: number
+  readonly budgetPerSecond: number
+  readonly atMost: number
+}
+
 async function claimTurns(
   tx: Tx,
-  { requestsPerSecond, atMost }: { requestsPerSecond: number; atMost: number },
+  { requestsPerSecond, budgetPerSecond, atMost }: Rates,
 ): Promise<Turn[]> {
+  const allWoken = await wakeRested(tx)
   const early = (await findLaneCandidates(tx, requestsPerSecond)).slice(0, atMost)
   const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
   const due = await findTurns(tx, {
@@ -73,7 +85,8 @@ async function claimTurns(
   const last = byTurn.at(-1)
   if (last !== undefined) await advanceClock(tx, last.vdue)
   // After the budget, as the line before: two processes that meet take their locks in one order.
-  await refreshTickets(tx, requestsPerSecond)
+  await refreshTickets(tx, budgetPerSecond)
+  if (allWoken) await noteRested(tx)
   return turns
 }
 

@@ -57,17 +57,3 @@ export async function settleTurns(
      where s.tracked_fare_id = i.fare_id
   `.execute(tx)
 }
-
-/** Gives back fares that were not asked after all: their slot had passed. They are due at once. */
-export async function returnTurns(
-  tx: Tx,
-  claimId: string,
-  fareIds: readonly number[],
-): Promise<void> {
-  await sql`
-    update fare_schedule
-       set claim_id = null, slot_at = null, not_before = clock_timestamp(),
-           lane_due_at = case when lane is not null then clock_timestamp() end
-     where claim_id = ${claimId} and tracked_fare_id = any(${fareIds}::bigint[])
-  `.execute(tx)
-}

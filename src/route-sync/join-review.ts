@@ -4,7 +4,10 @@ import { one } from '../db/transaction.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import { type StagingPrefix, stageSnapshot } from './plan/stage-snapshot.ts'
 import type { ReviewState } from './review.ts'
+import { REMEMBERED } from './runs/resolve-runs.ts'
 import { type FetchedList, listOfRun, readSlices } from './snapshots/fetched-list.ts'
+import { SnapshotDamagedError } from './snapshots/pack-snapshot.ts'
+import { SnapshotGoneError } from './snapshots/snapshots.ts'
 
 /** A comparison reads a whole list; who brings ever new ones is told of each. */
 const COMPARED_REVIEWS = 3
@@ -33,28 +36,46 @@ interface Candidate {
  * Leaves `compared_route`: that list where it is another one, else no rows.
  */
 export async function findReview(tx: Tx, args: JoinArgs): Promise<ReviewState | undefined> {
-  const candidates = await findCandidates(tx, args)
-  const same = candidates.find(({ contentHash }) => contentHash === args.fetched.contentHash)
+  const same = await findSame(tx, args)
   if (same !== undefined) {
     await sql`
       create temp table compared_route (departure_id text, destination_id text) on commit drop
     `.execute(tx)
-    return readReview(tx, same.reviewId)
+    return readReview(tx, args.list, same)
   }
+  const candidates = await findCandidates(tx, args)
   if (candidates.length === 0) return undefined
   const prefix = await stageOnce(tx, args)
   for (const candidate of candidates) {
-    const slices = readSlices(tx, { list: args.list, fetched: listOfRun(candidate) })
-    await stageSnapshot(tx, args.scrub, slices, 'compared')
+    const kept = await readKept(tx, candidate)
+    if (kept === undefined) continue
+    await stageSnapshot(
+      tx,
+      args.scrub,
+      readSlices(tx, { list: args.list, fetched: kept }),
+      'compared',
+    )
     if ((await differingShare(tx, prefix)) <= args.agreementShare) {
-      return readReview(tx, candidate.reviewId)
+      return readReview(tx, args.list, candidate.reviewId)
     }
     await sql`drop table compared_route, compared_place`.execute(tx)
   }
   return undefined
 }
 
-/** Reviews by their first kept list, of about the same length; those that an approval or a release ended are over. */
+/** The review of a list of the same bytes: it is known by its run, however long the bytes were kept, if at all. */
+async function findSame(tx: Tx, { list, fetched }: JoinArgs): Promise<number | undefined> {
+  const { rows } = await sql<{ reviewId: number }>`
+    select r.review_id as "reviewId"
+      from sync_run r
+     where r.list = ${list} and r.content_hash = ${fetched.contentHash} and ${REMEMBERED}
+     order by r.review_id
+     limit 1
+  `.execute(tx)
+  return rows[0]?.reviewId
+}
+
+/** Reviews by their first kept list, of about the same length. */
 async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
   const { rows } = await sql<Candidate>`
     select "reviewId", "runId", "contentHash", bytes
@@ -63,10 +84,7 @@ async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
                    r.fetched - r.duplicates as pairs
               from sync_run r
               join snapshot s on s.content_hash = r.content_hash
-             where r.list = ${args.list} and r.review_id is not null
-               and (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
-               and not exists (select from sync_run d
-                                where d.review_id = r.review_id and d.status in ('approved', 'applied'))
+             where r.list = ${args.list} and r.review_id is not null and ${REMEMBERED}
              order by r.review_id desc, r.status = 'held' desc, r.id) first
      where abs(pairs - ${args.pairs}::integer)
              <= ${args.agreementShare}::float8 * greatest(pairs, ${args.pairs}::integer)
@@ -74,6 +92,18 @@ async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
      limit ${COMPARED_REVIEWS}
   `.execute(tx)
   return rows
+}
+
+/** Undefined where the kept list cannot be read: what is wrong with it is no fault of the list that is compared. */
+async function readKept(tx: Tx, candidate: Candidate): Promise<FetchedList | undefined> {
+  const kept = listOfRun(candidate)
+  try {
+    const chunks = await kept.chunks(tx)
+    return { ...kept, chunks: async () => chunks }
+  } catch (err) {
+    if (err instanceof SnapshotGoneError || err instanceof SnapshotDamagedError) return undefined
+    throw err
+  }
 }
 
 /** The last accepted list again is not staged, for its diff needs no rows. */
@@ -102,15 +132,19 @@ async function differingShare(tx: Tx, prefix: StagingPrefix): Promise<number> {
   return larger === 0 ? 0 : differing / larger
 }
 
-async function readReview(tx: Tx, reviewId: number): Promise<ReviewState> {
+/** A list of another review in between says that it was not the same all the while: the count begins anew. */
+async function readReview(tx: Tx, list: RouteListName, reviewId: number): Promise<ReviewState> {
   return one(
     sql<ReviewState>`
       select ${reviewId}::bigint as "reviewId",
-             coalesce(json_agg(id order by id) filter (where status = 'held'), '[]') as "heldRuns",
-             min(fetched_at) filter (where status = 'held') as "heldSince",
+             coalesce(json_agg(id order by id) filter (where counts), '[]') as "heldRuns",
+             min(fetched_at) filter (where counts) as "heldSince",
              bool_or(coalesce(resolution = 'rejected', false)) as rejected
-        from sync_run
-       where review_id = ${reviewId}
+        from (select *, status = 'held'
+                        and id > coalesce((select max(id) from sync_run
+                                            where list = ${list} and review_id <> ${reviewId}), 0) as counts
+                from sync_run
+               where review_id = ${reviewId}) of_review
     `,
     tx,
   )

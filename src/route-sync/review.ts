@@ -4,7 +4,7 @@ import type { SyncReason } from './runs/sync-run.ts'
 /** What is held under one review already. */
 export interface ReviewState {
   readonly reviewId: number
-  /** Runs that are held, in their order. */
+  /** Runs that are held, in their order, since a list of another review came in between. */
   readonly heldRuns: readonly number[]
   /** When the list of the first of them arrived. */
   readonly heldSince: Date | null
@@ -13,7 +13,8 @@ export interface ReviewState {
 }
 
 export interface AgreeingList {
-  readonly runId: number
+  /** Null where it is only asked what would become of it. */
+  readonly runId: number | null
   readonly fetchedAt: Date
   readonly suspicion: SyncReason
   readonly effect: SnapshotEffect
@@ -30,13 +31,15 @@ export function releaseOf(
   { runId, fetchedAt, suspicion, effect }: AgreeingList,
   limits: GuardLimits,
 ): SyncReason | null {
-  const runs = [...heldRuns, runId]
+  const lists = heldRuns.length + 1
+  const others =
+    runId === null ? `${heldRuns.join(', ')} and this one` : [...heldRuns, runId].join(', ')
   const spanMs = heldSince === null ? 0 : fetchedAt.getTime() - heldSince.getTime()
   if (rejected || suspicion.code === 'empty') return null
   if (effect.missing > limits.releaseLostShare * effect.live) return null
-  if (runs.length < limits.releaseLists || spanMs < limits.releaseHours * HOUR_MS) return null
+  if (lists < limits.releaseLists || spanMs < limits.releaseHours * HOUR_MS) return null
   return {
     code: 'agreed',
-    text: `${runs.length} lists over ${Math.floor(spanMs / HOUR_MS)} hours agree (runs ${runs.join(', ')}); held was: ${suspicion.text}`,
+    text: `${lists} lists over ${Math.floor(spanMs / HOUR_MS)} hours agree (runs ${others}); held was: ${suspicion.text}`,
   }
 }

@@ -3,12 +3,11 @@ import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { findReview } from './join-review.ts'
+import { judgeSnapshot, type Verdict } from './judge-snapshot.ts'
 import { countPending } from './plan/absences.ts'
-import { type GuardLimits, suspicionOf } from './plan/guard.ts'
+import type { GuardLimits } from './plan/guard.ts'
 import { planAvailability, planRoutes, type SnapshotPlan } from './plan/plan-snapshot.ts'
 import type { StagedSnapshot } from './plan/stage-snapshot.ts'
-import { type ReviewState, releaseOf } from './review.ts'
 import { dropHeldRuns } from './runs/resolve-runs.ts'
 import {
   type AcceptedRun,
@@ -17,7 +16,7 @@ import {
   settleFetchedAt,
 } from './runs/run-records.ts'
 import type { Stopwatch } from './runs/stopwatch.ts'
-import type { SyncCounts, SyncOutcome, SyncReason } from './runs/sync-run.ts'
+import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
 import { routesChangedSince } from './runs/sync-run-queries.ts'
 import { type FetchedList, readSlices } from './snapshots/fetched-list.ts'
 import { saveSnapshot, touchSnapshot } from './snapshots/snapshots.ts'
@@ -61,33 +60,35 @@ export async function settleSnapshot(
   fetched: FetchedList,
 ): Promise<SyncOutcome> {
   await beginSettling(tx)
-  const fetchedAt = await settleFetchedAt(tx, run.runId)
+  const instants = await settleFetchedAt(tx, run.runId)
   const previous = await findLastAccepted(tx, run.list)
-  const plan = await planFetched(tx, deps, run, { fetched, previous, ...deps })
-  const verdict = await judge(tx, deps, run, { fetched, plan, fetchedAt })
+  const plan = await planFetched(tx, deps, run, { fetched, previous, ...deps, ...instants })
+  const verdict = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
   await keep(tx, fetched)
-  if (verdict !== null && verdict.release === null) return hold(tx, run, plan, verdict)
+  const release = verdict?.release ?? null
+  if (verdict !== null && release === null) return hold(tx, run, plan, verdict)
 
   const counts = await run.stopwatch.time('apply', () =>
     plan.apply({
       runId: run.runId,
-      fetchedAt,
-      previousAt: previous?.fetchedAt ?? null,
+      ...instants,
+      previousAt: previous?.arrivedAt ?? null,
       confirmations: deps.confirmations,
-      lists: verdict === null ? 1 : verdict.lists,
+      lists: release?.lists ?? 1,
     }),
   )
-  await dropHeldRuns(tx, {
-    list: run.list,
-    resolution: verdict === null ? 'normal_list' : 'agreed',
-    resolvedBy: run.runId,
-  })
+  const dropping = { list: run.list, resolvedBy: run.runId }
+  if (release !== null) {
+    const { reviewId } = release
+    await dropHeldRuns(tx, { ...dropping, resolution: 'agreed', reviewId })
+  }
+  await dropHeldRuns(tx, { ...dropping, resolution: 'normal_list' })
   const repeated = previous?.contentHash === fetched.contentHash
   return closeRun(tx, {
     ...run,
     status: repeated && !hasEffect(counts) ? 'unchanged' : 'applied',
     baseline: previous === null,
-    ...(verdict?.release ? { reason: verdict.release, reviewId: verdict.reviewId } : {}),
+    ...(release === null ? {} : { reason: release.reason, reviewId: release.reviewId }),
     counts: { ...stagedCounts(plan), ...counts },
     durationsMs: run.stopwatch.durations(),
   })
@@ -110,6 +111,7 @@ export interface ToPlan {
   readonly fetched: FetchedList
   readonly previous: AcceptedRun | null
   readonly confirmations: number
+  readonly arrivedAt: Date
 }
 
 /** Compares a list with what holds now; the last accepted one again needs no reading, but for what is pending. */
@@ -117,12 +119,13 @@ export async function planFetched(
   tx: Tx,
   deps: Pick<SyncDeps, 'scrub' | 'onProgress'>,
   run: Pick<SyncRun, 'list' | 'stopwatch'>,
-  { fetched, previous, confirmations }: ToPlan,
+  { fetched, previous, confirmations, arrivedAt }: ToPlan,
 ): Promise<SnapshotPlan> {
   const args = {
     baseline: previous === null,
     repeated: previous?.contentHash === fetched.contentHash,
     confirmations,
+    arrivedAt,
     stopwatch: run.stopwatch,
     scrub: deps.scrub,
   }
@@ -142,39 +145,7 @@ async function saysTheSame(
   { fetched, previous }: { fetched: FetchedList; previous: AcceptedRun },
 ): Promise<boolean> {
   if (previous.contentHash !== fetched.contentHash) return false
-  return list === 'routes' || !(await routesChangedSince(tx, previous.fetchedAt))
-}
-
-/** Why a list is suspicious, the review it belongs to, and what releases it all the same. */
-interface Verdict {
-  readonly suspicion: SyncReason
-  readonly reviewId: number
-  /** Lists of the review, this one included. */
-  readonly lists: number
-  readonly release: SyncReason | null
-}
-
-async function judge(
-  tx: Tx,
-  { guard, scrub }: SyncDeps,
-  { runId, list }: SyncRun,
-  judged: { fetched: FetchedList; plan: SnapshotPlan; fetchedAt: Date },
-): Promise<Verdict | null> {
-  const { fetched, plan, fetchedAt } = judged
-  const suspicion = suspicionOf(plan.effect, guard)
-  if (suspicion === null) return null
-  const { agreementShare } = guard
-  const pairs = plan.staged.fetched - plan.staged.duplicates
-  const joining = { list, fetched, pairs, staged: plan.isStaged, agreementShare, scrub }
-  const review: ReviewState | undefined = await findReview(tx, joining)
-  if (review === undefined) return { suspicion, reviewId: runId, lists: 1, release: null }
-  const agreeing = { runId, fetchedAt, suspicion, effect: plan.effect }
-  return {
-    suspicion,
-    reviewId: review.reviewId,
-    lists: review.heldRuns.length + 1,
-    release: releaseOf(review, agreeing, guard),
-  }
+  return list === 'routes' || !(await routesChangedSince(tx, previous.arrivedAt))
 }
 
 /** Keeps the list that is applied or held; one that came before is there already. */
@@ -194,9 +165,8 @@ async function hold(
   return closeRun(tx, {
     ...run,
     status: 'held',
-    baseline: plan.effect.baseline,
     reason: suspicion,
-    reviewId,
+    reviewId: reviewId ?? run.runId,
     counts: {
       ...stagedCounts(plan),
       ...nothing,

@@ -9,8 +9,8 @@ export interface Answer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
-  /** In lower case; the content's type and length are not among them. */
-  readonly headers?: Readonly<Record<string, string>>
+  /** In lower case, several lines of one name as an array; the content's type and length are not among them. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Whether it says which version it is, so that who has that version need not be sent it again. */
   readonly versioned?: boolean
   /** For the request log. */

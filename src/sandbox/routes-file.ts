@@ -65,9 +65,14 @@ async function readRoutesFile(path: string): Promise<Route[]> {
   return parsed as Route[]
 }
 
+/** Some editors put a byte order mark before the text. */
+export function withoutMark(text: string): string {
+  return text.replace(/^\uFEFF/, '')
+}
+
 function parseJson(path: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(withoutMark(text))
   } catch (err) {
     throw new SandboxRoutesFileError(path, `is not JSON (${cleanText(messageOf(err), 200)})`, {
       cause: err,

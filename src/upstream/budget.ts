@@ -2,11 +2,15 @@ import type { Clock } from '../base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { inTransaction, one } from '../db/transaction.ts'
 import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './health/throttle.ts'
+import {
+  HORIZON_MS,
+  type Skew,
+  skewOf,
+  type TakenSlot,
+  type WaitOptions,
+  waitForSlot,
+} from './taken-slot.ts'
 
-/** No slot is given further ahead: what is promised now must hold whatever is learned meanwhile. */
-export const HORIZON_MS = 5_000
-/** A slot that is missed by more is not used: late calls would crowd those that are on time. */
-const LATE_MS = 1_000
 /** The part of the budget that all lanes together may take. */
 const LANE_SHARE = 0.4
 
@@ -118,67 +122,51 @@ function slowed(spacingUs: number): RawBuilder<unknown> {
   return sql`least(${DAY_US}::float8, ceil(${spacingUs}::float8 / ${shareInSql()})) * interval '1 microsecond'`
 }
 
-export interface WaitOptions {
-  readonly clock: Clock
-  /** The database's clock minus ours. */
-  readonly skewMs: number
-  readonly signal: AbortSignal
-}
+type CallOptions = Pick<WaitOptions, 'clock' | 'signal'>
 
 /**
- * Sleeps until a slot; false when it cannot be used: it is over a second late, or further ahead than any slot is
- * given, which means that a clock was set. Rejects when the signal aborts.
- */
-export async function waitForSlot(
-  slot: Date,
-  { clock, skewMs, signal }: WaitOptions,
-): Promise<boolean> {
-  signal.throwIfAborted()
-  const aheadMs = () => slot.getTime() - skewMs - clock.now().getTime()
-  const waitMs = aheadMs()
-  if (waitMs > HORIZON_MS + LATE_MS) return false
-  if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
-  return aheadMs() >= -LATE_MS
-}
-
-/**
- * Waits for a slot for one call outside of any batch, however long it takes; the call may go out when it resolves.
- * Rejects when the signal aborts.
+ * Waits for a slot for one call outside of any batch, however long it takes. Rejects when the signal aborts.
  */
 export async function spendOne(
   db: Db,
-  { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & Omit<WaitOptions, 'skewMs'>,
-): Promise<void> {
+  { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & CallOptions,
+): Promise<TakenSlot> {
   const pauseMs = 1000 / request.requestsPerSecond
   for (;;) {
     signal.throwIfAborted()
-    const { slot, skewMs } = await inTransaction(db, async (tx) => {
-      const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
-      return { slot: slots[0], skewMs: now.getTime() - clock.now().getTime() }
-    })
+    const { slot, ...skew } = await reserveOne(db, clock, request)
     if (slot === undefined) {
       await clock.sleep(Math.min(RETRY_MS.max, Math.max(RETRY_MS.min, pauseMs)), signal)
-    } else if (await waitForSlot(slot, { clock, skewMs, signal })) return
+      continue
+    }
+    const taken = await waitForSlot(slot, { ...skew, clock, signal })
+    if (taken !== undefined) return taken
   }
 }
 
 /**
- * Waits for a slot that lies within `withinMs`, for one call outside of any batch; false where there is none, or
+ * Waits for a slot that lies within `withinMs`, for one call outside of any batch; undefined where there is none, or
  * it could not be used. Rejects when the signal aborts.
  */
 export async function spendSoon(
   db: Db,
-  {
-    clock,
-    signal,
-    ...request
-  }: Required<Omit<SlotRequest, 'wanted'>> & Omit<WaitOptions, 'skewMs'>,
-): Promise<boolean> {
-  const { slots, now } = await inTransaction(db, (tx) =>
-    reserveSlots(tx, { ...request, wanted: 1 }),
-  )
-  const skewMs = now.getTime() - clock.now().getTime()
-  return slots[0] !== undefined && waitForSlot(slots[0], { clock, skewMs, signal })
+  { clock, signal, ...request }: Required<Omit<SlotRequest, 'wanted'>> & CallOptions,
+): Promise<TakenSlot | undefined> {
+  const { slot, ...skew } = await reserveOne(db, clock, request)
+  return slot && waitForSlot(slot, { ...skew, clock, signal })
+}
+
+/** One slot, where there is one, and what its reservation told of the database's clock. */
+export async function reserveOne(
+  db: Db,
+  clock: Clock,
+  request: Omit<SlotRequest, 'wanted'>,
+): Promise<Skew & { readonly slot: Date | undefined }> {
+  return inTransaction(db, async (tx) => {
+    const askedMs = clock.now().getTime()
+    const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
+    return { slot: slots[0], ...skewOf(now, { clock, askedMs }) }
+  })
 }
 
 /** Rounded up to what Postgres can hold, so that no sum of roundings exceeds the rate. */

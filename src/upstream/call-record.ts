@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts'
 /** What is known of one call when it ends, however it ends. */
 export interface UpstreamCall {
   readonly endpoint: string
-  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, else a code such as `upstream.timeout`. */
+  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, else a code; call-verdict.ts has them all. */
   readonly outcome: string
   readonly status?: number
   readonly durationMs: number

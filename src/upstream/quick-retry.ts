@@ -3,11 +3,10 @@ import type { CallRecord } from './call-record.ts'
 import type { EndpointGroup } from './health/breaker.ts'
 import type { Pass } from './health/health-reporter.ts'
 import type { UpstreamGate } from './health/upstream-gate.ts'
+import { enterInTime } from './pass-gate.ts'
+import type { TakenSlot } from './taken-slot.ts'
 
 const PAUSE_MS = { min: 100, max: 300 }
-
-/** Where there is no gate. */
-export const UNGUARDED: Pass = { kind: 'pass', probe: null, madeAtMs: 0 }
 
 /** Failures of a moment: a proxy that restarts, a server that takes its leave. */
 const PASSING_STATUSES = new Set([502, 503, 504])
@@ -22,9 +21,9 @@ export interface QuickRetryDeps {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly gate: Pick<UpstreamGate, 'peek' | 'enter'> | undefined
-  /** Waits for a slot that lies near; false where none can be had. Absent: nothing is asked twice. */
-  readonly retrySlot: ((signal: AbortSignal) => Promise<boolean>) | undefined
+  readonly gate: UpstreamGate | undefined
+  /** Waits for a slot that lies near; undefined where none can be had. Absent: nothing is asked twice. */
+  readonly retrySlot: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
 }
 
 /** Whether a call failed in a way that asking at once may mend. A wait that was asked for is a pause, not a retry. */
@@ -38,7 +37,7 @@ export function isPassing({ outcome, status, reason, retryAfterMs }: CallRecord)
  * Waits a moment, takes a slot for the second call and passes the gate.
  *
  * `none` where there is to be no second call: the failure will not pass, or the gate is closed, also for a probe's
- * sake. Rejects when the signal aborts.
+ * sake. `no_slot` where none can be had, or it has passed at the gate. Rejects when the signal aborts.
  */
 export async function takeQuickRetry(
   { clock, random, gate, retrySlot }: QuickRetryDeps,
@@ -47,12 +46,13 @@ export async function takeQuickRetry(
   if (retrySlot === undefined || !isPassing(record)) return 'none'
   if (gate !== undefined && (await gate.peek(group)).kind !== 'free') return 'none'
   await clock.sleep(PAUSE_MS.min + Math.floor(random() * (PAUSE_MS.max - PAUSE_MS.min)), signal)
-  const granted = await retrySlot(signal).catch(() => {
+  const slot = await retrySlot(signal).catch(() => {
     signal.throwIfAborted()
     // The store is away: the first failure is the one to tell.
-    return false
+    return undefined
   })
-  if (!granted) return 'no_slot'
-  const entered = gate === undefined ? UNGUARDED : await gate.enter(group)
+  if (slot === undefined) return 'no_slot'
+  const entered = await enterInTime(gate, group, slot)
+  if (entered.kind === 'late') return 'no_slot'
   return entered.kind === 'pass' ? entered : 'none'
 }

@@ -10,14 +10,7 @@ import {
 } from './contract-telemetry.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
-import {
-  type GuardDeps,
-  type GuardedCall,
-  guardedCall,
-  passGate,
-  passGateWithSlot,
-  type QuickRetry,
-} from './guarded-call.ts'
+import { type GuardDeps, guardedCall, type QuickRetry } from './guarded-call.ts'
 import type { UpstreamGate } from './health/upstream-gate.ts'
 import {
   type ConditionalFetchOptions,
@@ -28,8 +21,10 @@ import {
 } from './lists/fetch-route-list.ts'
 import { CSV_ENDPOINT } from './lists/routes-csv.ts'
 import type { Observation, Question } from './observation.ts'
+import { type GatedCall, passGate, passGateWithSlot } from './pass-gate.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
+import type { TakenSlot } from './taken-slot.ts'
 import { createCredential } from './transport/credential.ts'
 import { createHttpExchange } from './transport/http-exchange.ts'
 import { notedExchange } from './transport/noted-exchange.ts'
@@ -54,15 +49,21 @@ export interface UpstreamClientOptions {
    *
    * Not for verify: its callers reserve slots for many questions at once, and call at each one's own.
    */
-  readonly beforeList?: ((signal: AbortSignal) => Promise<void>) | undefined
+  readonly beforeList?: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined
   /** Where absent, every call goes out. */
   readonly gate?: UpstreamGate | undefined
-  /** Waits for a slot near enough for a quick retry, false where there is none; absent: nothing is asked twice. */
-  readonly retrySlot?: ((signal: AbortSignal) => Promise<boolean>) | undefined
+  /** Waits for a slot near enough for a quick retry, if there is one; absent: nothing is asked twice. */
+  readonly retrySlot?: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
   readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined
   /** Uniform in [0, 1). */
   readonly random?: (() => number) | undefined
   readonly clock?: Clock | undefined
+}
+
+export interface VerifyOptions {
+  readonly signal: AbortSignal
+  /** The slot at which the question goes out; absent: it has none to miss. */
+  readonly slot?: TakenSlot | undefined
 }
 
 export interface UpstreamClient {
@@ -84,10 +85,10 @@ export interface UpstreamClient {
    * Asks whether a flight, and its return, is available for some passengers, in one call.
    *
    * Whatever the upstream or the network does is an observation. Throws the signal's reason when it aborts, and
-   * before any call PassengerRuleError or QuestionError for a question that the interface forbids, or
-   * UpstreamCircuitOpenError.
+   * before any call PassengerRuleError or QuestionError for a question that the interface forbids,
+   * UpstreamCircuitOpenError, or UpstreamSlotMissedError where its slot has passed by then.
    */
-  verifyFares(question: Question, options: { readonly signal: AbortSignal }): Promise<Observation>
+  verifyFares(question: Question, options: VerifyOptions): Promise<Observation>
   /** Ends what is in flight and closes the connections. */
   close(): Promise<void>
 }
@@ -110,7 +111,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     signal: AbortSignal,
     run: (record: CallRecord) => Promise<T>,
   ) => {
-    const call: GuardedCall = { endpoint, group: 'lists', signal }
+    const call: GatedCall = { endpoint, group: 'lists', signal }
     const pass = await passGateWithSlot(gate, call, beforeList)
     return observedList(await guardedCall(guard, { ...call, pass }, run), endpoint, observeOddities)
   }
@@ -127,10 +128,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       list(CSV_ENDPOINT, call.signal, (seen) =>
         fetchRoutesCsv(noted(seen), { ...call, record: seen }),
       ),
-    async verifyFares(question, { signal }) {
+    async verifyFares(question, { signal, slot }) {
       assertQuestion(question)
-      const call: GuardedCall = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
-      const pass = await passGate(gate, call)
+      const call: GatedCall = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
+      const pass = await passGate(gate, call, slot)
       const answer = await guardedCall(guard, { ...call, pass }, (seen) =>
         verifyFares(noted(seen), { question, record: seen, signal }),
       )

@@ -123,6 +123,19 @@ export class UpstreamCircuitOpenError extends AppError {
   }
 }
 
+/** We did not ask: what had to be known before took longer than the slot of the budget keeps. */
+export class UpstreamSlotMissedError extends AppError {
+  override readonly name = 'UpstreamSlotMissedError'
+  override readonly code = 'upstream.slot_missed'
+  override readonly retryable = true
+  readonly endpoint: string
+
+  constructor({ endpoint }: CallFacts) {
+    super(`${endpoint}: not asked, for its slot of the budget has passed`)
+    this.endpoint = endpoint
+  }
+}
+
 /** A 3xx. Never followed: the credential must not reach another address. Its target is not kept either. */
 export class UpstreamRedirectError extends AppError {
   override readonly name = 'UpstreamRedirectError'

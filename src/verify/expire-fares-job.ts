@@ -6,6 +6,7 @@ import { syncTrackedFares } from '../watch/sync-tracked-fares.ts'
 import { fanOutChanges } from './checks/fan-out-changes.ts'
 import { expiryOf } from './decide/expiry.ts'
 import { fromJson } from './decide/fare-state.ts'
+import { inBatches } from './in-batches.ts'
 
 const BATCH = 500
 
@@ -18,26 +19,24 @@ interface EndedFare {
 /**
  * Ends fares that can no longer be bought: the departure has passed everywhere on earth (the local time read as
  * UTC−12), the imported `departs_on` of all its watches has, or 30 days went by since the last of them began without
- * the fare ever being available. From then on they cost nothing. Returns how many. Safe to run twice: an expired fare
- * has no turn and is not found again.
+ * the fare ever being available. From then on they cost nothing. A fare of which nothing was recorded does not expire: it
+ * goes with its watches (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare has no turn and is not
+ * found again.
  */
-export async function expireFares(db: Db): Promise<number> {
+export async function expireFares(db: Db, signal?: AbortSignal): Promise<number> {
+  return inBatches(BATCH, (limit) => expireSome(db, limit), signal)
+}
+
+async function expireSome(db: Db, limit: number): Promise<number> {
   return inTransaction(db, async (tx) => {
-    const ended = await lockEnded(tx)
+    const ended = await lockEnded(tx, limit)
     if (ended.length === 0) return 0
     const fareIds = ended.map((fare) => fare.fareId)
     await endBeliefs(tx, fareIds)
-    const drafts = ended
-      .filter((fare) => Object.keys(fare.state).length > 0)
-      .map((fare) => {
-        const provenance = { source: 'expiry' }
-        return {
-          fareId: fare.fareId,
-          ...expiryOf(fromJson(fare.state), fare.now),
-          evidenceHash: null,
-          provenance,
-        }
-      })
+    const drafts = ended.map(({ fareId, state, now }) => {
+      const provenance = { source: 'expiry' }
+      return { fareId, ...expiryOf(fromJson(state), now), evidenceHash: null, provenance }
+    })
     const appended = await appendAvailabilityChanges(tx, drafts)
     await fanOutChanges(tx, { seqs: appended.map((change) => change.seq), own: [] })
     await endTheirWatches(tx, fareIds)
@@ -59,29 +58,34 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
   `.execute(tx)
 }
 
-/** After they were told: nothing is told to a watch that has ended. Whoever watches the fare next begins anew. */
+/**
+ * After they were told: nothing is told to a watch that has ended. Whoever watches the fare next begins anew. A watch that
+ * has not had its first look goes on for a moment, until it is told so by what it has learned itself (end-watches-job.ts).
+ */
 async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update watch set ended_at = clock_timestamp()
      where tracked_fare_id = any(${fareIds}::bigint[]) and ended_at is null
+       and (looked_at is not null or paused_at is not null)
   `.execute(tx)
   await syncTrackedFares(tx, fareIds)
 }
 
-async function lockEnded(tx: Tx): Promise<EndedFare[]> {
+async function lockEnded(tx: Tx, limit: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
     select s.tracked_fare_id as "fareId", s.state, clock_timestamp() as now
       from fare_state s
       join fare_schedule q using (tracked_fare_id)
       join tracked_fare f on f.id = s.tracked_fare_id
-     where ${HAS_DEPARTED}
-        or (s.ever_available_at is null
-            and f.created_at < clock_timestamp() - interval '30 days'
-            and coalesce((select max(w.began_at) from watch w
-                           where w.tracked_fare_id = f.id and w.paused_at is null), f.created_at)
-                < clock_timestamp() - interval '30 days')
+     where s.state <> '{}'
+       and (${HAS_DEPARTED}
+            or (s.ever_available_at is null
+                and f.created_at < clock_timestamp() - interval '30 days'
+                and coalesce((select max(w.began_at) from watch w
+                               where w.tracked_fare_id = f.id and w.paused_at is null), f.created_at)
+                    < clock_timestamp() - interval '30 days'))
      order by s.tracked_fare_id
-     limit ${BATCH}
+     limit ${limit}
        for no key update of f skip locked
        for update of s, q skip locked
   `.execute(tx)

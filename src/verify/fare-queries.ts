@@ -30,7 +30,7 @@ interface DetailRow extends Omit<FareDetail, 'next'> {
   readonly lane: string | null
   readonly laneDueAt: Date | null
   readonly notBefore: Date | null
-  /** When everybody has had a turn since its last one, at this budget. */
+  /** When those that stand before it have had their turns, at this budget. */
   readonly turnAt: Date | null
   readonly claimed: boolean
   readonly now: Date
@@ -54,7 +54,8 @@ export async function findFare(
            s.price::text, s.currency, s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
            s.last_reason as "lastReason", s.expired_at as "expiredAt", f.ended_at as "endedAt", f.watchers,
            q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id is not null as claimed,
-           s.last_check_at + make_interval(secs => c.tickets / q.ticket / ${requestsPerSecond}::float8) as "turnAt",
+           clock_timestamp() + make_interval(secs => greatest(0, least(q.vdue - c.v, 1 / q.ticket))
+                                                     * c.tickets / ${requestsPerSecond}::float8) as "turnAt",
            clock_timestamp() as now
       from tracked_fare f
      cross join recheck_clock c
@@ -79,9 +80,11 @@ function nextLook(
   if (row.lane !== null && row.laneDueAt !== null) {
     return { at: row.laneDueAt, why: WHY[row.lane] ?? row.lane }
   }
-  return row.turnAt !== null && row.turnAt > row.notBefore
-    ? { at: row.turnAt, why: 'its turn within the budget' }
-    : { at: row.notBefore, why: 'its minimum interval' }
+  const rests = row.notBefore > row.now
+  if (rests && (row.turnAt === null || row.turnAt <= row.notBefore)) {
+    return { at: row.notBefore, why: 'its minimum interval' }
+  }
+  return { at: row.turnAt ?? row.now, why: 'its turn within the budget' }
 }
 
 /** An interval of belief. */

@@ -6,8 +6,8 @@ import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { giveBackTurns } from '../recheck/give-back-turns.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
-import { returnTurns } from '../recheck/settle-turns.ts'
 import type { UpstreamGate } from '../upstream/health/upstream-gate.ts'
+import { skewOf } from '../upstream/taken-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { askFares, type Wave } from './checks/ask-fares.ts'
 import { reportChecks } from './checks/check-events.ts'
@@ -46,8 +46,9 @@ export interface VerifyFaresPayload {
  *
  * The calls happen before the transaction opens: a slow upstream must never hold a row lock. The decision happens
  * inside it, on locked rows: two overlapping checks must not both count the same loss. Answers that come late have
- * a transaction of their own. What was not asked, because the upstream is to be left alone, is given back unspent. Safe to run twice: a result whose claim has passed on, or whose request is older than
- * the last counted one, is dropped.
+ * a transaction of their own. What was not asked, because the upstream is to be left alone, is given back unspent.
+ * Safe to run twice: a result whose claim has passed on, or whose request is older than the last counted one, is
+ * dropped.
  */
 export async function verifyFaresJob(
   deps: VerifyJobDeps,
@@ -55,10 +56,11 @@ export async function verifyFaresJob(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock } = deps
+  const askedMs = clock.now().getTime()
   const { fares, now } = await findClaimedFares(db, claimId)
   if (now === undefined) return
-  const skewMs = now.getTime() - clock.now().getTime()
-  for await (const wave of askFares(deps, fares, { skewMs, signal })) {
+  const skew = skewOf(now, { clock, askedMs })
+  for await (const wave of askFares(deps, fares, { ...skew, signal })) {
     const record = () => recordWave(deps, claimId, wave)
     const { recorded, moves } = await (deps.recording?.(record) ?? record())
     const { checks, late, held } = wave
@@ -81,8 +83,7 @@ function recordWave(
     const locked = await lockClaimed(tx, claimId)
     const { rules, moves } = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
-    if (late.length > 0) await returnTurns(tx, claimId, late)
-    if (held.length > 0) await giveBackTurns(tx, claimId, held)
+    await giveBackTurns(tx, claimId, [...late, ...held])
     return { recorded, moves }
   })
 }

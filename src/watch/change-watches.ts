@@ -49,7 +49,7 @@ export async function resumeWatches(db: Db, selection: WatchSelection): Promise<
     return affected(
       sql`
         update watch
-           set paused_at = null, began_at = clock_timestamp(), looked_at = null,
+           set paused_at = null, began_at = clock_timestamp(), looked_at = null, own_state = null,
                ended_at = case when departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC' then ended_at end
          where id = any(${watchIds}::uuid[]) and reseller_id = ${selection.resellerId} and paused_at is not null
       `,

@@ -12,6 +12,8 @@ interface Moved {
   readonly id: number
   readonly watchersBefore: number
   readonly watchers: number
+  /** Whether its watches ask for it more often than before. */
+  readonly sooner: boolean
 }
 
 /**
@@ -50,6 +52,10 @@ export async function syncTrackedFares(
   const added = moved.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
   const ended = moved.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
   await giveTurns(tx, fareIds)
+  await shortenRests(
+    tx,
+    moved.filter((fare) => fare.sooner).map((fare) => fare.id),
+  )
   await hurryFirstLooks(tx, fareIds)
   await takeTurns(
     tx,
@@ -84,7 +90,8 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
      where f.id = c.id
        and (f.watchers, f.departs_on, f.min_interval_seconds, f.ended_at is null)
            is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.watchers > 0)
-    returning f.id, old.watchers as "watchersBefore", new.watchers
+    returning f.id, old.watchers as "watchersBefore", new.watchers,
+              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0) as sooner
   `.execute(tx)
   return rows
 }
@@ -94,16 +101,7 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
  * expired begins anew, unless it has departed: nothing can be learned of it, and it must not expire twice.
  */
 async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  await sql`
-    update fare_state s
-       set expired_at = null
-      from tracked_fare f
-     where f.id = s.tracked_fare_id
-       and f.id = any(${fareIds}::bigint[])
-       and f.watchers > 0
-       and s.expired_at is not null
-       and not ${HAS_DEPARTED}
-  `.execute(tx)
+  await reviveExpired(tx, fareIds)
   await sql`
     insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
     select fare.id, (select v from recheck_clock), 'new_watch', clock_timestamp()
@@ -116,9 +114,49 @@ async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
 }
 
 /**
- * A look that is claimed already may do, and where it does not, its end gives the next one (settle-turns.ts); a loss that
- * waits for its confirmation keeps the time between the two looks. In two steps, for the planner knows nothing of rows
- * that this transaction wrote.
+ * Nothing that was believed before a fare expired is believed of it now: its first answer is taken as that of a new fare,
+ * and recorded as such. An answer to a question from before does not count.
+ */
+async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    update fare_state s
+       set expired_at = null, state = '{}', outbound = 'unknown', return = case when s.return is not null then 'unknown' end,
+           pair = 'unknown', price = null, currency = null, believed_since = clock_timestamp(),
+           last_good_check_at = null, last_reason = null, ever_available_at = null
+      from tracked_fare f
+     where f.id = s.tracked_fare_id
+       and f.id = any(${fareIds}::bigint[])
+       and f.watchers > 0
+       and s.expired_at is not null
+       and not ${HAS_DEPARTED}
+  `.execute(tx)
+}
+
+/** Without an interval of its watches a fare rests for about a minute, unless the configuration says otherwise. */
+const SHORTEST_REST_SECONDS = 60
+
+/**
+ * Fares that are asked for more often than before rest from their last check on for as long as is asked now, and not to the
+ * end of a rest that others had chosen. One that is being checked has its rest set by the end of the check.
+ */
+async function shortenRests(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  if (fareIds.length === 0) return
+  await sql`
+    update fare_schedule q
+       set not_before = least(q.not_before, greatest(clock_timestamp(), s.last_check_at + make_interval(
+                          secs => coalesce(f.min_interval_seconds, ${SHORTEST_REST_SECONDS}::integer)))),
+           vdue = least(q.vdue, c.v + 1 / q.ticket)
+      from tracked_fare f
+      left join fare_state s on s.tracked_fare_id = f.id
+     cross join recheck_clock c
+     where q.tracked_fare_id = f.id and f.id = any(${fareIds}::bigint[]) and q.claim_id is null
+  `.execute(tx)
+}
+
+/**
+ * A look that is claimed already may do, and where it does not, its end gives the next one (settle-turns.ts), or that of
+ * its lease does: the process that holds it may be dead. A loss that waits for its confirmation keeps the time between
+ * the two looks. In two steps, for the planner knows nothing of rows that this transaction wrote.
  */
 async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void> {
   const { rows } = await sql<{ id: number }>`
@@ -130,9 +168,11 @@ async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void
   `.execute(tx)
   if (rows.length === 0) return
   await sql`
-    update fare_schedule set lane = coalesce(lane, 'new_watch'), lane_due_at = clock_timestamp()
+    update fare_schedule
+       set lane = coalesce(lane, 'new_watch'),
+           lane_due_at = greatest(clock_timestamp(), case when claim_id is not null then not_before end)
      where tracked_fare_id = any(${rows.map(({ id }) => id)}::bigint[])
-       and claim_id is null and lane is distinct from 'confirmation'
+       and lane is distinct from 'confirmation'
   `.execute(tx)
 }
 

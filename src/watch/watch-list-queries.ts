@@ -8,6 +8,8 @@ export interface WatchList {
   readonly watches: number
   /** Of the watches, those that are paused. */
   readonly paused: number
+  /** Of the watches, those that have ended by themselves, and are not paused. */
+  readonly ended: number
 }
 
 export interface WatchListPage {
@@ -22,7 +24,7 @@ export async function listWatchLists(
   { after, limit }: WatchListPage,
 ): Promise<WatchList[]> {
   const { rows } = await sql<WatchList>`
-    select l.name, l.created_at as "createdAt", w.watches, w.paused
+    select l.name, l.created_at as "createdAt", w.watches, w.paused, w.ended
       from (select id, name, created_at
               from watch_list
              where reseller_id = ${resellerId} and name > ${after ?? ''}
@@ -40,7 +42,7 @@ export async function findWatchList(
   name: string,
 ): Promise<WatchList | undefined> {
   const { rows } = await sql<WatchList>`
-    select l.name, l.created_at as "createdAt", w.watches, w.paused
+    select l.name, l.created_at as "createdAt", w.watches, w.paused, w.ended
       from watch_list l
      cross join lateral (${COUNTS}) w
      where l.reseller_id = ${resellerId} and l.name = ${name}
@@ -50,5 +52,8 @@ export async function findWatchList(
 
 /** Of watch list `l`. */
 const COUNTS = sql`
-  select count(*) as watches, count(paused_at) as paused from watch where watch.watch_list_id = l.id
+  select count(*) as watches, count(paused_at) as paused,
+         count(ended_at) filter (where paused_at is null) as ended
+    from watch
+   where watch.watch_list_id = l.id
 `

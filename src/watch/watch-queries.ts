@@ -14,7 +14,7 @@ export interface Reseller {
 export interface ResellerSummary extends Reseller {
   readonly lists: number
   readonly watches: number
-  /** Of the watches, those that are not paused. */
+  /** Of the watches, those that are neither paused nor have ended. */
   readonly active: number
 }
 
@@ -39,7 +39,8 @@ export async function listResellers(
            coalesce(w.watches, 0) as watches,
            case when r.disabled_at is null then coalesce(w.active, 0) else 0 end as active
       from reseller r
-      left join (select reseller_id, count(*) as watches, count(*) filter (where paused_at is null) as active
+      left join (select reseller_id, count(*) as watches,
+                        count(*) filter (where paused_at is null and ended_at is null) as active
                    from watch
                   group by reseller_id) w on w.reseller_id = r.id
      where r.name > ${after ?? ''}

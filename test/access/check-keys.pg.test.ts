@@ -65,6 +65,23 @@ describe('the check of a key', () => {
     await access.settled()
   })
 
+  it('ends a key when it expires, though it is remembered', async ({ db }) => {
+    const { text } = await createApiKey(db, {
+      resellerId: null,
+      expiresAt: new Date(Date.now() + 60_000),
+    })
+    await sql`
+      update farewatch_private.api_key set expires_at = clock_timestamp() + interval '800 ms'
+    `.execute(db)
+    const { access, clock } = anAccess(db)
+    expect(await access.callerOf(text)).toHaveProperty('kind')
+
+    clock.nowMs = 800
+
+    expect(await access.callerOf(text)).toBe('unknown')
+    await access.settled()
+  })
+
   it('asks the database nothing about a key that was mistyped', async ({ db }) => {
     const { access } = anAccess(db.withSchema('nowhere'))
     const { text } = await createApiKey(db, { resellerId: null })

@@ -3,7 +3,8 @@ import net from 'node:net'
 import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
-import { openDatabase } from '../../src/db/database.ts'
+import { openDatabase, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
 import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
@@ -276,6 +277,26 @@ describe('a database that is away', () => {
     const base = await startApi(away.db)
 
     const answer = await ask(`${base}/api/v1/status`, { headers: bearer(await newKeyText(db)) })
+
+    expect(answer).toMatchObject({ status: 503, body: { code: 'store.unavailable' } })
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  it('may also be one that takes too long', async ({ db, databaseUrl }) => {
+    const key = await newKeyText(db)
+    const hasty = openDatabase({
+      url: databaseUrl,
+      applicationName: 'test',
+      log: silentLog,
+      statementTimeoutMs: 300,
+    })
+    onTestFinished(() => hasty.close())
+    const base = await startApi(hasty.db)
+
+    const answer = await inTransaction(db, async (tx) => {
+      await sql`lock table sync_run in access exclusive mode`.execute(tx)
+      return ask(`${base}/api/v1/sync-runs`, { headers: bearer(key) })
+    })
 
     expect(answer).toMatchObject({ status: 503, body: { code: 'store.unavailable' } })
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)

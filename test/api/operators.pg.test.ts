@@ -61,6 +61,7 @@ describe('held runs', () => {
     expect(body).toMatchObject({
       run: { runId, status: 'held' },
       heldWith: [runId],
+      rejected: null,
       plan: {
         liveBefore: 40,
         missing: 30,
@@ -246,6 +247,13 @@ describe('keys', () => {
       '/expiresAt',
     ],
     [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
+    // In UTC it lies in the year 10000, which no instant of ours can be written in.
+    [
+      { reseller: null, expiresAt: '9999-12-31T23:59:59-23:59' },
+      400,
+      'request.invalid_body',
+      '/expiresAt',
+    ],
   ] as const)('are not made of anything: %j', async ([body, status, code, pointer], { db }) => {
     await newReseller(db, 'zephyr')
     const { send } = await anOperator(db)

@@ -130,6 +130,23 @@ describe('the feed of route changes', () => {
     expect(rest).toEqual({ items: [], seq: 6, head: 6 })
   })
 
+  it('looks for what passed before among a hundred thousand records, and no farther', async ({
+    db,
+  }) => {
+    const { read } = await aFeed(db)
+    const push = async (by: number) => {
+      await sql`update route_change set seq = seq + ${by} where seq > 1`.execute(db)
+      await sql`update feed_head set last_seq = last_seq + ${by} where feed = 'route'`.execute(db)
+    }
+    await push(99_990)
+
+    const near = await read('kinds=route_added&after=99000')
+    await push(10_000)
+    const far = await read('kinds=route_added&after=105000')
+
+    expect([near.items[0]?.previous, far.items[0]?.previous]).toEqual([1, 0])
+  })
+
   it('takes instants by when a record was written', async ({ db }) => {
     const { read } = await aFeed(db)
     await sql`

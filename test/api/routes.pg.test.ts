@@ -1,40 +1,9 @@
 import { describe, expect } from 'vitest'
-import { type Database, type Db, sql } from '../../src/db/database.ts'
+import { type Database, sql } from '../../src/db/database.ts'
 import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
-import type { Route } from '../../src/upstream/route-list.ts'
 import { fetchedAt, manyRoutes, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
-import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-
-const ROUTES = '/api/v1/data/routes'
-const AVAILABLE = `${ROUTES}/with-availability`
-const CSV = `${ROUTES}/csv`
-
-interface Reader {
-  /** One server and a key; its memory is over when the test says so. */
-  get(path: string, headers?: Record<string, string>): Promise<Answer>
-  pass(ms: number): void
-}
-
-async function readerOn(db: Db): Promise<Reader> {
-  let nowMs = 0
-  const base = await startApi(db, { nowMs: () => nowMs })
-  const key = bearer(await newKeyText(db))
-  return {
-    get: (path, headers = {}) => ask(`${base}${path}`, { headers: { ...key, ...headers } }),
-    pass: (ms) => {
-      nowMs += ms
-    },
-  }
-}
-
-function pairsIn({ text }: Answer): string[] {
-  return (JSON.parse(text) as Route[]).map((one) => `${one.departure.id}-${one.destination.id}`)
-}
-
-function tagOf({ headers }: Answer): string {
-  return headers.get('etag') ?? ''
-}
+import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
 
 /** How often a connection was taken from the pool since. */
 function countQueries({ pool }: Database): () => number {
@@ -63,7 +32,8 @@ describe('the routes', () => {
     await sync(db, routes('PMI-MAD'))
     const last = await sync(db, routes('PMI-MAD'))
     await sql`
-      update farewatch_private.sync_run set fetched_at = fetched_at - interval '90 seconds'
+      update farewatch_private.sync_run
+         set fetched_at = fetched_at - interval '90 seconds', arrived_at = arrived_at - interval '90 seconds'
     `.execute(db)
     const { get, pass } = await readerOn(db)
 
@@ -97,122 +67,6 @@ describe('the routes', () => {
 
     expect((await get(AVAILABLE)).status).toBe(503)
     expect((await get(ROUTES)).status).toBe(200)
-  })
-})
-
-describe('a version', () => {
-  it.for([ROUTES, AVAILABLE, CSV])(
-    'of %s that a client has is a 304 that reads no routes, in a fresh process too',
-    async (path, { db }) => {
-      await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-      await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-      const first = await (await readerOn(db)).get(path)
-      await sql`alter table farewatch_private.route_version rename to elsewhere`.execute(db)
-      const { get } = await readerOn(db)
-
-      const again = await get(path, { 'if-none-match': tagOf(first) })
-      const since = await get(path, {
-        'if-modified-since': first.headers.get('last-modified') ?? '',
-      })
-      const tagged = await get(`${path}?country=Spain`, { 'if-none-match': tagOf(first) })
-
-      expect([again, since, tagged].map(({ status, text }) => [status, text])).toEqual([
-        [304, ''],
-        [304, ''],
-        [304, ''],
-      ])
-      expect(tagOf(again)).toBe(tagOf(first))
-      expect(again.headers.get('cache-control')).toBe('private, no-cache')
-      expect(again.headers.get('last-modified')).toBe(first.headers.get('last-modified'))
-    },
-  )
-
-  it('is another one when the list is, and the same when a snapshot changed nothing', async ({
-    db,
-  }) => {
-    const { get, pass } = await readerOn(db)
-    const seen = async (list: readonly Route[]) => {
-      await sync(db, list)
-      pass(1_000)
-      const answer = await get(ROUTES)
-      return { tag: tagOf(answer), snapshotAt: answer.headers.get('farewatch-snapshot-at') }
-    }
-
-    const first = await seen(routes('PMI-MAD'))
-    const same = await seen(routes('PMI-MAD'))
-    const reordered = await seen([...routes('PMI-MAD'), ...routes('PMI-MAD')])
-    const more = await seen(routes('PMI-MAD', 'PMI-BCN'))
-    const renamed = await seen([
-      { departure: place('PMI', { city: 'Palma' }), destination: place('MAD') },
-      { departure: place('PMI', { city: 'Palma' }), destination: place('BCN') },
-    ])
-
-    expect(same.tag).toBe(first.tag)
-    expect(same.snapshotAt).not.toBe(first.snapshotAt)
-    expect(reordered.tag).toBe(first.tag)
-    expect(new Set([first.tag, more.tag, renamed.tag]).size).toBe(3)
-  })
-
-  it('of the routes outlasts a change of availability; of the other forms it does not', async ({
-    db,
-  }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-    const { get, pass } = await readerOn(db)
-    const tags = async () => [
-      tagOf(await get(ROUTES)),
-      tagOf(await get(AVAILABLE)),
-      tagOf(await get(CSV)),
-    ]
-    const before = await tags()
-
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'), { list: 'with-availability' })
-    pass(1_000)
-    const after = await tags()
-
-    expect(after[0]).toBe(before[0])
-    expect(after[1]).not.toBe(before[1])
-    expect(after[2]).not.toBe(before[2])
-    expect(pairsIn(await get(AVAILABLE))).toEqual(['PMI-BCN', 'PMI-MAD'])
-  })
-
-  it('of the CSV tells of a route that a list is the first to call unavailable', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    const { get, pass } = await readerOn(db)
-    const before = await get(CSV)
-
-    const run = await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-    pass(1_000)
-    const after = await get(CSV)
-
-    expect(run).toMatchObject({ gained: 0, lost: 0 })
-    expect(tagOf(after)).not.toBe(tagOf(before))
-    expect(before.text).toMatch(/,BCN,.*,\n/)
-    expect(after.text).toMatch(/,BCN,.*,false\n/)
-  })
-
-  it('is at most a second old', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    const { get, pass } = await readerOn(db)
-    const first = await get(ROUTES)
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    pass(899)
-    expect(tagOf(await get(ROUTES))).toBe(tagOf(first))
-    pass(1)
-    expect(pairsIn(await get(ROUTES))).toEqual(['PMI-BCN', 'PMI-MAD'])
-  })
-
-  it('and its bytes are the same from every process', async ({ db }) => {
-    await sync(db, manyRoutes(300))
-    const [one, other] = [await readerOn(db), await readerOn(db)]
-
-    const [first, second] = [await one.get(ROUTES), await other.get(ROUTES)]
-
-    expect(tagOf(second)).toBe(tagOf(first))
-    expect(second.text).toBe(first.text)
   })
 })
 

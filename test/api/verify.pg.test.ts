@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest'
+import { listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
@@ -118,6 +120,24 @@ it('counts that are no numbers are ignored and named, as parameters are that do 
     'nonResidents[infants]',
   ])
   expect(asked[0]).toMatch(/residents%5Badults%5D=0&.*nonResidents%5Badults%5D=2&/)
+})
+
+it('is answered to no key that was revoked while the upstream took its time', async ({ db }) => {
+  const asked = Promise.withResolvers<void>()
+  const told = Promise.withResolvers<void>()
+  const { get } = await scene(db, (request, response) => {
+    asked.resolve()
+    void told.promise.then(() => GONE(request, response))
+  })
+  const waiting = get(`flightId=1234&${ONE_ADULT}`)
+  await asked.promise
+
+  const [key] = await listApiKeys(db)
+  await revokeApiKey(db, key?.id ?? 0)
+  await until('the key is forgotten', async () => (await get('flightId=')).status === 401)
+  told.resolve()
+
+  expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
 })
 
 describe('what the upstream does not tell', () => {

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createReseller } from '../../src/watch/resellers.ts'
@@ -9,6 +9,7 @@ import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { startApiProcess } from './api-process.ts'
 import {
   ago,
+  beginAt,
   fareOf,
   itemsOf,
   listWith,
@@ -33,6 +34,7 @@ async function tenChanges(db: Db, base: string): Promise<ResellerCalls> {
   const ana = await newCaller(db, base, 'ana')
   await listWith(ana, 'summer', [watch('A-1')])
   await listWith(ana, 'winter', [watch('W-1', { flightId: '102' })])
+  await beginAt(db, ana, ago(30))
   const first = await fareOf(db, '101')
   const second = await fareOf(db, '102')
   await record(db, first, ago(20), available('100.00'))
@@ -101,6 +103,22 @@ describe('the feed of a reseller', () => {
     expect(passing.length > 0).toBe(query !== 'flightId=nobody')
   })
 
+  it('looks for what passed before among as many records as of a page, and no farther', async ({
+    db,
+  }) => {
+    const ana = await tenChanges(db, await startApi(db))
+    const push = async (by: number) => {
+      await sql`update watch_change set seq = seq + ${by} where seq > 1`.execute(db)
+      await sql`update reseller set last_seq = last_seq + ${by}`.execute(db)
+      return itemsOf<Change>(await ana.get('/watch-changes?flightId=101&after=19000'))[0]
+    }
+
+    const near = await push(19_990)
+    const far = await push(100)
+
+    expect([near?.previous, far?.previous]).toEqual([1, 0])
+  })
+
   it('keeps what a deleted watch was told, without a list', async ({ db }) => {
     const ana = await tenChanges(db, await startApi(db))
     await ana.send('DELETE', '/watch-lists/winter')
@@ -159,6 +177,7 @@ describe('a request that waits', () => {
     const base = await startApi(db)
     const ana = await newCaller(db, base, 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
+    await beginAt(db, ana, ago(30))
     const fareId = await fareOf(db, '101')
     const waiting = ana.get('/watch-changes?wait=30&kinds=price_changed')
 
@@ -230,6 +249,26 @@ describe('a request that waits', () => {
     await record(db, await fareOf(db, '101'), new Date(), available())
 
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
+  })
+
+  it('ends with its key within seconds, though nothing is recorded', async ({ db }) => {
+    // Of the timers those alone that look whether a key still holds.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let nowMs = 0
+    const base = await startApi(db, { nowMs: () => nowMs })
+    const ana = await newCaller(db, base, 'ana')
+    const begun = performance.now()
+    const waiting = ana.get('/watch-changes?wait=30')
+    await until('the question of who waits', () => isAskingHeads(db))
+
+    const [key] = await listApiKeys(db)
+    await revokeApiKey(db, key?.id ?? 0)
+    nowMs = 1_000
+    await vi.advanceTimersByTimeAsync(5_000)
+
+    expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
+    expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
   it('without a key ends when the first one is made', async ({ db }) => {

@@ -1,12 +1,25 @@
 import { describe, expect } from 'vitest'
-import { disableReseller } from '../../src/watch/resellers.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { disableReseller, lockWatchesOf } from '../../src/watch/resellers.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { watchRows } from '../watch/watch-fixtures.ts'
 import { itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
+}
+
+/** Whether somebody waits for their turn at a reseller's watches. */
+async function someoneWaits(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_locks l
+     where l.locktype = 'advisory' and not l.granted
+       and l.database = (select oid from pg_database where datname = current_database())
+  `.execute(db)
+  return rows.length > 0
 }
 
 function errorsOf({ body }: Answer): { pointer: string; detail: string }[] {
@@ -133,7 +146,7 @@ describe('watches', () => {
     const again = await ana.send('POST', '/watch-lists/summer/watches', body)
 
     expect(saved).toMatchObject({ status: 200, body: { added: 1, changed: 1, unchanged: 1 } })
-    expect(again.body).toEqual({ added: 0, changed: 0, unchanged: 3 })
+    expect(again.body).toEqual({ added: 0, changed: 0, unchanged: 3, ended: 0 })
     expect(await watchRows(db, ana.resellerId)).toEqual(rows)
     expect(itemsOf(await ana.get('/watch-lists/summer/watches'))).toMatchObject([
       { reference: 'A-1', priceThresholdPercent: null },
@@ -230,6 +243,29 @@ describe('watches', () => {
     expect(answer).toEqual(problem(404, 'not_found'))
     expect(itemsOf(await ana.get('/watch-lists'))).toEqual([])
   })
+
+  it.for([
+    ['renamed', sql`update watch_list set name = 'moved'`, ['moved']],
+    ['deleted', sql`delete from watch_list`, []],
+  ] as const)(
+    'of a list that is %s before their turn comes make none, and do not bring it back',
+    async ([, change, lists], { db }) => {
+      const ana = await newCaller(db, await startApi(db), 'ana')
+      await ana.send('POST', '/watch-lists', { name: 'race' })
+
+      const answer = await inTransaction(db, async (tx) => {
+        await lockWatchesOf(tx, ana.resellerId)
+        const posted = ana.send('POST', '/watch-lists/race/watches', { watches: [watch('A')] })
+        await until('the post to wait', () => someoneWaits(db))
+        await change.execute(tx)
+        return { posted }
+      })
+
+      expect(await answer.posted).toEqual(problem(404, 'not_found'))
+      expect(itemsOf(await ana.get('/watch-lists')).map(({ name }) => name)).toEqual(lists)
+      expect(await watchRows(db, ana.resellerId)).toEqual([])
+    },
+  )
 
   it('come in pages, by reference; a cursor goes on in its own list alone', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')

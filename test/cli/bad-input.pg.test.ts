@@ -99,7 +99,19 @@ describe('bad input on the command line', () => {
 
     const { exit, stderr } = await runFarewatch(['sandbox', '--port', '0', '--routes', file], {})
 
-    expect(exit).toBe(1)
+    expect(exit).toBe(2)
+    expect(stderr).toMatch(said)
+  })
+
+  it.for([
+    ['no JSON', '[{"name":', /--faults .*routes\.json: is not JSON \(/],
+    ['no rule', '\uFEFF[{"name":"hnag"}]', /fault rule 1: name is "hnag"/],
+  ] as const)('refuses faults of a file that are %s', async ([, content, said]) => {
+    const file = await fileOf(content)
+
+    const { exit, stderr } = await runFarewatch(['sandbox', '--port', '0', '--faults', file], {})
+
+    expect(exit).toBe(2)
     expect(stderr).toMatch(said)
   })
 

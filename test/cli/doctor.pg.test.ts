@@ -103,6 +103,45 @@ describe('farewatch doctor', () => {
     expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d to look at\n$`))
   }, 120_000)
 
+  it('says of a pause until when it lasts, and of a credential that was refused lately', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const env = {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+      UPSTREAM_ACCESS_TOKEN: 'a-token-of-tests',
+    }
+    const { rows } = await sql<{ until: Date }>`
+      update upstream_budget set paused_until = clock_timestamp() + interval '14 minutes'
+      returning paused_until as until
+    `.execute(db)
+    await sql`
+      update upstream_breaker
+         set state = jsonb_set(state, '{closedAtMs}',
+                               to_jsonb(extract(epoch from clock_timestamp()) * 1000 - 20_000))
+       where (endpoint, breaker) = ('verify', 'auth')
+    `.execute(db)
+
+    const report = await doctor(env)
+
+    expect(report.about('budget')).toMatchObject([
+      {
+        level: 'look',
+        says: `the upstream asked for a pause until ${rows[0]?.until.toISOString()}`,
+      },
+    ])
+    expect(report.about('upstream')).toEqual([])
+    expect(report.about('credential')).toMatchObject([
+      {
+        level: 'look',
+        says: expect.stringMatching(
+          /^the upstream refused one for verify until 2\d s ago$/,
+        ) as string,
+      },
+    ])
+  }, 60_000)
+
   it('tells of a schema that is old before anything that stands on it', async ({
     db,
     databaseUrl,

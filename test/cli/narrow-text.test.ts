@@ -83,9 +83,10 @@ const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['sync review', (width) => heldText(RUNS, width)],
   [
     'sync review RUN',
-    (width) => reviewText({ run: RUNS[0], heldWith: [7], plan: PLAN } as never, width),
+    (width) =>
+      reviewText({ run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never, width),
   ],
-  ['sync --dry-run', (width) => planText(PLAN, width)],
+  ['sync --dry-run', (width) => planText({ ...PLAN, release: null }, width)],
   ['upstream probe', (width) => probeText(PROBE, width)],
 ]
 
@@ -117,7 +118,7 @@ describe('on a narrow screen', () => {
   })
 
   it('a command stays whole, on a line of its own', () => {
-    const review = { run: RUNS[0], heldWith: [7], plan: PLAN } as never
+    const review = { run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never
 
     expect(reviewText(review, 80)).toMatch(/^ {4}farewatch sync approve 1234$/m)
   })

@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
+import { sql } from '../../src/db/database.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../src/sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
@@ -79,4 +80,27 @@ it('upstream probe fails where an endpoint does not answer as it should', async 
 
   expect(exit).toBe(1)
   expect(stdout).toMatch(/^routes +upstream.network +-/m)
+}, 60_000)
+
+it('upstream probe and sync say at once that the upstream has asked us to pause, and until when', async ({
+  db,
+  databaseUrl,
+}) => {
+  const { env } = await startSandboxOf(databaseUrl)
+  await sql`
+    update upstream_budget
+       set paused_until = date_trunc('milliseconds', clock_timestamp() + interval '10 minutes')
+  `.execute(db)
+  const { rows } = await sql<{ until: Date }>`
+    select paused_until as until from upstream_budget
+  `.execute(db)
+
+  for (const args of [['upstream', 'probe'], ['sync']]) {
+    const { exit, stdout, stderr } = await runFarewatch(args, env, folderWith())
+
+    expect(exit, args.join(' ')).toBe(1)
+    expect(stdout + stderr).toContain(
+      `the upstream asked us to pause; tried next at ${rows[0]?.until.toISOString()}`,
+    )
+  }
 }, 60_000)

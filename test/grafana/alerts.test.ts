@@ -5,10 +5,14 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
 import { hasPrometheus, promtool } from '../support/promtool.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'grafana/prometheus')
+
+/** Refusals have alerts of their own, and what we end ourselves is no answer. */
+const OTHERS_TO_TELL = ['aborted', 'upstream.auth', 'upstream.rate_limited']
 
 interface Rule {
   readonly alert?: string
@@ -101,6 +105,13 @@ describe('the alerts', () => {
     const { exit, output } = promtool(['test', 'rules', 'alerts.test.yml'], { cwd: FOLDER })
 
     expect(exit, output).toBe(0)
+  })
+
+  it('count no outcome as an error that is good to the breakers, and every other that is no refusal', () => {
+    const { expr = '' } = alerts.find(({ alert }) => alert === 'UpstreamErrors') ?? {}
+    const [, left = ''] = /outcome!~"([^"]+)"/.exec(expr) ?? []
+    const silent = CALL_OUTCOMES.filter((outcome) => new RegExp(`^(?:${left})$`).test(outcome))
+    expect(new Set(silent)).toEqual(new Set([...GOOD_OUTCOMES, ...OTHERS_TO_TELL]))
   })
 
   it('are each tested', () => {

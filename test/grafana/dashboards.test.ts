@@ -3,6 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { dashboardFiles } from '../../grafana/source/dashboards.ts'
+import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
 import { type PanelFile, readDashboards, variablesIn } from './dashboard-files.ts'
 
 const PROVISIONING = path.resolve(import.meta.dirname, '../../grafana/provisioning')
@@ -105,6 +106,15 @@ describe('the dashboards', () => {
       const declared = templating.list.map(({ name }) => name)
       expect(new Set(used), title).toEqual(new Set(declared))
     }
+  })
+
+  it('show as a good answer what is one to the breakers', () => {
+    const [good] = panelsOf(({ title }) => title === 'Good answers')
+    const expr = good?.targets?.[0]?.expr ?? ''
+    const [, shown = ''] = /outcome=~"([^"]+)"/.exec(expr) ?? []
+    const matched = CALL_OUTCOMES.filter((outcome) => new RegExp(`^(?:${shown})$`).test(outcome))
+    expect(matched).toEqual(GOOD_OUTCOMES)
+    expect(matched).toContain('upstream.not_modified')
   })
 
   it('are found by the provider', () => {

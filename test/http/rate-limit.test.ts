@@ -42,6 +42,16 @@ describe('the rate limit', () => {
     ])
   })
 
+  it('forgets no key for the sake of strangers, however many addresses they have', () => {
+    const { limit } = aLimit(0.1, 2)
+    limit.take('key 1')
+    for (const address of ['a', 'b', 'c', 'd']) limit.take(`address ${address}`)
+
+    expect(limit.take('key 1').allowed).toBe(false)
+    expect(limit.take('address d').allowed).toBe(false)
+    expect(limit.take('address a').allowed).toBe(true)
+  })
+
   it('never lets more through in any stretch of time than the quota and what came back', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 2_000 }), { maxLength: 200 }), (pausesMs) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMetrics, renderMetrics } from '../../src/metrics/metrics.ts'
+import { CALL_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
 import { hasPrometheus, promtool } from '../support/promtool.ts'
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../docs/metrics.md'), 'utf8')
@@ -59,6 +60,12 @@ describe('the metrics', () => {
     ]) {
       expect(text).toContain(line)
     }
+  })
+
+  it('begin at 0 in every outcome that a call can have', async () => {
+    const { values } = await metrics.upstreamRequests.get()
+    const outcomes = new Set(values.map(({ labels }) => labels.outcome))
+    expect(outcomes).toEqual(new Set(CALL_OUTCOMES))
   })
 
   it.runIf(hasPrometheus())('hold to the conventions of Prometheus', async () => {

@@ -3,6 +3,7 @@ import { readFeedGauges } from '../../src/changes/feed-gauges.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { readRecheckGauges } from '../../src/recheck/recheck-gauges.ts'
+import { readHealthGauges } from '../../src/upstream/health/health-gauges.ts'
 import { readFareGauges } from '../../src/verify/fare-gauges.ts'
 import { trackFares } from '../recheck/recheck-fixtures.ts'
 import { it } from '../support/test-database.ts'
@@ -96,6 +97,31 @@ describe('the gauges of turns', () => {
     expect(nowSeconds() - (oldest.turn ?? 0)).toBeGreaterThan(299)
     expect(nowSeconds() - (oldest.turn ?? 0)).toBeLessThan(330)
     expect(oldest).toMatchObject({ new_watch: 0, retry: 0 })
+  })
+})
+
+describe('the gauges of the upstream', () => {
+  const paused = (interval: string, share: number) => sql`
+    update upstream_budget
+       set paused_until = clock_timestamp() + ${interval}::interval, share = ${share},
+           recovers_from = clock_timestamp() + interval '1 hour'
+  `
+
+  it('say that nothing may be spent during a pause, and how much after it', async ({ db }) => {
+    const metrics = createMetrics()
+    const ratio = async () => {
+      await readHealthGauges(db, metrics)
+      return (await valuesOf(metrics.upstreamBudgetRatio))['']
+    }
+
+    const untroubled = await ratio()
+    await paused('15 minutes', 1).execute(db)
+    const during503 = await ratio()
+    await paused('15 minutes', 0.7).execute(db)
+    const during429 = await ratio()
+    await paused('-1 seconds', 0.7).execute(db)
+
+    expect([untroubled, during503, during429, await ratio()]).toEqual([1, 0, 0, 0.7])
   })
 })
 

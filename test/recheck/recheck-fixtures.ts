@@ -6,7 +6,7 @@ import { type SettledTurn, settleTurns } from '../../src/recheck/settle-turns.ts
 export interface NewFare {
   readonly vdue?: number
   readonly lane?: 'confirmation' | 'new_watch' | 'retry' | null
-  /** Seconds from now. */
+  /** Seconds from now; for a while already, where missing. */
   readonly notBefore?: number
   readonly minIntervalSeconds?: number | null
 }
@@ -14,7 +14,7 @@ export interface NewFare {
 /** Tracked fares with their turns, all due; in the order given. */
 export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<number[]> {
   const rows = fares.map(
-    ({ vdue = 0, lane = null, notBefore = 0, minIntervalSeconds = null }, i) => ({
+    ({ vdue = 0, lane = null, notBefore = -3_600, minIntervalSeconds = null }, i) => ({
       flight: `F${i}`,
       vdue,
       lane,
@@ -69,6 +69,11 @@ export async function pass(db: Db, seconds: number): Promise<void> {
        set not_before = not_before - make_interval(secs => ${seconds}),
            lane_due_at = lane_due_at - make_interval(secs => ${seconds}),
            slot_at = slot_at - make_interval(secs => ${seconds})
+  `.execute(db)
+  await sql`
+    update recheck_clock
+       set rested_to = rested_to - make_interval(secs => ${seconds}),
+           counted_at = counted_at - make_interval(secs => ${seconds})
   `.execute(db)
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { returnTurns } from '../../src/recheck/settle-turns.ts'
+import { giveBackTurns } from '../../src/recheck/give-back-turns.ts'
 import { it } from '../support/test-database.ts'
 import { dispatch, scheduleOf, settle, trackFares } from './recheck-fixtures.ts'
 
@@ -83,7 +83,7 @@ it('gives fares back that were not asked, and only to who holds their claim', as
   const [fare = 0] = await trackFares(db, [{ lane: 'confirmation' }])
   await dispatch(db, 10)
   const { claimId } = await scheduleOf(db, fare)
-  const giveBack = (id: string) => inTransaction(db, (tx) => returnTurns(tx, id, [fare]))
+  const giveBack = (id: string) => inTransaction(db, (tx) => giveBackTurns(tx, id, [fare]))
 
   await giveBack('00000000-0000-4000-8000-000000000000')
   expect((await scheduleOf(db, fare)).claimId).toBe(claimId)

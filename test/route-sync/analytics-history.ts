@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../src/db/database.ts'
+import { seedFares } from './analytics-fares.ts'
 
 /** Valid times of an interval: days, at the hour of the daily list; without an end it lasts. */
 type Days = readonly [from: string, to?: string]
@@ -27,6 +28,14 @@ const ROUTES: Readonly<Record<string, readonly Days[]>> = {
     ['2026-03-20', '2026-03-25'],
     ['2026-04-02'],
   ],
+  // Through the winter into the third summer, in which it came back twice.
+  'p2-p4': [
+    ['2023-05-01', '2025-06-10'],
+    ['2025-06-20', '2025-07-01'],
+    ['2025-07-10', '2025-08-01'],
+  ],
+  // Two returns in one spring, the first of them from a winter.
+  'p4-p3': [['2025-06-01', '2025-10-01'], ['2026-03-10', '2026-04-10'], ['2026-05-01']],
   'p1-p4': [['2026-04-15']],
 }
 
@@ -54,39 +63,13 @@ const PLACES: readonly (readonly [string, string, string, string, ...Days])[] = 
   ['p5', 'NCE', "Nice Côte d'Azur", 'France', '2025-08-01'],
 ]
 
-interface Belief {
-  readonly pair: 'bookable' | 'not_bookable'
-  readonly price?: string
-  readonly at: string
-}
-
-/** Departure and beliefs of each fare, the first of which is fare 1. */
-const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
-  [
-    '2026-06-20T10:00:00',
-    { pair: 'bookable', price: '120.00', at: '2026-05-01T10:00Z' },
-    { pair: 'bookable', price: '135.50', at: '2026-05-10T10:00Z' },
-    { pair: 'not_bookable', at: '2026-05-20T10:00Z' },
-    { pair: 'bookable', price: '150.00', at: '2026-05-25T10:00Z' },
-    { pair: 'not_bookable', at: '2026-06-01T10:00Z' },
-  ],
-  [
-    '2026-06-10T07:30:00',
-    { pair: 'bookable', price: '90.00', at: '2026-05-05T00:00Z' },
-    { pair: 'not_bookable', at: '2026-06-08T00:00Z' },
-  ],
-  ['2026-07-30T07:30:00', { pair: 'bookable', price: '200.00', at: '2026-05-05T00:00Z' }],
-]
-
-/** Three years and a half of route history, and a spring of three fares, as runs and checks would have left them. */
+/** Three years and a half of route history, and a spring of fares, as runs and checks would have left them. */
 export async function seedAnalytics(db: Db): Promise<void> {
   await seedRuns(db)
   await seedRoutes(db)
   await seedPlaces(db)
   await deriveRouteChanges(db)
-  for (const [at, [departsAt, ...beliefs]] of FARES.entries()) {
-    await seedFare(db, at + 1, departsAt, beliefs)
-  }
+  await seedFares(db)
 }
 
 function hourOf(day: string | undefined): string | null {
@@ -105,10 +88,14 @@ async function seedRuns(db: Db): Promise<void> {
              where list = 'routes' or extract(isodow from at) = 1
              order by at, list) r
   `.execute(db)
+  // A list was held in that trouble and approved eight hours later; two were dropped; the last of all is held still.
   await sql`
-    insert into sync_run (list, status, started_at, fetched_at, finished_at, reason_code)
-    values ('routes', 'dropped', '2026-01-10T12:00Z', '2026-01-10T12:00Z', '2026-01-10T12:00Z', 'mass_absence'),
-           ('routes', 'dropped', '2026-01-10T18:00Z', '2026-01-10T18:00Z', '2026-01-10T18:00Z', 'mass_absence')
+    insert into sync_run (list, status, started_at, arrived_at, fetched_at, finished_at, reason_code)
+    select 'routes', status, at, at, at + approved_after, at + approved_after, 'mass_absence'
+      from (values ('dropped', '2025-02-12T18:00Z'::timestamptz, interval '0'),
+                   ('approved', '2025-02-13T12:00Z', '8 hours'),
+                   ('dropped', '2026-01-10T12:00Z', '0'), ('dropped', '2026-01-10T18:00Z', '0'),
+                   ('held', '2026-07-01T06:00Z', '0')) r (status, at, approved_after)
   `.execute(db)
 }
 
@@ -160,47 +147,4 @@ async function deriveRouteChanges(db: Db): Promise<void> {
               from route_version
              where valid_to is not null) c
   `.execute(db)
-}
-
-/** A loss was seen 20 seconds before the check that confirmed it. */
-async function seedFare(
-  db: Db,
-  id: number,
-  departsAt: string,
-  beliefs: readonly Belief[],
-): Promise<void> {
-  await sql`
-    insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
-                              non_residents_adults, non_residents_children, non_residents_infants)
-    values (${`F${id}`}, 0, 0, 0, 1, 0, 0)
-  `.execute(db)
-  const rows = beliefs.map((belief, at) => {
-    const before = beliefs[at - 1]
-    const left = belief.pair === 'not_bookable'
-    const entered = !left && before?.pair !== 'bookable'
-    const kind = entered ? 'became_available' : left ? 'became_unavailable' : 'price_changed'
-    return { ...belief, to: beliefs[at + 1]?.at ?? null, was: before?.pair ?? 'unknown', kind }
-  })
-  const batch = sql`
-    jsonb_to_recordset(${JSON.stringify(rows)})
-      as b (pair text, price numeric, at timestamptz, "to" timestamptz, was text, kind text)
-  `
-  await sql`
-    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
-    select ${id}, case pair when 'bookable' then 'available' else 'unavailable' end, pair, price,
-           case when price is not null then 'EUR' end, at, "to"
-      from ${batch}
-  `.execute(db)
-  await sql`
-    insert into availability_change (seq, kind, tracked_fare_id, before, after, detected_at, provenance)
-    select (select count(*) from availability_change) + row_number() over (order by at), kind, ${id},
-           jsonb_build_object('pair', was, 'outbound', ${flight(departsAt)}::jsonb),
-           jsonb_build_object('pair', pair, 'outbound', ${flight(departsAt)}::jsonb),
-           case when kind = 'became_unavailable' then at - interval '20 seconds' else at end, '{}'
-      from ${batch}
-  `.execute(db)
-}
-
-function flight(departsAt: string): string {
-  return JSON.stringify({ flight: { departsAt } })
 }

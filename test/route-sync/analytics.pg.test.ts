@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { askSql } from '../../src/db/ask.ts'
+import type { Database } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { seedAnalytics } from './analytics-history.ts'
 
@@ -11,23 +12,27 @@ interface Question {
   readonly statement: string
 }
 
+/** When the seeded history is asked, where a question says now(). */
+const NOW = `timestamptz '2026-07-03T06:00Z'`
+
 /** Each section of the page that holds SQL. */
 function questions(): Question[] {
   return PAGE.split(/^## /m)
     .slice(1)
     .map((section) => ({
       title: section.split('\n', 1)[0] ?? '',
-      statement: /```sql\n([\s\S]*?)```/.exec(section)?.[1] ?? '',
+      statement: (/```sql\n([\s\S]*?)```/.exec(section)?.[1] ?? '').replaceAll('now()', NOW),
     }))
 }
 
 /** What each question is answered by the seeded history, cell by cell as Postgres writes them. */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
-  'The network on a date': ['Spain | 5 | 2', 'Portugal | 1 | 1'],
+  'The network on a date': ['Spain | 5 | 2', 'Portugal | 2 | 1'],
   'Churn by country and month': [
-    '2026-03 | Portugal | 3 | 3',
-    '2026-04 | Portugal | 1 | 1',
+    '2026-03 | Portugal | 4 | 3',
+    '2026-04 | Portugal | 1 | 2',
     '2026-04 | Spain | 1 | 0',
+    '2026-05 | Portugal | 1 | 0',
     '2026-05 | Spain | 1 | 0',
   ],
   'Routes that return each summer': ['p1 | p3 | 2023 2024 2025'],
@@ -55,12 +60,14 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
     'with-availability | 2025-02-10 06:00:00+00 | 3 days 12:00:00',
   ],
   'Gaps in our own watching': [
-    'routes | 2025-02-10 06:00:00+00 | 2025-02-14 06:00:00+00 | 4 days | rejected (upstream.contract_violation)',
+    'routes | 2025-02-10 06:00:00+00 | 2025-02-13 12:00:00+00 | 3 days 06:00:00 | dropped (mass_absence), rejected (upstream.contract_violation)',
+    'routes | 2026-06-30 06:00:00+00 | - | 3 days | held (mass_absence)',
   ],
   'Time to sold out, by days before departure': [
-    '0-6 | 1 | 33 days 23:59:40',
+    'departing | 1 | 11 days 09:59:40',
+    '0-6 | 2 | 19 days 35:59:40',
     '7-29 | 1 | 6 days 23:59:40',
-    '30 and more | 1 | 18 days 23:59:40',
+    '30 and more | 3 | 10 days 23:59:40',
   ],
   'What was believed of a fare at an instant, and since when': [
     'bookable | 135.50 | EUR | 2026-05-10 10:00:00+00 | 5 days 02:00:00',
@@ -71,11 +78,15 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
     '2026-05-25 10:00:00+00 | 150.00 | EUR | 14.50',
   ],
   'Fares that opened again': [
-    '1 | 2026-05-20 10:00:00+00 | 2026-05-25 10:00:00+00 | 5 days | 135.50 | 150.00 | EUR',
+    '1 | 2026-05-20 10:00:00+00 | 2026-05-25 10:00:00+00 | 5 days | 135.50 EUR | 150.00 EUR',
+    '9 | 2026-05-05 00:00:00+00 | 2026-05-07 00:00:00+00 | 2 days | 100.00 EUR | 90.00 GBP',
   ],
   'Lists that were not believed': [
+    '2025-02 | routes | approved | mass_absence | 1',
+    '2025-02 | routes | dropped | mass_absence | 1',
     '2025-02 | routes | rejected | upstream.contract_violation | 3',
     '2026-01 | routes | dropped | mass_absence | 2',
+    '2026-07 | routes | held | mass_absence | 1',
   ],
 }
 
@@ -93,6 +104,47 @@ describe('the questions of the analytics page', () => {
     expect(rows.map((cells) => cells.map((cell) => cell ?? '-').join(' | '))).toEqual(
       ANSWERS[title],
     )
+  })
+})
+
+/** A question asked as the analyst in a session of a time zone; instants as such, however it would write them. */
+async function askIn(pool: Database['pool'], zone: string, statement: string): Promise<unknown[]> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(`select set_config('timezone', $1, true)`, [zone])
+    await client.query('set local role farewatch_analyst')
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    return rows
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+describe('a question', () => {
+  it.for(['America/Los_Angeles', 'Pacific/Kiritimati', 'Europe/Madrid'])(
+    'has the same answer in a session of %s',
+    async (zone, { database }) => {
+      await seedAnalytics(database.db)
+
+      for (const { title, statement } of questions()) {
+        const elsewhere = await askIn(database.pool, zone, statement)
+        expect(elsewhere, title).toEqual(await askIn(database.pool, 'UTC', statement))
+      }
+    },
+  )
+
+  it('about new destinations takes none of the baseline for new', async ({ database }) => {
+    await seedAnalytics(database.db)
+    const asked = questions().find(({ title }) => title === 'New destinations of a place')
+
+    const { rows } = await askSql(
+      database,
+      asked?.statement.replace('2026-01-01', '2022-01-01') ?? '',
+    )
+
+    expect(rows.map(([place]) => place)).toEqual(['p3', 'p5', 'p4'])
   })
 })
 

@@ -1,10 +1,14 @@
 import { describe, expect } from 'vitest'
 import { planText } from '../../src/cli/text/sync-report-text.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { dryRun } from '../../src/route-sync/review/report-plan.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
+import { dryRun } from '../../src/route-sync/review/dry-run.ts'
 import { it } from '../support/test-database.ts'
-import { depsOf } from './review-fixtures.ts'
+import { depsOf, hoursPass } from './review-fixtures.ts'
 import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
+
+/** Lists agree that differ in two routes of eighty. */
+const LOOSE = { ...GUARD_LIMITS, agreementShare: 0.03 }
 
 const never = new AbortController().signal
 const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
@@ -78,6 +82,32 @@ describe('a dry run', () => {
 
     expect(report.forecast).toMatchObject({ added: 0, removed: 20, live: 20 })
   })
+
+  it.for(['routes', 'with-availability'] as const)(
+    'of %s says that the list would be released, by which runs, and what would come of it',
+    async (list, { db }) => {
+      const most = manyRoutes(80)
+      await sync(db, manyRoutes(100))
+      await sync(db, manyRoutes(100), { list: 'with-availability' })
+      const first = await sync(db, most, { list })
+      const second = await sync(db, most, { list })
+      await hoursPass(db, 25)
+      const near = manyRoutes(80).toSpliced(3, 1).concat(routes('HUB-D90'))
+      const before = await everything(db)
+
+      const report = await dryRun({ ...depsOf(db, near), guard: LOOSE }, list, never)
+
+      expect(report).toMatchObject({ verdict: null, release: { code: 'agreed' } })
+      expect(planText(report).split('\n')[0]).toBe(
+        `${list} would be released and applied: 3 lists over 25 hours agree ` +
+          `(runs ${first.runId}, ${second.runId} and this one); held was: 20 of 100 routes are missing at once (20.0 %, limit 15.0 %)`,
+      )
+      expect(await everything(db)).toBe(before)
+      const outcome = await sync(db, near, { list, guard: LOOSE })
+      expect(outcome).toMatchObject({ status: 'applied', ...report.forecast })
+      expect(outcome).toMatchObject({ pendingAbsences: 1 })
+    },
+  )
 
   it('of the first list is the baseline', async ({ db }) => {
     const report = await plan(db, routes('PMI-MAD'))

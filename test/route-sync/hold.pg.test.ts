@@ -60,7 +60,7 @@ describe('a suspicious list', () => {
   it('is held when it is empty, as a baseline too', async ({ db }) => {
     expect(await sync(db, [])).toMatchObject({
       status: 'held',
-      baseline: true,
+      baseline: false,
       reason: { code: 'empty' },
     })
 
@@ -81,5 +81,16 @@ describe('a suspicious list', () => {
     const leak = await sync(db, all.slice(0, 74))
 
     expect(leak).toMatchObject({ status: 'held', reason: { code: 'mass_removal' }, live: 86 })
+  })
+
+  it('is not held for what went and is back', async ({ db }) => {
+    const all = manyRoutes(100)
+    await sync(db, all)
+    await sync(db, all.slice(0, 85))
+    expect(await sync(db, all.slice(0, 85))).toMatchObject({ removed: 15 })
+    await sync(db, all)
+    await sync(db, all.slice(15))
+
+    expect(await sync(db, all.slice(15))).toMatchObject({ status: 'applied', removed: 15 })
   })
 })

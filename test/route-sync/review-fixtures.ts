@@ -32,6 +32,7 @@ export async function hoursPass(db: Db, hours: number): Promise<void> {
   const ago = sql`make_interval(hours => ${hours}::integer)`
   await sql`
     update sync_run set started_at = started_at - ${ago}, fetched_at = fetched_at - ${ago},
+                        arrived_at = arrived_at - ${ago},
                         finished_at = finished_at - ${ago}
   `.execute(db)
   for (const table of ['route_version', 'route_availability_version', 'place_version']) {

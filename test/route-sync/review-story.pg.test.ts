@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 import { reportSyncFinished } from '../../src/route-sync/sync-events.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { approve, reject, review, runOf } from './review-fixtures.ts'
+import { approve, hoursPass, reject, review, runOf } from './review-fixtures.ts'
 import {
   fetchedAt,
   intervals,
@@ -66,6 +66,33 @@ describe('a list of which half is missing', () => {
       { from: await fetchedAt(db, back.runId), to: null },
     ])
     expect(await intervals(db, 'OLD-ONE')).toMatchObject([{ to: gone }])
+
+    await run(SECOND.slice(0, 120))
+    const after = await run(SECOND.slice(0, 120))
+    expect(after).toMatchObject({ status: 'applied', removed: 1, live: 120 })
+  })
+
+  it('may be approved and believed: an ordinary removal after it is none too many', async ({
+    db,
+  }) => {
+    await sync(db, FIRST)
+    const held = await sync(db, HALF)
+    await approve(db, held.runId)
+    await sync(db, HALF.slice(1))
+
+    expect(await sync(db, HALF.slice(1))).toMatchObject({ status: 'applied', removed: 1, live: 59 })
+  })
+
+  it('may release itself: an ordinary removal after it is none too many', async ({ db }) => {
+    await sync(db, FIRST)
+    const most = FIRST.slice(0, 80)
+    await sync(db, most)
+    await sync(db, most)
+    await hoursPass(db, 25)
+    expect(await sync(db, most)).toMatchObject({ status: 'applied', removed: 40 })
+    await sync(db, most.slice(1))
+
+    expect(await sync(db, most.slice(1))).toMatchObject({ status: 'applied', removed: 1, live: 79 })
   })
 
   it('is made good though more comes back than was left', async ({ db }) => {

@@ -1,18 +1,9 @@
 import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
-import {
-  availability,
-  changes,
-  fetchedAt,
-  intervals,
-  livePairs,
-  manyRoutes,
-  routes,
-  routesAsOf,
-  sync,
-} from './sync-fixtures.ts'
+import { availability, changes, livePairs, manyRoutes, routes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
@@ -59,6 +50,16 @@ describe('a list that agrees with a held one', () => {
     const again = await sync(db, MOST)
 
     expect(again).toMatchObject({ status: 'held', reviewId: again.runId })
+  })
+
+  it('opens a review of its own when the other cannot be read any more', async ({ db }) => {
+    await sync(db, ALL)
+    await sync(db, MOST)
+    await sql`update snapshot_part set content = substr(content, 1, 20)`.execute(db)
+
+    const near = await sync(db, MOST.slice(0, 139))
+
+    expect(near).toMatchObject({ status: 'held', reviewId: near.runId })
   })
 
   it('joins though it is the last accepted one again, and only its confirmations are too many', async ({
@@ -138,34 +139,11 @@ describe('three lists that agree over a day', () => {
 })
 
 describe('approving', () => {
-  it('dates what it applies by when the list had arrived', async ({ db }) => {
-    const first = await sync(db, ALL)
-    const held = await sync(db, [...MOST, ...routes('NEW-ONE')])
-    await hoursPass(db, 5)
+  it('of a first list makes it the baseline', async ({ db }) => {
+    const held = await sync(db, [])
 
-    await approve(db, held.runId)
-
-    const at = await fetchedAt(db, held.runId)
-    expect(await intervals(db, 'NEW-ONE')).toEqual([{ from: at, to: null }])
-    expect((await changes(db))[0]).toMatchObject({
-      kind: 'route_added',
-      lastSeenAt: await fetchedAt(db, first.runId),
-      firstMissedAt: at,
-      runId: held.runId,
-    })
-  })
-
-  it('never changes an instant that a later list has settled', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    const listed = await sync(db, ALL, LISTED)
-    const settled = await fetchedAt(db, listed.runId)
-    const before = await routesAsOf(db, settled)
-
-    await approve(db, held.runId)
-
-    expect(await routesAsOf(db, settled)).toEqual(before)
-    expect((await fetchedAt(db, held.runId)).getTime()).toBe(settled.getTime() + 1)
+    expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', baseline: true })
+    expect(await sync(db, routes('PMI-MAD'))).toMatchObject({ status: 'applied', baseline: false })
   })
 
   it('makes the list the one that the next is compared with', async ({ db }) => {

@@ -44,6 +44,12 @@ describe('lists that agree', () => {
     })
   })
 
+  it('are told where it is only asked what would become of the next', () => {
+    const asked = releaseOf(STATE, { ...LIST, runId: null }, GUARD_LIMITS)
+
+    expect(asked?.text).toMatch(/^3 lists over 24 hours agree \(runs 7, 8 and this one\);/)
+  })
+
   it.each<[string, Partial<ReviewState>, Partial<AgreeingList>]>([
     ['two', { heldRuns: [7] }, {}],
     ['a second short of a day', {}, { fetchedAt: new Date('2026-01-02T11:59:59Z') }],

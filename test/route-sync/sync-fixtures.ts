@@ -156,3 +156,11 @@ export async function fetchedAt(db: Db, runId: number): Promise<Date> {
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
   return rows[0].at
 }
+
+export async function arrivedAt(db: Db, runId: number): Promise<Date> {
+  const { rows } = await sql<{ at: Date }>`
+    select arrived_at as at from farewatch.sync_runs where id = ${runId}
+  `.execute(db)
+  if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
+  return rows[0].at
+}

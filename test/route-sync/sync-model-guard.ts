@@ -1,5 +1,6 @@
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
+import type { Interval } from './sync-model-history.ts'
 
 export interface ModelRun {
   readonly run: number
@@ -23,6 +24,7 @@ export interface ModelEffect {
   /** Not counting what was removed in the last 24 hours: all that ever was, in these tests. */
   readonly addedFresh: number
   readonly removed: number
+  /** Routes that are still gone, of those that lists removed which nobody doubted. */
   readonly removedLastDay: number
   readonly knownPlaces: number
   readonly placesChanged: number
@@ -58,22 +60,38 @@ export function findReview(
   runs: readonly ModelRun[],
   list: Pick<ModelRun, 'list' | 'body' | 'pairs'>,
 ): number | undefined {
+  const over = new Set(runs.filter(({ status }) => BELIEVED.has(status)).map((run) => run.review))
   const open = runs.filter(
     (run) =>
       run.list === list.list &&
       run.review !== undefined &&
-      (run.status === 'held' || ['rejected', 'normal_list'].includes(run.resolution ?? '')) &&
-      run.pairs.size === list.pairs.size,
+      !over.has(run.review) &&
+      (run.status === 'held' || ['rejected', 'normal_list'].includes(run.resolution ?? '')),
   )
-  const reviews = [...new Set(open.map(({ review }) => review))]
-    .sort((a = 0, b = 0) => b - a)
+  const same = open.find((run) => run.body === list.body)
+  if (same !== undefined) return same.review
+  const reviews = [...new Set(open.map(({ review }) => review))].sort((a = 0, b = 0) => b - a)
+  return reviews
+    .map((review) => {
+      const ofReview = open.filter((run) => run.review === review)
+      return ofReview.find(({ status }) => status === 'held') ?? ofReview[0]
+    })
+    .filter((run) => run?.pairs.size === list.pairs.size)
     .slice(0, COMPARED)
-  const firsts = reviews.map((review) => {
-    const ofReview = open.filter((run) => run.review === review)
-    return ofReview.find(({ status }) => status === 'held') ?? ofReview[0]
-  })
-  const same = firsts.find((run) => run?.body === list.body)
-  return (same ?? firsts.find((run) => run && isSame(run.pairs, list.pairs)))?.review
+    .find((run) => run && isSame(run.pairs, list.pairs))?.review
+}
+
+const BELIEVED = new Set(['applied', 'unchanged', 'approved'])
+
+/** How many runs of a review are held, since a list of another review came in between. */
+export function heldInARow(
+  runs: readonly ModelRun[],
+  list: RouteListName,
+  review: number | undefined,
+): number {
+  const suspicious = runs.filter((run) => run.list === list && run.review !== undefined)
+  const since = suspicious.findLastIndex((run) => run.review !== review)
+  return suspicious.slice(since + 1).filter(({ status }) => status === 'held').length
 }
 
 function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
@@ -88,4 +106,17 @@ export function releases(
 ): boolean {
   if (reasons.includes('empty') || missing > limits.releaseLostShare * live) return false
   return lists >= limits.releaseLists
+}
+
+/** Routes that are gone, of those that a list removed which nobody doubted: all of the last day, in these tests. */
+export function goneUnasked(
+  routes: readonly Interval<null>[],
+  runs: readonly ModelRun[],
+): Set<string> {
+  const doubted = new Set(
+    runs.filter((r) => r.status === 'approved' || r.review !== undefined).map(({ run }) => run),
+  )
+  const removed = routes.filter(({ to }) => to !== null && !doubted.has(to))
+  const live = new Set(routes.filter(({ to }) => to === null).map(({ of }) => of))
+  return new Set(removed.map(({ of }) => of)).difference(live)
 }

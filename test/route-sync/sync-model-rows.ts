@@ -5,12 +5,13 @@ import type { Interval, ModelChange } from './sync-model-history.ts'
 /** Live routes and their availability. */
 type Moment = Map<string, boolean | null>
 
-/** An accepted run; its valid time is the instant that the model names by it. */
+/** An accepted run; its valid time is the instant that the model names by it, of changes the arrival of its list. */
 interface Accepted {
   readonly run: number
   readonly list: string
   readonly baseline: boolean
   readonly at: Date
+  readonly arrivedAt: Date
 }
 
 /** What the database holds, in the model's words. */
@@ -33,6 +34,7 @@ export async function readHeld(db: Db): Promise<Held> {
   const accepted = await readAccepted(db)
   const byTime = new Map(accepted.map(({ run, at }) => [at.getTime(), run]))
   const runAt = (at: Date) => byTime.get(at.getTime()) ?? Number.NaN
+  const byArrival = new Map(accepted.map((of) => [arrivalOf(of.list, of.arrivedAt), of.run]))
   const { rows: statuses } = await sql<{ run: number; status: string }>`
     select id as run, status from farewatch.sync_runs order by id
   `.execute(db)
@@ -57,7 +59,9 @@ export async function readHeld(db: Db): Promise<Held> {
       runAt,
     ),
     changes: rows.map(({ seq: _, lastSeen, firstMissed, ...change }) => {
-      return { ...change, lastSeen: runAt(lastSeen), firstMissed: runAt(firstMissed) }
+      const list = change.kind.endsWith('_availability') ? 'with-availability' : 'routes'
+      const runOf = (at: Date) => byArrival.get(arrivalOf(list, at)) ?? Number.NaN
+      return { ...change, lastSeen: runOf(lastSeen), firstMissed: runOf(firstMissed) }
     }),
     seqs: rows.map(({ seq }) => seq),
     head,
@@ -67,10 +71,15 @@ export async function readHeld(db: Db): Promise<Held> {
   }
 }
 
+/** Two lists may arrive at one moment. */
+function arrivalOf(list: string, at: Date): string {
+  return `${list} ${at.getTime()}`
+}
+
 /** In the order of their valid times. */
 async function readAccepted(db: Db): Promise<Accepted[]> {
   const { rows } = await sql<Accepted>`
-    select id as run, list, baseline, fetched_at as at
+    select id as run, list, baseline, fetched_at as at, arrived_at as "arrivedAt"
       from farewatch.sync_runs
      where status in ('applied', 'unchanged', 'approved')
      order by fetched_at

@@ -137,15 +137,24 @@ export function stepsOf({ settled, steps }: Script): Step[] {
 }
 
 const half = { ...plain, list: 'routes', twist: 'half' } as const
+const empty = { ...half, twist: 'empty' } as const
+const gain = { ...plain, list: 'with-availability', available: [0] } as const
 const again = { ...half, twist: 'again' } as const
 const twenty = { confirmations: 2, settled: true, routes: Array.from({ length: 20 }, (_, n) => n) }
 
-/** What chance seldom brings: three lists that agree, and a person who rejects one before approving it. */
+/**
+ * What chance seldom brings: three lists that agree, two accidents in turn, and a person who rejects one before
+ * approving it, after which it comes again.
+ */
 export const SELDOM: readonly Script[] = [
-  { ...twenty, steps: [half, again, again] },
+  { ...twenty, steps: [half, again, again, gain] },
+  { ...twenty, steps: [half, empty, half, empty, half, half, half] },
   {
     ...twenty,
-    steps: [half, { kind: 'reject', pick: 0 }, again, again, { kind: 'approve', pick: 1 }],
+    steps: [
+      ...[half, { kind: 'reject', pick: 0 } as const, again, again],
+      ...[{ kind: 'approve', pick: 1 } as const, { ...plain, list: 'routes' } as const, half],
+    ],
   },
 ]
 

@@ -2,6 +2,8 @@ import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import {
   findReview,
+  goneUnasked,
+  heldInARow,
   type ModelEffect,
   type ModelRun,
   releases,
@@ -35,6 +37,10 @@ export class SyncModel {
     'with-availability': new Map(),
   }
   readonly #accepted = new Map<RouteListName, { readonly run: number; readonly body: string }>()
+  /** When the list of each run arrived, and when it was believed, as numbers that go up. */
+  readonly #arrivals = new Map<number, number>()
+  readonly #beliefs = new Map<number, number>()
+  #now = 0
   readonly #limits: GuardLimits
   readonly #confirmations: number
 
@@ -59,12 +65,13 @@ export class SyncModel {
 
   /** A whole list arrived: it is applied, or held, or released with those that it agrees with. */
   settle(run: number, list: ModelList): ModelOutcome {
+    this.#arrivals.set(run, ++this.#now)
     const effect = this.#effectOf(list)
     const reasons = suspicionsOf(effect, this.#limits)
     const { body, pairs } = list
     const record: ModelRun = { run, list: list.list, body, pairs, status: 'applied' }
     const review = reasons.length === 0 ? undefined : findReview(this.runs, list)
-    const lists = 1 + this.runs.filter((r) => r.review === review && r.status === 'held').length
+    const lists = 1 + heldInARow(this.runs, list.list, review)
     const released = review !== undefined && this.#releases(review, { reasons, effect, lists })
     if (reasons.length > 0 && !released) {
       this.runs.push({ ...record, status: 'held', review: review ?? run })
@@ -73,7 +80,8 @@ export class SyncModel {
     }
     const weight = { confirmations: this.#confirmations, lists: released ? lists : 1 }
     const outcome = this.#apply(run, list, weight)
-    this.#drop(released ? 'agreed' : 'normal_list', (other) => other.list === list.list)
+    if (released) this.#drop('agreed', (other) => other.review === review)
+    this.#drop('normal_list', (other) => other.list === list.list)
     this.runs.push({ ...record, status: outcome.status, ...(released ? { review } : {}) })
     return released ? { ...outcome, reasons: ['agreed'] } : outcome
   }
@@ -138,13 +146,14 @@ export class SyncModel {
       removed: ofRoutes
         ? missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length
         : 0,
-      removedLastDay: ofRoutes ? this.history.routes.filter(({ to }) => to !== null).length : 0,
+      removedLastDay: ofRoutes ? goneUnasked(this.history.routes, this.runs).size : 0,
       knownPlaces: places.length,
       placesChanged: places.filter(({ old, now }) => old !== now).length,
     }
   }
 
   #apply(run: number, list: ModelList, { confirmations, lists }: Weight): ModelOutcome {
+    this.#beliefs.set(run, ++this.#now)
     const previous = this.#accepted.get(list.list)
     const absent = this.#absent[list.list]
     const missing = this.#missing(list)
@@ -219,8 +228,12 @@ export class SyncModel {
       this.#tell(settling, change, list)
       this.history.turn(of, false, run)
     }
-    // It has not lost what it was never known to have.
-    for (const of of unknown) if (!pairs.has(of)) this.history.turn(of, false, run)
+    // It has not lost what it was never known to have; of what began after it came it says nothing.
+    const arrival = this.#arrivals.get(run) ?? 0
+    const began = (of: string) =>
+      this.history.routes.find((route) => route.of === of && route.to === null)?.from ?? 0
+    const spokenOf = unknown.filter((of) => (this.#beliefs.get(began(of)) ?? 0) <= arrival)
+    for (const of of spokenOf) if (!pairs.has(of)) this.history.turn(of, false, run)
     return { added: 0, removed: 0, placesChanged: 0, gained: gained.length, lost: gone.length }
   }
 

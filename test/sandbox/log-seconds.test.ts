@@ -47,6 +47,14 @@ it('counts the requests of each second and endpoint by status', async () => {
   ).toEqual(['routes', 'verify'])
 })
 
+it('refuses a parameter that it does not have, as the log does', async () => {
+  expect(await seconds('?since=2026-01-31T12:00:00Z')).toMatchObject({ status: 400 })
+  const answer = await fetch(`${ground.sandbox.url}/sandbox/log?limit=5`)
+  expect(await answer.json()).toMatchObject({
+    title: 'there is no parameter limit; there are after',
+  })
+})
+
 it('refuses what is no instant', async () => {
   expect(await seconds('?from=now')).toMatchObject({ status: 400 })
 })

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PortTakenError } from '../../src/http/server.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
 import { manualClock, START, startTestSandbox } from './support.ts'
 
 describe('the sandbox', () => {
@@ -24,6 +26,18 @@ describe('the sandbox', () => {
       await fast.close()
     }
   })
+
+  it('says as the last line of its log that it has stopped', async () => {
+    const sandbox = startFarewatch(['sandbox', '--port', '0'], {})
+    onTestFinished(() => void sandbox.child.kill('SIGKILL'))
+    await until('its start', () => sandbox.stdout().includes('"msg":"sandbox listens"'))
+
+    sandbox.child.kill('SIGTERM')
+
+    expect(await sandbox.ended).toBe(0)
+    const last = sandbox.stdout().trimEnd().split('\n').at(-1) ?? ''
+    expect(JSON.parse(last)).toMatchObject({ msg: 'stopped', tookMs: expect.any(Number) as number })
+  }, 30_000)
 
   it('refuses to start on a port that is taken and names the flag', async () => {
     const first = await startTestSandbox()

@@ -3,9 +3,10 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, one } from '../../src/db/transaction.ts'
-import { HORIZON_MS, reserveSlots, spendSoon } from '../../src/upstream/budget.ts'
+import { reserveSlots, spendSoon } from '../../src/upstream/budget.ts'
 import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/health/health-store.ts'
 import { type PauseHint, shareAt, throttled } from '../../src/upstream/health/throttle.ts'
+import { HORIZON_MS } from '../../src/upstream/taken-slot.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth } from './health-fixtures.ts'
 
@@ -146,7 +147,7 @@ it('gives a near slot where there is one, and waits for it', async ({ db }) => {
   }
   await reserve(db, { rate: 5, wanted: 2 })
 
-  expect(await spendSoon(db, ask)).toBe(true)
+  expect((await spendSoon(db, ask))?.isUsable()).toBe(true)
   expect(slept).toHaveLength(1)
 })
 
@@ -156,6 +157,6 @@ it('takes nothing where the next slot lies too far ahead', async ({ db }) => {
   const before = await nextSlot()
   const ask = { requestsPerSecond: 5, lane: true, withinMs: 1_000, clock: systemClock }
 
-  expect(await spendSoon(db, { ...ask, signal: new AbortController().signal })).toBe(false)
+  expect(await spendSoon(db, { ...ask, signal: new AbortController().signal })).toBeUndefined()
   expect(await nextSlot()).toEqual(before)
 })

@@ -7,6 +7,7 @@ import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.t
 import { type Answer, answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
+import { aSlot } from './slot-fixture.ts'
 import { available, question } from './verify-fixtures.ts'
 
 const { signal } = new AbortController()
@@ -40,7 +41,7 @@ function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
       },
     },
     random: () => 0.5,
-    retrySlot: async () => true,
+    retrySlot: async () => aSlot(),
     onQuickRetry: (retry) => retries.push(retry),
     ...options,
   })
@@ -127,13 +128,26 @@ it.each([
 
 it('lets the first failure stand where no slot is near', async () => {
   await using server = await answering(status(502))
-  const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => false })
+  const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => undefined })
   await using _ = fixture
 
   await expect(fixture.pull()).rejects.toMatchObject({ code: 'upstream.http_5xx', status: 502 })
 
   expect(server.requests).toHaveLength(1)
   expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
+})
+
+it('lets the first failure stand where the slot has passed behind the gate', async () => {
+  await using server = await answering(status(502))
+  const { fixture, retries } = retryingOn(server.url, {
+    retrySlot: async () => aSlot({ usable: false }),
+  })
+  await using _ = fixture
+
+  await fixture.client.verifyFares(question(), { signal })
+
+  expect(server.requests).toHaveLength(1)
+  expect(retries).toEqual([{ endpoint: 'verify', outcome: 'no_slot' }])
 })
 
 it('lets the first failure stand where the store of the slots is away', async () => {

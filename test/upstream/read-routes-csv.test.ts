@@ -12,6 +12,7 @@ import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream
 import { type Answer, answering } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { chunksOf, ROUTES } from './routes-fixture.ts'
+import { aSlot } from './slot-fixture.ts'
 
 const NAMES = ['id', 'iata', 'city', 'country'] as const
 const COLUMNS = ['departure', 'destination'].flatMap((end) => NAMES.map((name) => `${end}_${name}`))
@@ -205,7 +206,10 @@ describe('the client', () => {
       order.push(request.headers.accept, request.url?.split('?')[0])
       asCsv(csvOf(ROUTES))(request, response)
     })
-    const beforeList = async () => void order.push('slot')
+    const beforeList = async () => {
+      order.push('slot')
+      return aSlot()
+    }
     await using fixture = clientOf(server.url, { beforeList })
 
     await fixture.client.fetchRoutesCsv({ signal })

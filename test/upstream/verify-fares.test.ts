@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
 import { answering, json } from './answering-server.ts'
 import { CANARY, clientOf } from './client-fixture.ts'
+import { aSlot } from './slot-fixture.ts'
 import { available, ONE_ADULT, question } from './verify-fixtures.ts'
 
 const { signal } = new AbortController()
@@ -173,6 +174,7 @@ it('awaits a slot before each list, outside of what is measured, and before no v
   await using fixture = clientOf(server.url, {
     beforeList: async () => {
       order.push('slot')
+      return aSlot()
     },
   })
 

@@ -36,6 +36,7 @@ it('gives the answers that are there before one that hangs, and that one when it
   const { upstream, answer } = heldUpstream()
   const waves = askFares({ upstream, clock: systemClock }, [fare(1), fare(2), fare(3, 20)], {
     skewMs: 0,
+    unsureMs: 0,
     signal: never,
   })
 
@@ -52,6 +53,7 @@ it('asks nothing whose slot has passed by more than a second', async () => {
   const { upstream } = heldUpstream()
   const waves = askFares({ upstream, clock: systemClock }, [fare(1, -5_000), fare(3)], {
     skewMs: 0,
+    unsureMs: 0,
     signal: never,
   })
 
@@ -65,6 +67,7 @@ it('ends with the reason when it is aborted', async () => {
   const abort = new AbortController()
   const waves = askFares({ upstream, clock: systemClock }, [fare(1), fare(3, 4_000)], {
     skewMs: 0,
+    unsureMs: 0,
     signal: abort.signal,
   })
   const first = waves.next()

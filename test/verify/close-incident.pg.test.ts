@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
-import { closeMassLoss, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
+import { inTransaction, one } from '../../src/db/transaction.ts'
+import { lockFares } from '../../src/verify/checks/lock-fares.ts'
+import { endIncident, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
 import { countHeldLosses } from '../../src/verify/incidents/held-losses.ts'
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -31,6 +32,16 @@ async function lost(db: Db): Promise<number> {
   return count
 }
 
+async function laneOf(db: Db, fareId: number): Promise<string | null> {
+  const { lane } = await one(
+    sql<{ lane: string | null }>`
+      select lane from fare_schedule where tracked_fare_id = ${fareId}
+    `,
+    db,
+  )
+  return lane
+}
+
 /** Sixty bookable fares; of forty of them the loss is held. */
 async function aMassLoss(db: Db) {
   const next = aClock()
@@ -51,7 +62,7 @@ describe('closing a mass loss', () => {
     const held = await countHeldLosses(db)
     expect(before + held).toBe(40)
 
-    const { askedAgain } = await closeMassLoss({ db, log: silentLog })
+    const { askedAgain } = await endIncident({ db, log: silentLog }, 'mass_loss')
 
     expect(askedAgain).toBe(held)
     expect(await lost(db)).toBe(before)
@@ -66,7 +77,7 @@ describe('closing a mass loss', () => {
     const { next, losing } = await aMassLoss(db)
     const before = await lost(db)
 
-    await closeMassLoss({ db, log: silentLog })
+    await endIncident({ db, log: silentLog }, 'mass_loss')
     for (const fare of losing) await record(db, fare, next(), available())
 
     expect(await lost(db)).toBe(before)
@@ -75,7 +86,7 @@ describe('closing a mass loss', () => {
 
   it('holds for this loss alone: the next one opens an incident again', async ({ db }) => {
     const { next, losing, rest } = await aMassLoss(db)
-    await closeMassLoss({ db, log: silentLog })
+    await endIncident({ db, log: silentLog }, 'mass_loss')
     for (const fare of losing) await record(db, fare, next(), gone)
     await sql`
       update availability_change set recorded_at = recorded_at - interval '6 minutes'
@@ -107,7 +118,21 @@ describe('closing a mass loss', () => {
     expect(await openIncidents(db)).toEqual([])
   })
 
+  it('waits for nobody who holds a turn: they may be waiting for this one', async ({ db }) => {
+    const { losing } = await aMassLoss(db)
+    const held = await countHeldLosses(db)
+    const last = losing.at(-1) ?? 0
+
+    const askedAgain = await inTransaction(db, async (tx) => {
+      await lockFares(tx, [last])
+      return (await endIncident({ db, log: silentLog }, 'mass_loss')).askedAgain
+    })
+
+    expect(askedAgain).toBe(held - 1)
+    expect(await laneOf(db, last)).not.toBe(await laneOf(db, losing.at(-2) ?? 0))
+  })
+
   it('is refused where none is open', async ({ db }) => {
-    await expect(closeMassLoss({ db, log: silentLog })).rejects.toThrow(NoIncidentError)
+    await expect(endIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(NoIncidentError)
   })
 })

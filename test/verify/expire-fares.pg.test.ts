@@ -4,6 +4,7 @@ import { expireFares } from '../../src/verify/expire-fares-job.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
+  gone,
   kinds,
   minute,
   record,
@@ -11,6 +12,8 @@ import {
   watchFare,
   watchFeed,
 } from './fare-fixtures.ts'
+
+const BEFORE = Date.now() - 6 * 3_600_000
 
 async function turns(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -27,6 +30,19 @@ async function departIn(db: Db, fareId: number, hours: number): Promise<void> {
              to_jsonb(to_char(now() at time zone 'UTC' + make_interval(hours => ${hours}), 'YYYY-MM-DD HH24:MI')))
      where tracked_fare_id = ${fareId}
   `.execute(db)
+}
+
+/** The instant of a test's n-th minute, hours before this one. */
+function past(n: number): Date {
+  return new Date(BEFORE + n * 60_000)
+}
+
+async function spells(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select available_to as to, censored, extract(epoch from lasted)::int as lasted
+      from farewatch.availability_survival order by available_from
+  `.execute(db)
+  return rows
 }
 
 describe('a fare expires', () => {
@@ -53,7 +69,7 @@ describe('a fare expires', () => {
         join farewatch.availability_history h using (tracked_fare_id)
         join farewatch.availability_survival v using (tracked_fare_id)
     `.execute(db)
-    expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: false }])
+    expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: true }])
   })
 
   it('and until then is known to have lasted to its last good check, not to this moment', async ({
@@ -64,11 +80,42 @@ describe('a fare expires', () => {
     await record(db, fare, minute(7), available())
     await record(db, fare, minute(9), { kind: 'unknown', reason: 'timeout' })
 
-    const { rows } = await sql`
-      select censored, extract(epoch from lasted)::int as lasted from farewatch.availability_survival
-    `.execute(db)
+    expect(await spells(db)).toEqual([{ to: null, censored: true, lasted: 420 }])
+  })
 
-    expect(rows).toEqual([{ censored: true, lasted: 420 }])
+  it('which is no sell-out: it could be bought until its last good check, and no end was seen', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, past(0), available())
+    await record(db, fare, past(7), available())
+    await record(db, fare, past(9), { kind: 'unknown', reason: 'timeout' })
+    await departIn(db, fare, -13)
+
+    await expireFares(db)
+
+    expect(await spells(db)).toEqual([{ to: null, censored: true, lasted: 420 }])
+  })
+
+  it('and begins a new spell where it is watched again: nobody looked in between', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, past(0), available())
+    await record(db, fare, past(7), available())
+    await sql`update tracked_fare set departs_on = (now() - interval '3 days')::date`.execute(db)
+    await expireFares(db)
+    await sql`update fare_state set expired_at = null`.execute(db)
+    const [back, lost] = [new Date(Date.now() + 60_000), new Date(Date.now() + 120_000)]
+
+    await record(db, fare, back, available())
+    await record(db, fare, lost, gone)
+    await record(db, fare, new Date(lost.getTime() + 30_000), gone)
+
+    expect(await spells(db)).toEqual([
+      { to: null, censored: true, lasted: 420 },
+      { to: new Date(lost.getTime() + 30_000), censored: false, lasted: 90 },
+    ])
   })
 
   it('when the date that its watches gave has passed everywhere', async ({ db }) => {

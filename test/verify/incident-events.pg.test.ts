@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { closeMassLoss, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
+import { endIncident, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { askerOf } from '../faults/fare-facts.ts'
 import { it } from '../support/test-database.ts'
@@ -89,10 +89,10 @@ describe('the log of an incident', () => {
   it('says that a person closed it, and nothing where there was none to close', async ({ db }) => {
     const { say, lines } = await scene(db)
     const person = aLog()
-    await expect(closeMassLoss({ db, log: person.log })).rejects.toThrow(NoIncidentError)
+    await expect(endIncident({ db, log: person.log }, 'mass_loss')).rejects.toThrow(NoIncidentError)
     await say(gone, 2)
 
-    const { askedAgain } = await closeMassLoss({ db, log: person.log })
+    const { askedAgain } = await endIncident({ db, log: person.log }, 'mass_loss')
 
     expect(lines).toMatchObject([opened])
     expect(person.lines).toEqual([

@@ -69,15 +69,16 @@ export function isBorneOut(story: readonly Asked[], rules: ModelRules): boolean 
   return legs.every((leg) => lastBorneOut(story, { legs, leg }, story.length) === story.length - 1)
 }
 
-/** Whether nothing is believed of any leg after all checks, and what the pair is. */
-export function believedPair(
-  story: readonly Asked[],
-  rules: ModelRules,
-): { readonly unseen: boolean; readonly pair: string; readonly price: Money | null } {
+/** What people are shown after all checks: of a flight that is not there, nothing but that. */
+export function shownAfter(story: readonly Asked[], rules: ModelRules): unknown {
   const legs = legsOf(story, rules)
   const last = story.length - 1
-  const unseen = legs.every((leg) => (leg[last]?.belief ?? 'unknown') === 'unknown')
-  return { unseen, pair: pairAt(legs, last), price: priceAt(legs, last) }
+  const isBookable = pairAt(legs, last) === 'bookable'
+  return legs.map((leg) => {
+    const { belief, identity, itinerary, price } = leg[last] ?? NOTHING_KNOWN
+    if (belief !== 'available') return { belief }
+    return { belief, identity, itinerary, price: isBookable ? price : null }
+  })
 }
 
 function legsOf(story: readonly Asked[], rules: ModelRules): LegFacts[][] {
@@ -203,7 +204,11 @@ function changesAt(
         ? 'became_unavailable'
         : 'legs_changed'
   const record = (kind: string, mark: 'moved' | 'settled' | 'retimed' | 'repriced') => {
-    const concerned = legs.filter((leg) => leg[i]?.[mark] !== undefined)
+    const concerned = legs.filter(
+      (leg) =>
+        leg[i]?.[mark] !== undefined &&
+        (kind !== 'identity_changed' || leg[i - 1]?.belief === 'available'),
+    )
     if (concerned.length === 0) return []
     const firsts = concerned.map((leg) => leg[i]?.[mark] ?? i)
     const begins = concerned.map((leg, at) => lastBorneOut(story, { legs, leg }, firsts[at] ?? i))

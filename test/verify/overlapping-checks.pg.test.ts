@@ -33,6 +33,7 @@ async function watchedFare(
 ): Promise<number> {
   await resellerWith(db, [cells({ flight_id: flightId })], 'ana')
   await resellerWith(db, [cells({ flight_id: flightId })], 'ben')
+  await sql`update watch set began_at = began_at - interval '2 minutes'`.execute(db)
   const { rows } = await sql<{ id: number }>`select id from tracked_fare`.execute(db)
   const fareId = rows[0]?.id ?? 0
   for (const [seconds, answer] of past) {

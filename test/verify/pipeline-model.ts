@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Money } from '../../src/base/money.ts'
-import { isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
+import { isTroubleOver, isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
 import {
   type Asked,
-  believedPair,
   type ExpectedChange,
   expectedChanges,
   isBorneOut,
   type ModelRules,
+  shownAfter,
 } from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'
@@ -31,6 +32,8 @@ export interface ModelWatch extends WatchPlan {
   told: Money | null
   /** Whether it has not had its first look; only questions from this one on are one. */
   fresh: boolean
+  /** Of a fresh one, the answers since it began. */
+  story: readonly Asked[]
   beganAt: number
 }
 
@@ -52,6 +55,7 @@ export class PipelineModel {
   readonly feeds = { ana: [] as Told[], ben: [] as Told[] }
   readonly #rules: ModelRules
   readonly #heard = { checks: 0, unknown: 0 }
+  #trouble: 'open' | 'none' = 'none'
 
   constructor(rules: ModelRules) {
     this.#rules = rules
@@ -66,7 +70,7 @@ export class PipelineModel {
   /** @param beganAt the number of the next question. */
   watch(plan: WatchPlan, beganAt: number): ModelWatch {
     const reference = `w${this.watches.length}`
-    const watch = { ...plan, reference, paused: false, told: null, fresh: true, beganAt }
+    const watch = { ...plan, reference, paused: false, told: null, fresh: true, story: [], beganAt }
     this.watches.push(watch)
     return watch
   }
@@ -98,7 +102,10 @@ export class PipelineModel {
       const { outbound, back } = legsOf(answers, question)
       return outbound.kind === 'unknown' || back?.kind === 'unknown'
     }).length
-    return isUpstreamTrouble(this.#heard)
+    const isOpen = (this.#trouble as string) === 'open'
+    const goesOn = isOpen ? !isTroubleOver(this.#heard) : isUpstreamTrouble(this.#heard)
+    this.#trouble = goesOn ? 'open' : 'none'
+    return goesOn
   }
 
   /** An answer counted: what it changes, and who is told. */
@@ -112,15 +119,13 @@ export class PipelineModel {
     fare.claim = null
     fare.lastCounted = ask.order
     const before = fare.changes.at(-1)?.price ?? null
-    const { unseen } = believedPair(fare.story.slice(0, -1), this.#rules)
-    const now = isBorneOut(fare.story, this.#rules) && believedPair(fare.story, this.#rules)
     const known = fare.changes.length
     fare.changes = expectedChanges(fare.story, this.#rules)
     const changes = fare.changes.slice(known)
     for (const watch of this.watches) {
       if (watch.question !== ask.question || watch.paused) continue
-      if (!watch.fresh || unseen) this.#tell(watch, before, changes)
-      else if (now && watch.beganAt <= ask.order) this.#tellFirstLook(watch, now)
+      if (!watch.fresh) this.#tell(watch, before, changes)
+      else if (watch.beganAt <= ask.order) this.#tellFresh(watch, fare.story)
     }
   }
 
@@ -131,16 +136,18 @@ export class PipelineModel {
         kind !== 'price_changed' || priceMoved(watch.told ?? before, price, { amount, percent }),
     )
     for (const { kind } of told) this.feeds[watch.reseller].push({ reference, kind, question })
-    watch.told = told.at(-1)?.price ?? watch.told
-    if (told.length > 0) watch.fresh = false
+    const last = told.at(-1)
+    if (last === undefined) return
+    watch.told = last.price
   }
 
-  /** How a fare stands that was known before the watch began, as if it were the first to see it. */
-  #tellFirstLook(watch: ModelWatch, { pair, price }: { pair: string; price: Money | null }): void {
-    const { reference, question } = watch
-    const kind = pair === 'bookable' ? 'became_available' : 'legs_changed'
-    this.feeds[watch.reseller].push({ reference, kind, question })
-    watch.told = price ?? watch.told
-    watch.fresh = false
+  /** Until its first look a watch is told what it would be, were it the first to ask. */
+  #tellFresh(watch: ModelWatch, story: readonly Asked[]): void {
+    const known = expectedChanges(watch.story, this.#rules)
+    watch.story = [...watch.story, ...story.slice(-1)]
+    const changes = expectedChanges(watch.story, this.#rules).slice(known.length)
+    this.#tell(watch, known.at(-1)?.price ?? null, changes)
+    const [own, all] = [watch.story, story].map((one) => shownAfter(one, this.#rules))
+    watch.fresh = !(isBorneOut(story, this.#rules) && isDeepStrictEqual(own, all))
   }
 }

@@ -210,7 +210,8 @@ async function changeWatch(
     references: [watch.reference],
   }
   await (change === 'pause' ? pauseWatches(db, selection) : resumeWatches(db, selection))
-  if (change === 'resume' && watch.paused) Object.assign(watch, { fresh: true, beganAt: asked })
+  if (change === 'resume' && watch.paused)
+    Object.assign(watch, { fresh: true, story: [], beganAt: asked })
   watch.paused = change === 'pause'
   model.settleWatches()
 }

@@ -12,6 +12,7 @@ import { it } from '../support/test-database.ts'
 import { type Answer, answering } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { gateOn, passHealth, passOf, stateOf } from '../upstream/health-fixtures.ts'
+import { aSlot } from '../upstream/slot-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES, trackFare } from './fare-fixtures.ts'
 
@@ -225,7 +226,10 @@ describe('a list', () => {
     const slots: string[] = []
     const { client, pull } = clientOf(server.url, {
       gate,
-      beforeList: async () => void slots.push('slot'),
+      beforeList: async () => {
+        slots.push('slot')
+        return aSlot()
+      },
     })
     onTestFinished(() => client.close())
     await expect(pull()).rejects.toMatchObject({ code: 'upstream.auth' })

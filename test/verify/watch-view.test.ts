@@ -42,6 +42,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lastReason: null,
     endedAt: null,
     hasLooked: true,
+    ownState: null,
     lane: null,
     resellerDisabled: false,
     turnSeconds: 60,
@@ -115,6 +116,12 @@ describe('a belief', () => {
   })
 })
 
+const DOUBTED = decide(
+  BOOKABLE,
+  { askedAt: at(10), observation: observation(UNAVAILABLE) },
+  RULES,
+).state
+
 describe('the next check', () => {
   it.each([
     ['its turn', null, null, 60, 'turn'],
@@ -123,10 +130,22 @@ describe('the next check', () => {
     ['a retry', 'retry', HOUR, 30, 'retry'],
     ['its turn, where another watch has it looked at early', 'new_watch', HOUR, HOUR, 'turn'],
   ] as const)('is %s', (_, lane, minIntervalSeconds, seconds, why) => {
-    const { next } = view({ lane }, watch(minIntervalSeconds))
+    const state = toJson(lane === 'confirmation' ? DOUBTED : BOOKABLE)
+
+    const { next } = view({ lane, state }, watch(minIntervalSeconds))
 
     expect(next).toEqual({ notBefore: at(10 + seconds), why })
   })
+})
+
+it('a second look that a younger watch waits for is none of an older one', () => {
+  const [own, others] = [true, false].map((hasLooked) =>
+    view({ lane: 'confirmation', hasLooked, ownState: toJson(DOUBTED) }),
+  )
+
+  expect(own?.next?.why).toBe('turn')
+  expect(others?.next?.why).toBe('confirmation')
+  expect(view({ lane: 'confirmation', lastReason: 'timeout' }).next?.why).toBe('retry')
 })
 
 it('a fare that was never there is followed once that is confirmed', () => {

@@ -21,6 +21,7 @@ const NOTHING = {
   added: 0,
   changed: 0,
   unchanged: 0,
+  ended: 0,
   invalid: 0,
   trackedFaresAdded: 0,
   trackedFaresEnded: 0,

@@ -196,6 +196,24 @@ describe('tracked fares', () => {
     expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
   })
 
+  it('rest no longer than their watches ask now, whatever was asked before', async ({ db }) => {
+    const month = '2592000'
+    const resellerId = await resellerWith(db, [cells({ min_interval_seconds: month })])
+    await sql`
+      update fare_schedule
+         set not_before = clock_timestamp() + interval '30 days', vdue = 12960000, lane = null, lane_due_at = null
+    `.execute(db)
+    await sql`update watch set looked_at = clock_timestamp()`.execute(db)
+
+    await importRows(db, resellerId, [cells({ min_interval_seconds: '600' })])
+
+    const { rows } = await sql<{ rests: number; vdue: number }>`
+      select extract(epoch from not_before - clock_timestamp())::float8 as rests, vdue from fare_schedule
+    `.execute(db)
+    expect(rows[0]?.rests).toBeLessThanOrEqual(600)
+    expect(rows[0]?.vdue).toBe(1)
+  })
+
   it('come back from expiry when another watch begins', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await check(db)

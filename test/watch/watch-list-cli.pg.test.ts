@@ -36,6 +36,7 @@ describe('the command line of watch lists', () => {
       added: 3,
       changed: 0,
       unchanged: 0,
+      ended: 0,
       invalid: 0,
       trackedFaresAdded: 2,
       trackedFaresEnded: 0,

@@ -1,7 +1,7 @@
 import { durationText } from '../../base/duration-text.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
-import { lastTickOf } from '../last-tick.ts'
+import { failingTicks, lastTickOf } from '../last-tick.ts'
 import { OWED_QUEUES, readDepth } from '../queue-gauges.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
@@ -78,27 +78,27 @@ function megabytes(bytes: number): string {
 
 /** Whether somebody works: ticks end, and what is enqueued is taken. */
 export async function examineProgress(deps: DoctorDeps): Promise<Finding[]> {
-  return [await examineTicks(deps), await examineWaiting(deps)]
+  return [...(await examineTicks(deps)), await examineWaiting(deps)]
 }
 
-async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding> {
+async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const start =
     'is a worker running? farewatch worker, or farewatch up; a running one tells why at its /readyz and /livez'
   const last = await lastTickOf(queue)
-  if (last === undefined) return wrong('workers', 'no tick has ever ended: no worker runs', start)
-  const silentMs = app.clock.now().getTime() - last.at.getTime()
+  if (last === undefined) return [wrong('workers', 'no tick has ever ended: no worker runs', start)]
+  const now = app.clock.now()
+  const silentMs = now.getTime() - last.at.getTime()
   if (silentMs > TICK_SILENCE_MS) {
-    return wrong('workers', `no tick has ended for ${durationText(silentMs)}`, start)
+    return [wrong('workers', `no tick has ended for ${durationText(silentMs)}`, start)]
   }
-  if (last.failure !== null) {
-    const says = `ticks fail: "${last.name}", ${last.failure}`
-    return wrong(
-      'workers',
-      says,
-      'the log of the worker tells more; farewatch jobs list --queue ticks',
-    )
+  const failing = await failingTicks(queue, now)
+  if (failing.length === 0) {
+    return [ok('workers', `the last tick ended ${durationText(silentMs)} ago`)]
   }
-  return ok('workers', `the last tick ended ${durationText(silentMs)} ago`)
+  const todo = 'the log of the worker tells more; farewatch jobs list --queue ticks'
+  return failing.map(({ name, failure }) =>
+    wrong('workers', `ticks fail: "${name}", ${failure ?? ''}`, todo),
+  )
 }
 
 async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {

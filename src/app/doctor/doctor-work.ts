@@ -166,8 +166,12 @@ export function examineUpstream(
       ),
     )
   }
-  if (findings.length > 0) return findings
-  return [ok('upstream', 'its last calls were answered'), ok('credential', 'set, and not refused')]
+  // The line about the budget tells of a pause, and until when.
+  if (findings.length > 0 || upstream.pausedUntil !== null) return findings
+  return [
+    ok('upstream', 'its last calls were answered'),
+    ok('credential', 'set, and not refused now'),
+  ]
 }
 
 export function examineBeliefs({ beliefs }: Status): Finding[] {

@@ -2,6 +2,7 @@ import packageJson from '../../../package.json' with { type: 'json' }
 import { withDeadline } from '../../base/deadline.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readStatus, type Status } from '../../verify/status/read-status.ts'
+import { examineRefusals } from './doctor-credential.ts'
 import {
   examineClock,
   examineDatabase,
@@ -79,6 +80,7 @@ async function examineWork(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('schedules', () => examineSchedules(deps, known))),
     ...examineHeldRuns(known),
     ...examineUpstream(deps, known),
+    ...(await findingsOf('credential', () => examineRefusals(deps))),
     ...examineBudget(known),
     ...examineBeliefs(known),
     ...examineIncidents(known),

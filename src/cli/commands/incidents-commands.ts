@@ -1,12 +1,11 @@
 import { Argument, type Command } from 'commander'
 import { durationText } from '../../base/duration-text.ts'
-import { closeMassLoss } from '../../verify/incidents/close-incident.ts'
+import { endIncident } from '../../verify/incidents/close-incident.ts'
 import { countHeldLosses } from '../../verify/incidents/held-losses.ts'
 import { type Incident, listIncidents } from '../../verify/incidents/incident-queries.ts'
 import { createContext, withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
 import { count, table } from '../text/text-format.ts'
-import { UsageError } from '../usage-error.ts'
 
 const NEEDS = { role: 'incidents', sandbox: false }
 
@@ -29,15 +28,14 @@ export function addIncidentsCommands(program: Command): void {
   incidents
     .command('close')
     .addArgument(new Argument('<kind>', 'which one').choices(['mass_loss', 'upstream_trouble']))
-    .description(
-      'end a mass loss that is true: what was held is asked once more, and then believed',
-    )
+    .description('end one by hand: what was held is asked once more, and then believed')
     .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
       `
-Close it only where you know that these fares are gone, by the selling site: resellers are then told. A mass loss that
-is not true ends by itself when the answers are right again, and so does upstream_trouble, which nobody can close.
+Close a mass loss only where you know that these fares are gone, by the selling site: resellers are then told. One that
+is not true ends by itself when the answers are right again, and upstream_trouble when most answers tell something
+again: closing that lets checks climb back to the whole budget, and it opens anew where they still tell nothing.
 
 Example:
   farewatch incidents close mass_loss`,
@@ -88,19 +86,14 @@ function secondText(instant: Date): string {
 }
 
 async function close(kind: Incident['kind'], { json }: { json?: boolean }): Promise<void> {
-  if (kind === 'upstream_trouble') {
-    throw new UsageError(
-      'upstream_trouble ends by itself when most answers tell something again: farewatch upstream probe',
-    )
-  }
   // Not quiet: that a person closed it is to stand in the log, as its opening does.
   const context = createContext()
   await withApp(context, NEEDS, async ({ database: { db }, log }) => {
-    const { id, openedAt, askedAgain } = await closeMassLoss({ db, log })
+    const { id, openedAt, askedAgain } = await endIncident({ db, log }, kind)
     context.terminal.out(
       json === true
         ? JSON.stringify({ id, kind, openedAt, askedAgain })
-        : `mass_loss is closed: ${count(askedAgain)} fares are asked once more, and believed gone if they still are`,
+        : `${kind} is closed: ${count(askedAgain)} fares are asked once more, and believed gone if they still are`,
     )
   })
 }

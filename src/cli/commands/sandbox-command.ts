@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { cleanText } from '../../base/text.ts'
 import { assertRules, type FaultRule, SandboxFaultError } from '../../sandbox/faults/fault-rule.ts'
 import { FAULT_NAMES } from '../../sandbox/faults/fault-table.ts'
 import { parseFaultText } from '../../sandbox/faults/fault-text.ts'
+import { withoutMark } from '../../sandbox/routes-file.ts'
 import { startSandbox } from '../../sandbox/sandbox-server.ts'
 import { createServiceContext } from '../context.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -58,7 +60,10 @@ export function addSandboxCommand(program: Command): void {
       terminal.step(`sandbox at ${sandbox.url}, accessToken ${flags.token}; Ctrl-C stops`)
       const signal = interruptSignal()
       if (!signal.aborted) await once(signal, 'abort')
+      const from = performance.now()
       await sandbox.close()
+      log.info({ tookMs: Math.round(performance.now() - from) }, 'stopped')
+      terminal.step('stopped')
     })
 }
 
@@ -75,11 +80,20 @@ function faultOption(text: string, before: readonly FaultRule[] = []): FaultRule
 }
 
 async function readFaultsFile(file: string): Promise<FaultRule[]> {
+  const refused = (reason: string, cause: unknown) =>
+    new UsageError(`--faults ${file}: ${reason}`, { cause })
+  const text = await readFile(file, 'utf8').catch((err: unknown) => {
+    throw refused(`cannot be read (${messageOf(err)})`, err)
+  })
   try {
-    const given: unknown = JSON.parse(await readFile(file, 'utf8'))
+    const given: unknown = JSON.parse(withoutMark(text))
     assertRules(given)
     return given
   } catch (err) {
-    throw new UsageError(`--faults ${file}: ${messageOf(err)}`, { cause: err })
+    const reason = messageOf(err)
+    throw refused(
+      err instanceof SyntaxError ? `is not JSON (${cleanText(reason, 200)})` : reason,
+      err,
+    )
   }
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
 import { syncOrJoin } from '../../route-sync/join-sync.ts'
-import { dryRun } from '../../route-sync/review/report-plan.ts'
+import { dryRun } from '../../route-sync/review/dry-run.ts'
 import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
 import { listSyncRuns, type SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
@@ -125,7 +125,7 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
 }
 
 function runJson(run: SyncRunRow): string {
-  const { startedAt, fetchedAt, finishedAt, bytes, reviewId } = run
-  const times = { startedAt, fetchedAt, finishedAt }
+  const { startedAt, arrivedAt, fetchedAt, finishedAt, bytes, reviewId } = run
+  const times = { startedAt, arrivedAt, fetchedAt, finishedAt }
   return JSON.stringify({ ...JSON.parse(syncJson(run)), ...times, bytes, reviewId })
 }

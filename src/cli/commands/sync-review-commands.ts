@@ -1,9 +1,14 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
+import type { Db } from '../../db/database.ts'
 import { showRun } from '../../route-sync/read/show-run.ts'
 import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'
 import { reviewRun } from '../../route-sync/review/report-plan.ts'
-import { listHeldRuns, type SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
+import {
+  findFinishedRun,
+  listHeldRuns,
+  type SyncRunRow,
+} from '../../route-sync/runs/sync-run-queries.ts'
 import { diffSnapshots } from '../../route-sync/snapshots/diff-snapshots.ts'
 import { createContext, withApp } from '../context.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -13,6 +18,7 @@ import { runText } from '../text/sync-run-text.ts'
 import { heldText } from '../text/sync-runs-text.ts'
 import { syncJson, syncSentence } from '../text/sync-text.ts'
 import { screenWidth } from '../text/wrap-text.ts'
+import { UsageError } from '../usage-error.ts'
 
 interface JsonOption {
   readonly json?: boolean
@@ -34,7 +40,9 @@ export function addSyncReviewCommands(sync: Command): void {
     })
   sync
     .command('diff')
-    .description('what the kept list of one run has otherwise than that of another')
+    .description(
+      'what the kept list of one run has otherwise than that of another of the same list',
+    )
     .argument('<from>', 'the first run', runNumber)
     .argument('<to>', 'the second run', runNumber)
     .option('--json', 'one line of JSON a difference')
@@ -96,10 +104,10 @@ async function printReview(runId: number, { json }: JsonOption): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, { role: 'sync review', sandbox: false }, async ({ syncDeps }) => {
     const review = await reviewRun(syncDeps, runId)
-    const { heldWith, plan } = review
+    const { heldWith, rejected, plan } = review
     context.terminal.out(
       json === true
-        ? JSON.stringify({ runId, heldWith, reason: review.run.reason, plan })
+        ? JSON.stringify({ runId, heldWith, rejected, reason: review.run.reason, plan })
         : reviewText(review, screenWidth(process.stdout)),
     )
   })
@@ -141,9 +149,23 @@ async function printDifferences(
 ): Promise<void> {
   const context = createContext({ quiet: true })
   await withApp(context, { role: 'sync diff', sandbox: false }, async ({ syncDeps }) => {
+    await assertOneList(syncDeps.db, runIds)
     for await (const page of diffSnapshots(syncDeps, runIds)) {
       const lines = page.map((one) => (json === true ? JSON.stringify(one) : differenceText(one)))
       if (!process.stdout.write(`${lines.join('\n')}\n`)) await once(process.stdout, 'drain')
     }
   })
+}
+
+/**
+ * The runs of both lists are numbered together, so that two neighbours are easily of two: of those all that is not
+ * available would seem gone. Throws UsageError. A run that is not there is for the comparison to tell.
+ */
+async function assertOneList(db: Db, runIds: readonly [number, number]): Promise<void> {
+  const [first, second] = await Promise.all(runIds.map((runId) => findFinishedRun(db, runId)))
+  if (first === undefined || second === undefined || first.list === second.list) return
+  throw new UsageError(
+    `run ${first.runId} is of ${first.list} and run ${second.runId} of ${second.list}: only runs of one list compare; ` +
+      `"farewatch sync runs --list ${first.list}" lists those of the first`,
+  )
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { spendOne } from '../../upstream/budget.ts'
+import { assertNotPaused } from '../../upstream/pass-gate.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
 import { createContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -39,8 +40,10 @@ async function probe({ flight, rude = false, json }: ProbeFlags): Promise<number
       accessToken: config.UPSTREAM_ACCESS_TOKEN,
       scrub: context.scrub,
       clock,
-      beforeCall: (waiting) =>
-        spendOne(database.db, { requestsPerSecond, lane: true, clock, signal: waiting }),
+      beforeCall: async (waiting) => {
+        await assertNotPaused(app.gate, 'probe')
+        await spendOne(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
+      },
       flightId: flight ?? null,
       rude,
       signal,

@@ -1,4 +1,5 @@
 import { percent } from '../../route-sync/plan/guard.ts'
+import type { DryRun } from '../../route-sync/review/dry-run.ts'
 import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-examples.ts'
 import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
 import type { ListDifference } from '../../route-sync/snapshots/diff-snapshots.ts'
@@ -7,19 +8,23 @@ import { count, countOf, megabytes, printable } from './text-format.ts'
 import { besideName } from './wrap-text.ts'
 
 /** What a sync would do with a list, in a few lines. */
-export function planText(plan: PlanReport, width = Number.POSITIVE_INFINITY): string {
-  const head = plan.verdict === null ? 'would be applied' : `would be held: ${plan.verdict.text}`
+export function planText(plan: DryRun, width = Number.POSITIVE_INFINITY): string {
   const lines = [
-    `${plan.list} ${plan.baseline ? 'baseline ' : ''}${head}`,
+    `${plan.list} ${plan.baseline ? 'baseline ' : ''}${verdictText(plan)}`,
     ...factLines(plan),
     `it would ${plan.verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`,
   ]
   return printableLines(lines, width)
 }
 
+function verdictText({ verdict, release }: DryRun): string {
+  if (verdict !== null) return `would be held: ${verdict.text}`
+  return release === null ? 'would be applied' : `would be released and applied: ${release.text}`
+}
+
 /** What is suspicious about a held run, by how much, and what a decision would do. */
 export function reviewText(
-  { run, heldWith, plan }: Review,
+  { run, heldWith, rejected, plan }: Review,
   width = Number.POSITIVE_INFINITY,
 ): string {
   const { runId } = run
@@ -28,6 +33,7 @@ export function reviewText(
   const lines = [
     `run ${runId} of ${plan.list} is held since ${since}: ${run.reason?.text ?? 'no reason given'}`,
     ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
+    ...rejectionLines(rejected),
     ...factLines(plan),
     ...adviceLines(`approve it to ${effectText(plan)}:`, `farewatch sync approve ${runId}`, width),
     ...adviceLines(
@@ -37,6 +43,12 @@ export function reviewText(
     ),
   ]
   return printableLines(lines, width)
+}
+
+function rejectionLines(rejected: Review['rejected']): NamedLine[] {
+  if (rejected === null) return []
+  const text = `${namesOf(rejected.runs)} of this review at ${rejected.at.toISOString()}: it never releases itself`
+  return [line('rejected', text)]
 }
 
 /** A command is to be copied whole: where it does not fit, it has a line of its own. */

@@ -10,7 +10,8 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
   const rows: [string, string | null][] = [
     ['reason', run.reason === null ? null : `${run.reason.code}: ${run.reason.text}`],
     ['started', run.startedAt.toISOString()],
-    ['fetched', run.fetchedAt?.toISOString() ?? null],
+    ['fetched', run.arrivedAt?.toISOString() ?? null],
+    ['approved', run.status === 'approved' ? (run.fetchedAt?.toISOString() ?? null) : null],
     ['finished', run.finishedAt.toISOString()],
     [
       'stages',

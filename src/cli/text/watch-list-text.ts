@@ -6,23 +6,35 @@ import { count, countOf, printable } from './text-format.ts'
 
 /** What came of an import, in one sentence for a person. */
 export function importText(outcome: ImportOutcome): string {
-  const { added, changed, unchanged, invalid } = outcome
+  const { added, changed, unchanged, ended, invalid } = outcome
   const skipped = invalid === 0 ? '' : `, ${count(invalid)} wrong and left out`
   const rows = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged${skipped}`
-  return `${rows}; ${effectText(outcome)}`
+  return `${rows}${endedText(ended)}; ${effectText(outcome)}`
 }
 
 /** The line of `farewatch watch-list import --json`. */
 export function importJson(outcome: ImportOutcome): string {
-  const { added, changed, unchanged, invalid, trackedFaresAdded, trackedFaresEnded } = outcome
+  const { added, changed, unchanged, ended, invalid, trackedFaresAdded, trackedFaresEnded } =
+    outcome
   return JSON.stringify({
     added,
     changed,
     unchanged,
+    ended,
     invalid,
     trackedFaresAdded,
     trackedFaresEnded,
   })
+}
+
+/** What else would look as if those were watched. */
+function endedText(ended: number): string {
+  if (ended === 0) return ''
+  const are =
+    ended === 1
+      ? '1 watch of these has ended and stays so'
+      : `${count(ended)} watches of these have ended and stay so`
+  return ` (${are})`
 }
 
 /** "3 watches paused; no tracked fares added, 2 ended". */
@@ -46,7 +58,7 @@ export function diffLine({ kind, list, reference, cells }: DiffRow): string {
   return printable([`${SIGNS[kind]} ${list}`, reference, changes.join(', ')].join('  ').trimEnd())
 }
 
-export function diffText({ added, changed, unchanged, absent }: DiffOutcome): string {
+export function diffText({ added, changed, unchanged, ended, absent }: DiffOutcome): string {
   const rows = `${count(added)} to add, ${count(changed)} to change, ${count(unchanged)} unchanged`
-  return `${rows}; ${count(absent)} not in the file, which an import leaves as they are`
+  return `${rows}${endedText(ended)}; ${count(absent)} not in the file, which an import leaves as they are`
 }

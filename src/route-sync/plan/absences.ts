@@ -1,11 +1,11 @@
-import { sql, type Tx } from '../../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, one } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 
 export interface AbsenceArgs {
   readonly list: RouteListName
-  readonly fetchedAt: Date
-  /** Fetch time of the accepted snapshot before this one: the last that showed what is now missing. */
+  readonly arrivedAt: Date
+  /** When the accepted snapshot before this one arrived: the last that showed what is now missing. */
   readonly previousAt: Date | null
   /** How many lists that agree are accepted with this one; 1 where it is accepted alone. */
   readonly lists: number
@@ -26,23 +26,44 @@ export async function forgetReturned(tx: Tx, list: RouteListName): Promise<numbe
 
 /**
  * Counts one more absence for everything in `snapshot_missing`; where several lists are accepted together, one for
- * each of them, but for what the first of them still held (`compared_route`).
+ * each of them, but for what the one that it was compared with still held (`compared_route`).
  */
 export async function advanceAbsences(tx: Tx, args: AbsenceArgs): Promise<void> {
-  const sightings =
-    args.lists === 1
-      ? sql`1`
-      : sql`case when exists (select from compared_route c
-                               where (c.departure_id, c.destination_id) = (m.departure_id, m.destination_id))
-                 then 1 else ${args.lists}::integer end`
   await sql`
     insert into pending_absence (list, departure_id, destination_id, absences, last_seen_at, first_missed_at)
-    select ${args.list}, m.departure_id, m.destination_id, ${sightings},
-           ${args.previousAt ?? args.fetchedAt}::timestamptz, ${args.fetchedAt}::timestamptz
+    select ${args.list}, m.departure_id, m.destination_id, ${sightingsOf(args)},
+           ${args.previousAt ?? args.arrivedAt}::timestamptz, ${args.arrivedAt}::timestamptz
       from snapshot_missing m
         on conflict (list, departure_id, destination_id)
         do update set absences = pending_absence.absences + excluded.absences
   `.execute(tx)
+}
+
+/** How often `snapshot_missing m` was missed by the lists that are accepted together. */
+function sightingsOf({ lists }: Pick<AbsenceArgs, 'lists'>): RawBuilder<unknown> {
+  if (lists === 1) return sql`1`
+  return sql`case when exists (select from compared_route c
+                                where (c.departure_id, c.destination_id) = (m.departure_id, m.destination_id))
+                  then 1 else ${lists}::integer end`
+}
+
+/** How many absences lists that are accepted together would confirm. */
+export async function countConfirmed(
+  tx: Tx,
+  args: Pick<AbsenceArgs, 'list' | 'lists'> & { readonly confirmations: number },
+): Promise<number> {
+  const { count } = await one(
+    sql<{ count: number }>`
+      select count(*) as count
+        from snapshot_missing m
+        left join pending_absence a
+               on a.list = ${args.list}
+              and (a.departure_id, a.destination_id) = (m.departure_id, m.destination_id)
+       where coalesce(a.absences, 0) + ${sightingsOf(args)} >= ${args.confirmations}
+    `,
+    tx,
+  )
+  return count
 }
 
 /** Ends the absences that were confirmed and applied. */

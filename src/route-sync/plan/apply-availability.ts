@@ -44,11 +44,11 @@ export async function applyAvailability(
   }
 }
 
-function draftsOf({ fetchedAt, previousAt, confirmations }: ApplyArgs): RawBuilder<unknown> {
+function draftsOf({ arrivedAt, previousAt, confirmations }: ApplyArgs): RawBuilder<unknown> {
   return sql`
     select 'route_gained_availability', departure_id, destination_id, null,
            jsonb_build_object('available', before), jsonb_build_object('available', true),
-           ${previousAt}::timestamptz, ${fetchedAt}::timestamptz
+           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
       from snapshot_gained
     union all
     select 'route_lost_availability', departure_id, destination_id, null,

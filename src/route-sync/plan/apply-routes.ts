@@ -7,8 +7,10 @@ import type { RoutesDiff } from './diff-routes.ts'
 
 export interface ApplyArgs {
   readonly runId: number
+  /** The valid time of what is applied. */
   readonly fetchedAt: Date
-  /** Fetch time of the accepted snapshot before this one; null for the baseline, which makes no changes. */
+  readonly arrivedAt: Date
+  /** When the accepted snapshot before this one arrived; null for the baseline, which makes no changes. */
   readonly previousAt: Date | null
   readonly confirmations: number
   /** How many lists that agree are accepted with this one; 1 where it is accepted alone. */
@@ -50,10 +52,10 @@ export async function applyRoutes(
   }
 }
 
-function draftsOf({ fetchedAt, previousAt, confirmations }: ApplyArgs): RawBuilder<unknown> {
+function draftsOf({ arrivedAt, previousAt, confirmations }: ApplyArgs): RawBuilder<unknown> {
   return sql`
     select 'route_added', departure_id, destination_id, null, null::jsonb,
-           jsonb_build_object('available', null), ${previousAt}::timestamptz, ${fetchedAt}::timestamptz
+           jsonb_build_object('available', null), ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
       from snapshot_added
     union all
     select 'route_removed', p.departure_id, p.destination_id, null,
@@ -66,7 +68,7 @@ function draftsOf({ fetchedAt, previousAt, confirmations }: ApplyArgs): RawBuild
     select 'place_changed', null, null, s.place_id,
            jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country),
            jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country),
-           ${previousAt}::timestamptz, ${fetchedAt}::timestamptz
+           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
       from snapshot_place s
       join place_version v on v.place_id = s.place_id and v.valid_to is null
      where s.changed

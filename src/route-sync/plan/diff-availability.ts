@@ -19,12 +19,16 @@ export interface AvailabilityDiff {
 
 /**
  * Compares the staged list with the availability that holds now: `snapshot_gained`, `snapshot_missing` (available
- * routes that it lacks) and `snapshot_unlisted`.
+ * routes that it lacks) and `snapshot_unlisted`. Of a route that began after the list had arrived its silence says nothing.
  */
-export async function diffAvailability(tx: Tx, confirmations: number): Promise<AvailabilityDiff> {
+export async function diffAvailability(
+  tx: Tx,
+  { confirmations, arrivedAt }: { readonly confirmations: number; readonly arrivedAt: Date | null },
+): Promise<AvailabilityDiff> {
   await sql`
     create temp table availability_diff on commit drop as
-    select r.departure_id, r.destination_id, v.available as before, s.departure_id is not null as listed
+    select r.departure_id, r.destination_id, v.available as before, s.departure_id is not null as listed,
+           r.valid_from <= coalesce(${arrivedAt}::timestamptz, 'infinity') as spoken_of
       from route_version r
       left join route_availability_version v
              on (v.departure_id, v.destination_id) = (r.departure_id, r.destination_id) and v.valid_to is null
@@ -43,7 +47,8 @@ export async function diffAvailability(tx: Tx, confirmations: number): Promise<A
   `.execute(tx)
   await sql`
     create temp table snapshot_unlisted on commit drop as
-    select departure_id, destination_id from availability_diff where before is null and not listed
+    select departure_id, destination_id from availability_diff
+     where before is null and not listed and spoken_of
   `.execute(tx)
   return countEffect(tx, confirmations)
 }

@@ -13,6 +13,7 @@ export interface RoutesDiff {
   readonly missing: number
   /** Removals that it would confirm. */
   readonly removed: number
+  /** Routes that are still gone, of those that lists removed within 24 hours which nobody doubted. */
   readonly removedLastDay: number
   readonly knownPlaces: number
   readonly placesChanged: number
@@ -97,8 +98,14 @@ async function countEffect(tx: Tx, confirmations: number): Promise<RoutesDiff> {
              m.missing,
              m.newly as "newlyAbsent",
              m.confirmed as removed,
-             (select count(*) from route_version
-               where valid_to > clock_timestamp() - interval '24 hours') as "removedLastDay",
+             (select count(distinct (gone.departure_id, gone.destination_id))
+                from route_version gone
+                join sync_run by on by.id = gone.removed_by
+               where gone.valid_to > clock_timestamp() - interval '24 hours'
+                 and by.status = 'applied' and by.reason_code is distinct from 'agreed'
+                 and not exists (select from route_version r
+                                  where (r.departure_id, r.destination_id) = (gone.departure_id, gone.destination_id)
+                                    and r.valid_to is null)) as "removedLastDay",
              p.known as "knownPlaces",
              p.changed as "placesChanged"
         from (select count(*) as missing,

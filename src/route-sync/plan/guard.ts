@@ -55,6 +55,7 @@ export interface SnapshotEffect {
   readonly broughtBack: number
   /** Removals that it would confirm. */
   readonly removed: number
+  /** Routes that are still gone, of those that lists removed within 24 hours which nobody doubted. */
   readonly removedLastDay: number
   readonly knownPlaces: number
   readonly placesChanged: number

@@ -43,6 +43,8 @@ export interface PlanArgs {
   /** Whether its bytes are those of the last accepted list. */
   readonly repeated: boolean
   readonly confirmations: number
+  /** When the list arrived; null: just now. */
+  readonly arrivedAt: Date | null
   readonly stopwatch: Stopwatch
   readonly scrub: Scrub
 }
@@ -80,9 +82,7 @@ export async function planAvailability(tx: Tx, args: PlanArgs): Promise<Snapshot
   const { source, confirmations } = args
   const staged = await stage(tx, args)
   const diff = await args.stopwatch.time('diff', () =>
-    'slices' in source
-      ? diffAvailability(tx, confirmations)
-      : diffRepeatedAvailability(tx, confirmations),
+    'slices' in source ? diffAvailability(tx, args) : diffRepeatedAvailability(tx, confirmations),
   )
   // A list that was not staged again was not searched for strangers again.
   const unknownPairs = 'slices' in source ? diff.unknownPairs : null

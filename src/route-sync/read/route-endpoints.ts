@@ -118,8 +118,8 @@ async function answerList(
   const version = asOf === undefined ? list?.version : await findListVersion(db, form, asOf)
   if (version === undefined) throw noList(asOf)
   tellSnapshot(reply, version)
-  const { tag, changedAt } = version
-  if (clientHas(request, reply, { tag, lastModified: changedAt })) return reply.code(304).send()
+  const { tag, changedAt, lastModified } = version
+  if (clientHas(request, reply, { tag, lastModified })) return reply.code(304).send()
 
   if (form === 'csv') reply.header('content-disposition', 'attachment; filename="routes.csv"')
   else reply.type('application/json; charset=utf-8')

@@ -1,7 +1,7 @@
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { ACCEPTED } from '../runs/run-records.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs/run-records.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */
 export interface RouteRow {
@@ -147,7 +147,7 @@ export interface SyncState {
 export async function readSyncStates(db: Db): Promise<SyncState[]> {
   const { rows } = await sql<SyncState>`
     select list.name as list,
-           (select max(fetched_at) from sync_run where sync_run.list = list.name and status in ${ACCEPTED}) as "lastSuccessAt",
+           (select max(${ARRIVED_AT}) from sync_run where sync_run.list = list.name and status in ${ACCEPTED}) as "lastSuccessAt",
            (select max(started_at) from sync_run where sync_run.list = list.name) as "lastAttemptAt",
            (select count(*) from sync_run where sync_run.list = list.name and status = 'held') as held
       from (values ('routes'), ('with-availability')) list (name)

@@ -32,7 +32,12 @@ export const SyncRun = Type.Object(
     status: Status,
     baseline: Type.Boolean({ description: 'The first accepted list: history begins with it.' }),
     startedAt: Instant,
-    fetchedAt: MaybeInstant,
+    arrivedAt: Type.Union([Instant, Type.Null()], {
+      description: 'When the whole list had arrived.',
+    }),
+    fetchedAt: Type.Union([Instant, Type.Null()], {
+      description: 'From when on it counts: when it had arrived, or was approved.',
+    }),
     finishedAt: Instant,
     bytes: Count,
     fetched: Count,
@@ -99,6 +104,7 @@ export const EXAMPLE_RUN = {
   status: 'applied',
   baseline: true,
   startedAt: '2026-01-31T04:00:00.000Z',
+  arrivedAt: '2026-01-31T04:00:01.000Z',
   fetchedAt: '2026-01-31T04:00:01.000Z',
   finishedAt: '2026-01-31T04:00:02.000Z',
   bytes: 5_400_000,

@@ -4,7 +4,7 @@ import { inTransaction } from '../../db/transaction.ts'
 import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/decide-errors.ts'
 import { whenListIsFree } from '../runs/list-lock.ts'
 import { dropHeldRuns, noteApproved } from '../runs/resolve-runs.ts'
-import { closeRun, findLastAccepted, settleFetchedAt } from '../runs/run-records.ts'
+import { closeRun, findLastAccepted, settleApprovedAt } from '../runs/run-records.ts'
 import { createStopwatch } from '../runs/stopwatch.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
 import { findFinishedRun, type SyncRunRow } from '../runs/sync-run-queries.ts'
@@ -18,8 +18,8 @@ export type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { reado
 const CONFIRMATIONS_OF_A_PERSON = 1
 
 /**
- * Applies a held list, as it was fetched and as of when it was fetched, or one millisecond after the last list that
- * was accepted since. What it lacks is removed at once. Other held runs of the list are dropped: they were judged by
+ * Applies a held list as it was fetched, from the moment of the approval on: what was published of the time since it
+ * came stays so. What it lacks is removed at once. Other held runs of the list are dropped: they were judged by
  * what no longer holds.
  *
  * One transaction under the list's lock: a process that dies leaves the run held. Throws RunNotFoundError,
@@ -59,17 +59,17 @@ async function applyHeld(
   if (previous !== null && isLater(previous.fetchedAt, held)) {
     throw new StaleRunError(runId, previous.id)
   }
-  const fetchedAt = await settleFetchedAt(tx, runId)
+  const instants = await settleApprovedAt(tx, runId)
   const confirmations = CONFIRMATIONS_OF_A_PERSON
   const plan = await planFetched(
     tx,
     deps,
     { list, stopwatch },
-    { fetched, previous, confirmations },
+    { fetched, previous, confirmations, ...instants },
   )
-  const previousAt = previous?.fetchedAt ?? null
+  const previousAt = previous?.arrivedAt ?? null
   const counts = await stopwatch.time('apply', () =>
-    plan.apply({ runId, fetchedAt, previousAt, confirmations, lists: 1 }),
+    plan.apply({ runId, ...instants, previousAt, confirmations, lists: 1 }),
   )
   const outcome = await closeRun(tx, {
     runId,

@@ -1,4 +1,4 @@
-import { sql } from '../../db/database.ts'
+import { sql, type Tx } from '../../db/database.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
@@ -9,6 +9,7 @@ import {
 } from '../plan/plan-snapshot.ts'
 import { rolledBack } from '../plan/rolled-back.ts'
 import { NotHeldError, RunNotFoundError } from '../runs/decide-errors.ts'
+import { findRejection, type Rejection } from '../runs/resolve-runs.ts'
 import { findLastAccepted } from '../runs/run-records.ts'
 import { createStopwatch } from '../runs/stopwatch.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
@@ -16,7 +17,6 @@ import { findFinishedRun, listReviewRuns, type SyncRunRow } from '../runs/sync-r
 import { type SyncDeps, stagedCounts } from '../settle-snapshot.ts'
 import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
 import { SnapshotGoneError } from '../snapshots/snapshots.ts'
-import { fetchList, NoRoutesYetError } from '../sync-list.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
 
 /** What applying a list would do, were it done now. */
@@ -40,29 +40,13 @@ export interface PlanReport {
   readonly examples: PlanExamples
 }
 
-/**
- * Fetches a list and says what a sync would do with it now. It costs one request of the budget and changes nothing:
- * no run, no state, no kept list. Of a list that would be held the forecast is that of its approval. Throws what a sync would be rejected or fail by.
- */
-export async function dryRun(
-  deps: SyncDeps,
-  list: RouteListName,
-  signal: AbortSignal,
-): Promise<PlanReport> {
-  if (list === 'with-availability' && (await findLastAccepted(deps.db, 'routes')) === null) {
-    throw new NoRoutesYetError()
-  }
-  const { fetched } = await fetchList(deps, { list, stopwatch: createStopwatch() }, signal)
-  const plan = await reportPlan(deps, { list, fetched, confirmations: deps.confirmations })
-  // What would be held is shown as its review would show it: approving confirms at once.
-  return plan.verdict === null ? plan : reportPlan(deps, { list, fetched, confirmations: 1 })
-}
-
 /** What is to be decided about a held run. */
 export interface Review {
   readonly run: SyncRunRow
   /** All that are held under the same review, it included. */
   readonly heldWith: readonly number[]
+  /** What a person rejected of that review already: it never releases itself. */
+  readonly rejected: Rejection | null
   readonly plan: PlanReport
 }
 
@@ -79,20 +63,30 @@ export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review
   return {
     run,
     heldWith: await listReviewRuns(deps.db, run.reviewId ?? runId),
-    plan: await reportPlan(deps, { list, fetched, confirmations: 1 }),
+    rejected: await findRejection(deps.db, run.reviewId ?? runId),
+    plan: await reportPlan(deps, { list, fetched, arrivedAt: run.arrivedAt, confirmations: 1 }),
   }
 }
 
-interface ToReport {
+export interface ToReport {
   readonly list: RouteListName
   readonly fetched: FetchedList
+  /** When it arrived; null: just now. */
+  readonly arrivedAt: Date | null
   readonly confirmations: number
 }
 
-async function reportPlan(
-  { db, scrub, guard, onProgress }: ReviewDeps,
-  { list, fetched, confirmations }: ToReport,
-): Promise<PlanReport> {
+/** What applying a list would do now, in a transaction that leaves nothing. */
+export function reportPlan(deps: ReviewDeps, asked: ToReport): Promise<PlanReport> {
+  return withPlan(deps, asked, (tx, plan) => reportOf(tx, deps, asked, plan))
+}
+
+/** Plans a list in a transaction that leaves nothing. */
+export async function withPlan<T>(
+  { db, scrub, onProgress }: ReviewDeps,
+  { list, fetched, arrivedAt, confirmations }: ToReport,
+  work: (tx: Tx, plan: SnapshotPlan) => Promise<T>,
+): Promise<T> {
   const chunks = await fetched.chunks(db)
   const read = { ...fetched, chunks: async () => chunks }
   return rolledBack(db, async (tx) => {
@@ -104,18 +98,28 @@ async function reportPlan(
       baseline: previous === null,
       repeated: previous?.contentHash === fetched.contentHash,
       confirmations,
+      arrivedAt,
       stopwatch: createStopwatch(),
       scrub,
     })
-    const verdict = suspicionOf(plan.effect, guard)
-    return {
-      list,
-      bytes: fetched.bytes,
-      verdict,
-      ...countsOf(plan),
-      examples: await readExamples(tx, list),
-    }
+    return work(tx, plan)
   })
+}
+
+/** Reads the report off a plan's transaction. */
+export async function reportOf(
+  tx: Tx,
+  { guard }: ReviewDeps,
+  { list, fetched }: ToReport,
+  plan: SnapshotPlan,
+): Promise<PlanReport> {
+  return {
+    list,
+    bytes: fetched.bytes,
+    verdict: suspicionOf(plan.effect, guard),
+    ...countsOf(plan),
+    examples: await readExamples(tx, list),
+  }
 }
 
 function countsOf(plan: SnapshotPlan) {

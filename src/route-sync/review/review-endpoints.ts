@@ -5,7 +5,7 @@ import { noteOperation } from '../../http/note-operation.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/decide-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
@@ -61,6 +61,10 @@ const ReviewAnswer = Type.Object(
     heldWith: Type.Array(RunId, {
       description: 'All that are held under the same review, it included.',
     }),
+    rejected: Type.Union(
+      [Type.Object({ runs: Type.Array(RunId), at: Instant }, CLOSED), Type.Null()],
+      { description: 'What a person rejected of that review already, and when, the last time.' },
+    ),
     plan: PlanReport,
   },
   CLOSED,
@@ -78,7 +82,7 @@ const reviewHeld = operator({
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
   example: {
     params: { runId: '4' },
-    answer: { run: HELD_RUN, heldWith: [7, 8], plan: EXAMPLE_PLAN },
+    answer: { run: HELD_RUN, heldWith: [7, 8], rejected: null, plan: EXAMPLE_PLAN },
   },
   handler: async (deps, { params: { runId } }) => answerOf(await reviewRun(deps, runId)),
 })
@@ -153,11 +157,12 @@ async function soon<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
 }
 
 /** Arrays that whoever sends them may change. */
-function answerOf({ run, heldWith, plan }: Review): Static<typeof ReviewAnswer> {
+function answerOf({ run, heldWith, rejected, plan }: Review): Static<typeof ReviewAnswer> {
   const { verdict, examples } = plan
   return {
     run,
     heldWith: [...heldWith],
+    rejected: rejected && { runs: [...rejected.runs], at: rejected.at },
     plan: {
       ...plan,
       verdict: verdict && { code: verdict.code, text: verdict.text },

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../../db/database.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 import type { RouteListBody, RouteListName } from '../../upstream/route-list.ts'
 import {
@@ -13,10 +13,15 @@ import {
 /** The statuses of a run whose list was believed. */
 export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
 
+/** When the list of a run arrived; code before migration 0019 noted `fetched_at` alone. */
+export const ARRIVED_AT = sql`coalesce(arrived_at, fetched_at)`
+
 /** The run that a later one of the same list builds on. */
 export interface AcceptedRun {
   readonly id: number
+  /** The valid time of what it applied. */
   readonly fetchedAt: Date
+  readonly arrivedAt: Date
   readonly bytes: number
   readonly contentHash: string
   readonly etag: string | null
@@ -46,7 +51,7 @@ export async function openRun(db: Db, list: RouteListName): Promise<number> {
 /** The last run of a list that was applied or approved, or that brought the same bytes again; null before the first. */
 export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
   const { rows } = await sql<AcceptedRun>`
-    select id, fetched_at as "fetchedAt", bytes, content_hash as "contentHash",
+    select id, fetched_at as "fetchedAt", ${ARRIVED_AT} as "arrivedAt", bytes, content_hash as "contentHash",
            etag, last_modified as "lastModified", fetched, duplicates, conflicting_places as "conflictingPlaces"
       from sync_run
      where list = ${list} and status in ${ACCEPTED}
@@ -61,36 +66,59 @@ export interface Arrival extends Pick<RouteListBody, 'bytes' | 'contentHash' | '
   readonly notModified: boolean
 }
 
-/** Notes that the list has arrived, and when by the database's clock. */
+/**
+ * Notes that the list has arrived, and when by the database's clock: after the accepted one before it, whatever a clock
+ * does. Whole milliseconds, which a JavaScript Date holds exactly.
+ */
 export async function noteFetched(db: Db, runId: number, arrival: Arrival): Promise<void> {
   const { etag, lastModified } = arrival.validators
   await sql`
-    update sync_run
-       set bytes = ${arrival.bytes}, content_hash = ${arrival.contentHash}, fetched_at = clock_timestamp(),
-           not_modified = ${arrival.notModified}, etag = ${etag}, last_modified = ${lastModified}
-     where id = ${runId}
+    update sync_run r
+       set bytes = ${arrival.bytes}, content_hash = ${arrival.contentHash}, fetched_at = now.instant,
+           arrived_at = now.instant, not_modified = ${arrival.notModified}, etag = ${etag},
+           last_modified = ${lastModified}
+      from (select greatest(date_trunc('milliseconds', clock_timestamp()),
+                            (select max(${ARRIVED_AT}) + interval '1 millisecond'
+                               from sync_run
+                              where status in ${ACCEPTED}
+                                and list = (select list from sync_run where id = ${runId}))) as instant) now
+     where r.id = ${runId}
   `.execute(db)
+}
+
+/** When a list arrived, and from when on it counts. */
+export interface RunInstants {
+  readonly arrivedAt: Date
+  readonly fetchedAt: Date
 }
 
 /**
  * Fixes the valid time of all that the run will apply: when its list had arrived, but later than that of every
  * run applied before, so that no interval ends before it begins, whatever a clock does and whichever list came
- * first. Whole milliseconds, which a JavaScript Date holds exactly.
+ * first.
  */
-export async function settleFetchedAt(tx: Tx, runId: number): Promise<Date> {
-  const { fetchedAt } = await one(
-    sql<{ fetchedAt: Date }>`
+export function settleFetchedAt(tx: Tx, runId: number): Promise<RunInstants> {
+  return settleAt(tx, runId, sql`fetched_at`)
+}
+
+/** The same of a list that a person approves: from now on. What was answered of the hours since it came stays true. */
+export function settleApprovedAt(tx: Tx, runId: number): Promise<RunInstants> {
+  return settleAt(tx, runId, sql`clock_timestamp()`)
+}
+
+function settleAt(tx: Tx, runId: number, instant: RawBuilder<unknown>): Promise<RunInstants> {
+  return one(
+    sql<RunInstants>`
       update sync_run
          set fetched_at = greatest(
-               date_trunc('milliseconds', fetched_at),
+               date_trunc('milliseconds', ${instant}),
                (select max(fetched_at) + interval '1 millisecond'
                   from sync_run where status in ${ACCEPTED}))
        where id = ${runId}
-      returning fetched_at as "fetchedAt"
+      returning fetched_at as "fetchedAt", date_trunc('milliseconds', ${ARRIVED_AT}) as "arrivedAt"
     `,
     tx,
   )
-  return fetchedAt
 }
 
 export interface RunEnd {

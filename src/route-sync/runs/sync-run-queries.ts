@@ -1,11 +1,14 @@
 import { type Db, sql } from '../../db/database.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { ACCEPTED } from './run-records.ts'
+import { ACCEPTED, ARRIVED_AT } from './run-records.ts'
 import type { SyncOutcome, SyncStatus } from './sync-run.ts'
 
 /** A finished run, as listings show it. */
 export interface SyncRunRow extends SyncOutcome {
   readonly startedAt: Date
+  /** When its list had arrived. */
+  readonly arrivedAt: Date | null
+  /** The valid time of what it applied: when the list had arrived, or was approved. */
   readonly fetchedAt: Date | null
   readonly finishedAt: Date
   readonly bytes: number | null
@@ -13,7 +16,8 @@ export interface SyncRunRow extends SyncOutcome {
 }
 
 const RUN_COLUMNS = sql`
-  id as "runId", list, status, baseline, started_at as "startedAt", fetched_at as "fetchedAt",
+  id as "runId", list, status, baseline, started_at as "startedAt",
+  ${ARRIVED_AT} as "arrivedAt", fetched_at as "fetchedAt",
   finished_at as "finishedAt", bytes, fetched, duplicates, conflicting_places as "conflictingPlaces",
   unknown_pairs as "unknownPairs", live, added, removed, returned, pending_absences as "pendingAbsences",
   places_changed as "placesChanged", gained, lost, durations_ms as "durationsMs",

@@ -1,6 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { affected } from '../../db/transaction.ts'
+import { REMEMBERED } from '../runs/resolve-runs.ts'
 import { ACCEPTED } from '../runs/run-records.ts'
 import { type PackedSnapshot, unpackSnapshot } from './pack-snapshot.ts'
 
@@ -84,8 +85,9 @@ async function* readParts(db: Db, contentHash: string): AsyncGenerator<Uint8Arra
 }
 
 /**
- * Forgets the lists that no run has brought for so many days. Those of held runs stay, and the last accepted one of
- * each list, which an upstream may say is still the same. Returns how many went.
+ * Forgets the lists that no run has brought for so many days. Those of held runs stay, the last accepted one of each
+ * list, which an upstream may say is still the same, and the first of each review in which a person rejected one, for
+ * later ones to be compared with. Returns how many went.
  *
  * Safe to run at any moment: a run that brings a list again touches its row, so that one of the two waits for the
  * other and sees what it did.
@@ -101,6 +103,13 @@ export async function pruneSnapshots(db: Db, retentionDays: number): Promise<num
                  from sync_run
                 where status in ${ACCEPTED} and content_hash is not null
                 order by list, fetched_at desc)
+         and s.content_hash not in (
+               select distinct on (r.review_id) r.content_hash
+                 from sync_run r
+                 join snapshot kept on kept.content_hash = r.content_hash
+                where r.review_id in (select review_id from sync_run where resolution = 'rejected')
+                  and ${REMEMBERED}
+                order by r.review_id, r.id)
     `,
     db,
   )

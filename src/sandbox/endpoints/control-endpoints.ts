@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { World } from '../world/world.ts'
-import { readInstant, readSeq } from './control-query.ts'
+import { assertKnown, readInstant, readSeq } from './control-query.ts'
 import { countBySecond } from './count-by-second.ts'
 import type { Query } from './read-question.ts'
 import type { RequestLog } from './request-log.ts'
@@ -34,12 +34,15 @@ export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): vo
     }
   })
 
-  server.get('/sandbox/log', (request) =>
-    requestLog.after(readSeq(request.query as Query, 'after'), LOG_PAGE),
-  )
+  server.get('/sandbox/log', (request) => {
+    const query = request.query as Query
+    assertKnown(query, ['after'])
+    return requestLog.after(readSeq(query, 'after'), LOG_PAGE)
+  })
 
   server.get('/sandbox/log/seconds', (request) => {
     const query = request.query as Query
+    assertKnown(query, ['from', 'to'])
     const from = readInstant(query, 'from')?.getTime() ?? Number.NEGATIVE_INFINITY
     const to = readInstant(query, 'to')?.getTime() ?? Number.POSITIVE_INFINITY
     return { seconds: countBySecond(requestLog.between(from, to)) }

@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import { cleanText } from '../../base/text.ts'
 import { type HttpServer, sendProblem } from '../../http/server.ts'
 import type { Query } from './read-question.ts'
 
@@ -25,6 +26,15 @@ export function answerControlErrors(scope: HttpServer): void {
       title: thrown.message,
     })
   })
+}
+
+/** Throws ControlQueryError for a parameter that the endpoint does not have: it would be ignored without a word. */
+export function assertKnown(query: Query, names: readonly string[]): void {
+  const unknown = Object.keys(query).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  throw new ControlQueryError(
+    `there is no parameter ${cleanText(unknown, 60)}; there are ${names.join(', ')}`,
+  )
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/

@@ -4,7 +4,7 @@ import { fareHistory, fareStateAt } from '../world/fare-life.ts'
 import { findFlight } from '../world/flight-id.ts'
 import { routeHistory, routeStateAt } from '../world/route-life.ts'
 import { findPair, type World } from '../world/world.ts'
-import { ControlQueryError, readInstant, readText } from './control-query.ts'
+import { assertKnown, ControlQueryError, readInstant, readText } from './control-query.ts'
 import type { Query } from './read-question.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
 
@@ -27,6 +27,7 @@ export function historyEndpoints(server: FastifyInstance, deps: HistoryDeps): vo
 
   server.get('/sandbox/history/fares', (request) => {
     const query = request.query as Query
+    assertKnown(query, ['flightId', 'from', 'to'])
     const flightId = readText(query, 'flightId')
     const window = readWindow(query, clock)
     const flight = findFlight(world, flightId)
@@ -41,6 +42,7 @@ export function historyEndpoints(server: FastifyInstance, deps: HistoryDeps): vo
 
   server.get('/sandbox/history/routes', (request) => {
     const query = request.query as Query
+    assertKnown(query, ['departure', 'destination', 'from', 'to'])
     const departureId = readText(query, 'departure')
     const destinationId = readText(query, 'destination')
     const window = readWindow(query, clock)

@@ -47,10 +47,10 @@ export function isKnown({ headers }: Answer, condition: Condition): boolean {
   const { ifNoneMatch, ifModifiedSince } = condition
   if (ifNoneMatch !== undefined) {
     const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-    return tags.includes('*') || tags.includes(headers?.etag ?? '')
+    return tags.includes('*') || tags.includes(String(headers?.etag))
   }
   // Not every list has a date; a comparison with NaN is false.
-  return Date.parse(ifModifiedSince ?? '') >= Date.parse(headers?.['last-modified'] ?? '')
+  return Date.parse(ifModifiedSince ?? '') >= Date.parse(String(headers?.['last-modified']))
 }
 
 /** What is answered to who has this version: its validators, and no body. */

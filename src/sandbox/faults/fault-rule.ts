@@ -69,7 +69,11 @@ function readRule(given: unknown, where: string): CheckedRule {
   const fail = (reason: string) => new SandboxFaultError(`${where} (${name}): ${reason}`)
   const parameters = readParameters(given, kind.parameters, fail)
   const endpoint = readEndpoint(given.endpoint, kind, fail)
-  const duration = readNumber(given, 'durationSeconds', { most: MAX_DURATION_SECONDS, fail })
+  const duration = readNumber(given, 'durationSeconds', {
+    above: 0,
+    most: MAX_DURATION_SECONDS,
+    fail,
+  })
   return {
     name,
     endpoint,
@@ -109,12 +113,14 @@ function readEndpoint(given: unknown, kind: FaultKind, fail: Fail): FaultEndpoin
 function readNumber(
   given: Given,
   name: string,
-  { most, fail }: { readonly most: number; readonly fail: Fail },
+  { above, most, fail }: { readonly above?: number; readonly most: number; readonly fail: Fail },
 ): number | undefined {
   const value = given[name]
   if (value === undefined) return undefined
-  if (typeof value === 'number' && value >= 0 && value <= most) return value
-  throw fail(`${name} is ${shown(value)}, but must be a number from 0 to ${most}`)
+  const isEnough = (given: number) => (above === undefined ? given >= 0 : given > above)
+  if (typeof value === 'number' && isEnough(value) && value <= most) return value
+  const range = above === undefined ? `from 0 to ${most}` : `above ${above}, to ${most}`
+  throw fail(`${name} is ${shown(value)}, but must be a number ${range}`)
 }
 
 function shown(value: unknown): string {

@@ -10,37 +10,53 @@ const ABSURD_SECONDS = 1_000_000_000
 /** The discard port: nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:9'
 
+type Form = (seconds: number, now: Date) => string | string[] | undefined
+
 const RETRY_AFTER = {
-  seconds: (seconds: number) => String(seconds),
-  date: (seconds: number, now: Date) => new Date(now.getTime() + seconds * SECOND_MS).toUTCString(),
+  seconds: (seconds) => String(seconds),
+  date: (seconds, now) => dateAfter(now, seconds),
   absurd: () => String(ABSURD_SECONDS),
   garbage: () => 'soon',
   missing: () => undefined,
-}
+  'past-date': (seconds, now) => dateAfter(now, -seconds),
+  negative: (seconds) => `-${seconds}`,
+  doubled: (seconds) => [String(seconds), String(seconds)],
+} satisfies Record<string, Form>
+
+type FormName = keyof typeof RETRY_AFTER
+
+const SECONDS = integer({ min: 0, max: 86_400, initial: 30 })
+const OTHER_FORMS = ['absurd', 'garbage', 'past-date', 'negative', 'doubled'] as const
 
 /** Faults that answer with another status than the honest one. */
 export const STATUS_FAULTS = {
   status: defineFault({
     summary: 'another status, with an error in JSON',
     endpoints: ENDPOINT_NAMES,
-    parameters: { code: integer({ min: 200, max: 599, initial: 500 }) },
+    parameters: {
+      code: integer({ min: 200, max: 599, initial: 500 }),
+      retryAfter: oneOf('missing', 'seconds', 'date', ...OTHER_FORMS),
+      seconds: SECONDS,
+    },
     prepare:
-      ({ code }) =>
-      () => ({ answer: refusal(code, 'fault', `status ${code}, as the fault rule says`) }),
+      ({ code, ...wait }) =>
+      ({ now }) => {
+        const answer = refusal(code, 'fault', `status ${code}, as the fault rule says`)
+        return { answer: { ...answer, headers: retryAfterHeaders(wait, now) } }
+      },
   }),
   'rate-limited': defineFault({
     summary: '429, with a Retry-After of each kind',
     endpoints: ENDPOINT_NAMES,
     parameters: {
-      retryAfter: oneOf('seconds', 'date', 'absurd', 'missing', 'garbage'),
-      seconds: integer({ min: 0, max: 86_400, initial: 30 }),
+      retryAfter: oneOf('seconds', 'date', 'missing', ...OTHER_FORMS),
+      seconds: SECONDS,
     },
     prepare:
-      ({ retryAfter, seconds }) =>
+      (wait) =>
       ({ now }) => {
-        const value = RETRY_AFTER[retryAfter](seconds, now)
-        const headers = value === undefined ? {} : { 'retry-after': value }
-        return { answer: { ...refusal(429, 'rate_limited', 'too many requests'), headers } }
+        const answer = refusal(429, 'rate_limited', 'too many requests')
+        return { answer: { ...answer, headers: retryAfterHeaders(wait, now) } }
       },
   }),
   redirect: defineFault({
@@ -70,6 +86,19 @@ export const STATUS_FAULTS = {
       (scene) =>
         replaced(quoted(scene), { status: code, contentType: 'text/plain; charset=utf-8' }),
   }),
+}
+
+function retryAfterHeaders(
+  { retryAfter, seconds }: { readonly retryAfter: FormName; readonly seconds: number },
+  now: Date,
+): Record<string, string | string[]> {
+  const form: Form = RETRY_AFTER[retryAfter]
+  const value = form(seconds, now)
+  return value === undefined ? {} : { 'retry-after': value }
+}
+
+function dateAfter(now: Date, seconds: number): string {
+  return new Date(now.getTime() + seconds * SECOND_MS).toUTCString()
 }
 
 /** What a careless upstream tells of the request that it cannot answer. */

@@ -10,6 +10,10 @@ export type Verdict = 'good' | 'odd' | 'trouble' | 'refused' | 'forbidden' | 'li
 /** Our own cap on connections, not a failure of theirs. */
 const NO_CONNECTION = 'NO_FREE_CONNECTION'
 
+/**
+ * Every outcome that a call can have. The breakers, the alert UpstreamErrors and the panel "Good answers" go by it: an
+ * outcome that is good to one is good to all.
+ */
 const BY_OUTCOME: Readonly<Record<string, Verdict>> = {
   ok: 'good',
   'upstream.not_modified': 'good',
@@ -18,18 +22,29 @@ const BY_OUTCOME: Readonly<Record<string, Verdict>> = {
   'upstream.id_missing': 'good',
   'upstream.timeout': 'trouble',
   'upstream.http_5xx': 'trouble',
+  // Unless the connection was one too many of ours.
+  'upstream.network': 'trouble',
   'upstream.rate_limited': 'limited',
+  // By a 401 for certain.
+  'upstream.auth': 'forbidden',
+  'upstream.redirect': 'odd',
+  'upstream.too_large': 'odd',
+  'upstream.contract_violation': 'odd',
+  'upstream.malformed': 'odd',
   aborted: 'none',
   internal: 'none',
 }
+
+export const CALL_OUTCOMES: readonly string[] = Object.keys(BY_OUTCOME)
+export const GOOD_OUTCOMES = CALL_OUTCOMES.filter((outcome) => BY_OUTCOME[outcome] === 'good')
 
 export function verdictOf({
   outcome,
   status,
   reason,
 }: Pick<CallRecord, 'outcome' | 'status' | 'reason'>): Verdict {
-  if (outcome === 'upstream.auth') return status === 401 ? 'refused' : 'forbidden'
-  if (outcome === 'upstream.network') return reason === NO_CONNECTION ? 'none' : 'trouble'
+  if (outcome === 'upstream.auth' && status === 401) return 'refused'
+  if (outcome === 'upstream.network' && reason === NO_CONNECTION) return 'none'
   return BY_OUTCOME[outcome] ?? 'odd'
 }
 

@@ -2,7 +2,7 @@ import { type Db, sql, type Tx } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 import { shareInSql } from '../budget.ts'
 import type { BreakerName, BreakerState, EndpointGroup } from './breaker.ts'
-import type { Throttle } from './throttle.ts'
+import { isPaused, type Throttle } from './throttle.ts'
 
 export type GroupStates = Readonly<Record<BreakerName, BreakerState>>
 
@@ -11,14 +11,14 @@ export interface UpstreamHealth {
   readonly nowMs: number
   /** 0 where there never was a pause. */
   readonly pausedUntilMs: number
-  /** The part of the budget that may be spent. */
+  /** The part of the budget that may be spent now: 0 during a pause. */
   readonly share: number
   readonly breakers: Readonly<Record<EndpointGroup, GroupStates>>
 }
 
 /** Everything in one statement, for it is read a few times a second by every process that calls. */
-export function readHealth(db: Db): Promise<UpstreamHealth> {
-  return one(
+export async function readHealth(db: Db): Promise<UpstreamHealth> {
+  const found = await one(
     sql<UpstreamHealth>`
       select (extract(epoch from now) * 1000)::float8 as "nowMs",
              (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
@@ -30,6 +30,7 @@ export function readHealth(db: Db): Promise<UpstreamHealth> {
     `,
     db,
   )
+  return { ...found, share: isPaused(found, found.nowMs) ? 0 : found.share }
 }
 
 /** Both breakers of a group, locked until the transaction ends, and the clock behind the locks. */

@@ -1,8 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
-import { waitForSlot } from '../../upstream/budget.ts'
 import type { Observation } from '../../upstream/observation.ts'
+import { type Skew, waitForSlot } from '../../upstream/taken-slot.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
-import { UpstreamCircuitOpenError } from '../../upstream/upstream-errors.ts'
+import {
+  UpstreamCircuitOpenError,
+  UpstreamSlotMissedError,
+} from '../../upstream/upstream-errors.ts'
 import type { ClaimedFare } from './claimed-fares.ts'
 
 /** One answer, and when its request began by the database's clock. */
@@ -26,9 +29,7 @@ export interface AskDeps {
   readonly clock: Clock
 }
 
-export interface AskOptions {
-  /** The database's clock minus ours. */
-  readonly skewMs: number
+export interface AskOptions extends Skew {
   readonly signal: AbortSignal
 }
 
@@ -72,7 +73,7 @@ type Heard = Check | { readonly late: number } | { readonly held: number }
 async function askInTurn(
   { upstream, clock }: AskDeps,
   fares: readonly ClaimedFare[],
-  { skewMs, signal, heard }: AskOptions & { heard: Heard[] },
+  { heard, ...options }: AskOptions & { heard: Heard[] },
 ): Promise<void> {
   const calls: Promise<void>[] = []
   let isClosed = false
@@ -81,17 +82,22 @@ async function askInTurn(
       heard.push({ held: fareId })
       continue
     }
-    if (!(await waitForSlot(slotAt, { clock, skewMs, signal }))) {
+    const slot = await waitForSlot(slotAt, { ...options, clock })
+    if (slot === undefined) {
       heard.push({ late: fareId })
       continue
     }
-    const askedAt = new Date(clock.now().getTime() + skewMs)
-    const call = upstream.verifyFares(question, { signal }).then(
+    const askedAt = slot.now()
+    const call = upstream.verifyFares(question, { signal: options.signal, slot }).then(
       (observation) => {
         const said = { fareId, askedAt, observation }
         heard.push(isRateLimited(observation) ? { held: fareId } : said)
       },
       (err: unknown) => {
+        if (err instanceof UpstreamSlotMissedError) {
+          heard.push({ late: fareId })
+          return
+        }
         if (!(err instanceof UpstreamCircuitOpenError)) throw err
         isClosed = true
         heard.push({ held: fareId })

@@ -38,7 +38,10 @@ export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]
   )
 }
 
-/** Locks fares by their ids, whoever holds a claim on them: what was asked on demand counts too. */
+/**
+ * Locks fares by their ids, whoever holds a claim on them: what was asked on demand counts too. One that has expired is
+ * not among them: nothing is recorded after its end.
+ */
 export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   // Turns before states, here as there: two transactions that meet must take their locks in one order.
   await sql`
@@ -75,7 +78,7 @@ async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedF
            exists (select from watch w where w.tracked_fare_id = s.tracked_fare_id and w.looked_at is null) as "isNewToSome",
            outbound, return, pair, price as amount, currency
       from fare_state s
-     where tracked_fare_id = any(${fareIds}::bigint[])
+     where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null
      order by tracked_fare_id
        for update
   `.execute(tx)

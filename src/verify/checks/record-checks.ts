@@ -13,14 +13,18 @@ import {
   type FareState,
   fromJson,
   initialState,
-  isUnseen,
   pairOf,
   shownPrice,
   toJson,
 } from '../decide/fare-state.ts'
 import type { Check } from './ask-fares.ts'
 import { fanOutChanges } from './fan-out-changes.ts'
-import { type BorneOut, takeFirstLooks } from './first-looks.ts'
+import {
+  findFirstLooks,
+  insertFirstChanges,
+  type NewToSome,
+  saveFirstLooks,
+} from './first-looks.ts'
 import type { LockedFare } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
@@ -49,8 +53,8 @@ export interface RecordArgs {
 export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
   const recorded = decideChecks(args)
   await saveBeliefs(tx, recorded.map(beliefRow))
-  await tellChanges(tx, recorded, args.claimId)
-  await settleTurns(tx, turnsOf(args, recorded), args.rules)
+  const doubted = await tellChanges(tx, recorded, args)
+  await settleTurns(tx, turnsOf(args, recorded, doubted), args.rules)
   return recorded
 }
 
@@ -97,20 +101,28 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
   }
 }
 
-/** The resellers' feeds are written once, last: what locks them once waits for nobody who holds them. */
+/**
+ * The resellers' feeds are written once, last: what locks them once waits for nobody who holds them. Returns the fares
+ * that a watch of them wants looked at again, to be sure.
+ */
 async function tellChanges(
   tx: Tx,
   recorded: readonly RecordedCheck[],
-  claimId: string | null,
-): Promise<void> {
+  { claimId, rules }: RecordArgs,
+): Promise<ReadonlySet<number>> {
   const seqs = await appendChanges(tx, recorded, claimId)
-  await fanOutChanges(tx, { seqs, own: await takeFirstLooks(tx, recorded.flatMap(borneOutOf)) })
+  const looks = await findFirstLooks(tx, recorded.flatMap(newToSome), rules)
+  const own = await insertFirstChanges(tx, looks)
+  const inStep = looks.flatMap((look) => (look.inStep ? look.watchIds : []))
+  await fanOutChanges(tx, { seqs, own, inStep })
+  await saveFirstLooks(tx, looks)
+  return new Set(looks.flatMap((look) => (look.decision.next === 'confirm' ? [look.fareId] : [])))
 }
 
-function borneOutOf({ fareId, before, check, decision }: RecordedCheck): BorneOut[] {
-  if (!before.isNewToSome || !decision.borneOut || isUnseen(stateOf(before))) return []
-  const unseen = initialState(before.hasReturn)
-  return [{ fareId, askedAt: check.askedAt, unseen, state: decision.state }]
+function newToSome({ fareId, before, check, decision }: RecordedCheck): NewToSome[] {
+  if (!before.isNewToSome) return []
+  const { askedAt, observation } = check
+  return [{ fareId, askedAt, observation, before: stateOf(before), decision }]
 }
 
 async function appendChanges(
@@ -166,9 +178,15 @@ function hashOf(body: string): string {
 function turnsOf(
   { locked, checks, claimId }: RecordArgs,
   recorded: readonly RecordedCheck[],
+  doubted: ReadonlySet<number>,
 ): SettledTurn[] {
   const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
-  const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
+  const next = new Map(
+    recorded.map(({ fareId, decision }) => [
+      fareId,
+      doubted.has(fareId) ? 'confirm' : decision.next,
+    ]),
+  )
   return checks.flatMap(({ fareId, askedAt }) => {
     const before = counted.get(fareId)
     if (before === undefined || (claimId === null && !next.has(fareId))) return []

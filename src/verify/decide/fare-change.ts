@@ -44,8 +44,11 @@ export function changesOf(
   return found.map((change) => ({ before, after, ...change }))
 }
 
+/** Of a flight that was there: which one it was that is gone is not shown, nor that another one came back for it. */
 function identityChange(steps: readonly LegStep[]): Found | null {
-  return spanOf('identity_changed', steps, (step) => step.reidentified)
+  return spanOf('identity_changed', steps, ({ before, reidentified }) =>
+    before.belief === 'available' ? reidentified : null,
+  )
 }
 
 function beliefChange(

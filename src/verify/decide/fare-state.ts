@@ -29,10 +29,13 @@ export interface LegView {
   readonly belief: Belief
   /** Null while the pair is not bookable: there is no price at which the fare could be bought. */
   readonly price: Money | null
+  /** These are null unless the leg is available: of a flight that is gone an answer tells nothing. */
   readonly identity: string | null
   readonly itinerary: string | null
   readonly flight: FlightSummary | null
 }
+
+const NO_FLIGHT = { identity: null, itinerary: null, flight: null }
 
 export function initialState(hasReturn: boolean): FareState {
   return {
@@ -43,9 +46,9 @@ export function initialState(hasReturn: boolean): FareState {
   }
 }
 
-/** Whether nothing is believed of any leg. */
-export function isUnseen(state: FareState): boolean {
-  return legsOf(state).every((leg) => leg.belief === 'unknown')
+/** Whether a loss, a gain or another flight waits for a further look. */
+export function isDoubted(state: FareState): boolean {
+  return legsOf(state).some((leg) => leg.against > 0 || leg.strange !== null)
 }
 
 /** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: else. */
@@ -67,9 +70,11 @@ export function shownPrice(state: FareState): Money | null {
 
 export function viewOf(state: FareState): FareView {
   const pair = pairOf(state)
-  const viewLeg = ({ belief, price, identity, itinerary, flight }: LegState): LegView => {
-    return { belief, price: pair === 'bookable' ? price : null, identity, itinerary, flight }
-  }
+  const viewLeg = ({ belief, price, identity, itinerary, flight }: LegState): LegView => ({
+    belief,
+    price: pair === 'bookable' ? price : null,
+    ...(belief === 'available' ? { identity, itinerary, flight } : NO_FLIGHT),
+  })
   return {
     pair,
     outbound: viewLeg(state.outbound),

@@ -4,6 +4,7 @@ import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { acceptMassLoss, askHeldAgain } from './held-losses.ts'
 import { reportIncidents } from './incident-events.ts'
+import type { IncidentKind } from './incident-queries.ts'
 import { closeIncident } from './settle-incident.ts'
 
 /** There is nothing to close. */
@@ -12,12 +13,12 @@ export class NoIncidentError extends AppError {
   override readonly code = 'incident.none_open'
   override readonly retryable = false
 
-  constructor() {
-    super('no mass loss is open')
+  constructor(kind: IncidentKind) {
+    super(`no ${kind} is open`)
   }
 }
 
-export interface ClosedMassLoss {
+export interface EndedIncident {
   readonly id: number
   readonly openedAt: Date
   /** Fares whose loss was held; they are asked once more and, if they are still gone, believed to be. */
@@ -25,27 +26,24 @@ export interface ClosedMassLoss {
 }
 
 /**
- * Ends the mass loss that is open, for somebody who knows that the losses are true. Throws NoIncidentError.
+ * Ends the incident of a kind that is open, for somebody who knows better. Throws NoIncidentError.
  *
- * It only lets go: what is recorded as lost still takes an answer of now that says so. Closing alone would not do,
- * for the same losses would open it again: they are accepted, with those that are yet to be noticed, until no more
- * is lost at once than fares sell out, or a day has passed. From then on the next mass opens an incident.
+ * It only lets go: what is recorded as lost still takes an answer of now that says so. Of a mass loss, closing alone
+ * would not do, for the same losses would open it again: they are accepted, with those that are yet to be noticed,
+ * until no more is lost at once than fares sell out, or a day has passed. From then on the next mass opens an incident.
+ * Upstream trouble opens again where most of the next answers tell nothing.
  */
-export async function closeMassLoss({
-  db,
-  log,
-}: {
-  readonly db: Db
-  readonly log: Logger
-}): Promise<ClosedMassLoss> {
+export async function endIncident(
+  { db, log }: { readonly db: Db; readonly log: Logger },
+  kind: IncidentKind,
+): Promise<EndedIncident> {
   const { lastedMs, ...ended } = await inTransaction(db, async (tx) => {
-    const [closed] = await closeIncident(tx, 'mass_loss')
-    if (closed === undefined) throw new NoIncidentError()
-    await acceptMassLoss(tx, closed.id)
+    const [closed] = await closeIncident(tx, kind)
+    if (closed === undefined) throw new NoIncidentError(kind)
+    if (kind === 'mass_loss') await acceptMassLoss(tx, closed.id)
     return { ...closed, askedAgain: await askHeldAgain(tx) }
   })
   const { id, askedAgain } = ended
-  const how = { kind: 'mass_loss', closedBy: 'operator' } as const
-  reportIncidents({ log }, [{ to: 'closed', id, lastedMs, askedAgain, ...how }])
+  reportIncidents({ log }, [{ to: 'closed', id, kind, lastedMs, askedAgain, closedBy: 'operator' }])
   return ended
 }

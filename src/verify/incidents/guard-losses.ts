@@ -1,11 +1,11 @@
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { sql, type Tx } from '../../db/database.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { decideChecks, type RecordArgs } from '../checks/record-checks.ts'
 import type { DecisionRules } from '../decide/decide.ts'
 import { endAcceptance, isMassLossAccepted } from './held-losses.ts'
-import { isMassLoss, isOver, isThrough, isUpstreamTrouble, type LossCounts } from './incident.ts'
+import { isMassLoss, isOver, isThrough, isTroubleOver, isUpstreamTrouble } from './incident.ts'
+import { readCheckCounts, readLossCounts, readOpenKinds } from './incident-counts.ts'
 import type { IncidentMove } from './incident-events.ts'
 import { settleIncident } from './settle-incident.ts'
 
@@ -26,27 +26,19 @@ export interface Guarded {
  * itself would open one. Gains and prices go on in either case.
  *
  * An incident ends by the counts that opened it: a mass loss when what is lost or waits to be lost is no longer a
- * mass, upstream trouble when most answers tell something again. Losses that were held are then asked again. A mass
- * loss that an operator has closed is true: until it is through none is judged (close-incident.ts).
+ * mass, upstream trouble when at least half of the answers tell something again. Losses that were held are then asked
+ * again. A mass loss that an operator has closed is true: until it is through none is judged (close-incident.ts).
+ * Where no answer comes any more they end by themselves too (settle-incidents-job.ts).
  */
 export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Guarded> {
   await noteChecks(tx, args)
-  const open = await readIncidents(tx)
+  const open = await readOpenKinds(tx)
   const rules = { ...args.rules, holdLosses: false }
   const massLoss = await judgeMassLoss(tx, { ...args, rules }, open.includes('mass_loss'))
-
-  const counts = await readCheckCounts(tx)
-  const trouble = isUpstreamTrouble(counts)
-  const isOpen = open.includes('upstream_trouble')
-  const troubleMoves = await settleIncident(tx, {
-    kind: 'upstream_trouble',
-    open: isOpen,
-    is: trouble,
-    counts,
-  })
+  const trouble = await judgeTrouble(tx, open.includes('upstream_trouble'))
   return {
-    rules: { ...rules, holdLosses: massLoss.is || trouble },
-    moves: [...massLoss.moves, ...troubleMoves],
+    rules: { ...rules, holdLosses: massLoss.is || trouble.is },
+    moves: [...massLoss.moves, ...trouble.moves],
   }
 }
 
@@ -66,6 +58,12 @@ async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<J
   }
   const is = open ? !isOver(counts) : isMassLoss(counts)
   return { is, moves: await settleIncident(tx, { kind: 'mass_loss', open, is, counts }) }
+}
+
+async function judgeTrouble(tx: Tx, open: boolean): Promise<Judged> {
+  const counts = await readCheckCounts(tx, { open })
+  const is = open ? !isTroubleOver(counts) : isUpstreamTrouble(counts)
+  return { is, moves: await settleIncident(tx, { kind: 'upstream_trouble', open, is, counts }) }
 }
 
 /** Fares that this batch would take from bookable. Most batches have none, and are not decided twice for that. */
@@ -102,53 +100,4 @@ async function noteChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
  */
 function isTrouble(leg: LegObservation | null): boolean {
   return leg?.kind === 'unknown' && leg.reason !== 'http_4xx'
-}
-
-async function readIncidents(tx: Tx): Promise<string[]> {
-  const { rows } = await sql<{ kind: string }>`
-    select kind from incident where closed_at is null
-  `.execute(tx)
-  return rows.map((row) => row.kind)
-}
-
-/**
- * What was asked within five minutes, and `waiting`: what waits to be lost, whenever it was asked. Losses that wait
- * count as lost: by the time that each has its second answer, many would be recorded. A fare that nobody watches any more
- * has no turn, and counts for nothing: it would wait for ever.
- */
-async function readLossCounts(
-  tx: Tx,
-  losing: readonly number[],
-): Promise<LossCounts & { waiting: number }> {
-  return one(
-    sql<LossCounts & { waiting: number }>`
-      select count(*) filter (where f.asked and not f.gone) as bookable,
-             count(*) filter (where f.asked and f.gone)
-               + (select count(*) from availability_change
-                   where kind = 'became_unavailable' and recorded_at > clock_timestamp() - interval '5 minutes') as lost,
-             count(*) filter (where f.gone) as waiting
-        from (select last_good_check_at > clock_timestamp() - interval '5 minutes' or ${isLosing(losing)} as asked,
-                     state #>> '{outbound,against}' <> '0'
-                       or coalesce(state #>> '{return,against}', '0') <> '0' or ${isLosing(losing)} as gone
-                from fare_state
-                join fare_schedule using (tracked_fare_id)
-               where pair = 'bookable') f
-    `,
-    tx,
-  )
-}
-
-function isLosing(losing: readonly number[]): RawBuilder<boolean> {
-  return sql`tracked_fare_id = any(${losing}::bigint[])`
-}
-
-async function readCheckCounts(tx: Tx): Promise<{ checks: number; unknown: number }> {
-  return one(
-    sql<{ checks: number; unknown: number }>`
-      select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
-        from check_minute
-       where minute > clock_timestamp() - interval '2 minutes'
-    `,
-    tx,
-  )
 }

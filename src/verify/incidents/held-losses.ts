@@ -6,14 +6,20 @@ const IS_AGAINST = sql`(s.state #>> '{outbound,against}' <> '0' or s.state #>> '
 
 /**
  * Losses that were held wait for nobody's turn: they are looked at again as a first loss would be. Returns how many.
+ *
+ * Who calls this may hold the turns of a batch, so that no order of these ones is safe: a check on demand or an import
+ * that holds one may be waiting for that batch. What they hold is left to them, and to its own turn.
  */
 export async function askHeldAgain(tx: Tx): Promise<number> {
   return affected(
     sql`
-      update fare_schedule q
+      update fare_schedule
          set lane = 'confirmation', lane_due_at = clock_timestamp()
-        from fare_state s
-       where s.tracked_fare_id = q.tracked_fare_id and q.claim_id is null and ${IS_AGAINST}
+       where tracked_fare_id in (select q.tracked_fare_id
+                                   from fare_schedule q
+                                   join fare_state s using (tracked_fare_id)
+                                  where q.claim_id is null and ${IS_AGAINST}
+                                    for update of q skip locked)
     `,
     tx,
   )

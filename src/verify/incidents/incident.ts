@@ -7,7 +7,7 @@ export interface LossCounts {
 }
 
 export interface CheckCounts {
-  /** Checks of the last minute, and those of them that told nothing for a reason that may lie with the upstream. */
+  /** Recent checks, and those of them that told nothing for a reason that may lie with the upstream. */
   readonly checks: number
   readonly unknown: number
 }
@@ -16,6 +16,8 @@ const MASS_LOSS_SHARE = 0.3
 const MASS_LOSS_MINIMUM = 20
 const TROUBLE_SHARE = 0.5
 const TROUBLE_MINIMUM = 20
+/** So few answers say that trouble is over: while it lasts a tenth of the budget is spent, which may be one in a minute. */
+export const TROUBLE_OVER_MINIMUM = 5
 
 /**
  * Whether so many fares sell out at once that the answers are more likely wrong than the fares gone: a credential
@@ -42,4 +44,9 @@ export function isThrough(counts: LossCounts & { readonly waiting: number }): bo
 /** Whether the upstream tells us so little that asking at full rate only adds to its trouble. */
 export function isUpstreamTrouble({ checks, unknown }: CheckCounts): boolean {
   return checks >= TROUBLE_MINIMUM && unknown > TROUBLE_SHARE * checks
+}
+
+/** Whether upstream trouble has ended: by answers, and enough of them, for that few were asked says nothing. */
+export function isTroubleOver({ checks, unknown }: CheckCounts): boolean {
+  return checks >= TROUBLE_OVER_MINIMUM && unknown <= TROUBLE_SHARE * checks
 }

@@ -5,7 +5,7 @@ import type { VerifyDeps } from '../verify-fares-job.ts'
 import { askTogether } from './ask-together.ts'
 import { type Said, saidOf, unsaid } from './said.ts'
 import { createSlotLine, NoSlotError } from './slot-line.ts'
-import { verifyOnDemand } from './verify-on-demand.ts'
+import { type AskNowDeps, verifyOnDemand } from './verify-on-demand.ts'
 
 /** Asks the upstream for those who want to know now. */
 export interface OnDemand {
@@ -64,7 +64,7 @@ export function createOnDemand({ slotPatienceMs, ...deps }: OnDemandDeps): OnDem
   }
 }
 
-type AskDeps = VerifyDeps & { readonly takeSlot: (signal: AbortSignal) => Promise<void> }
+type AskDeps = AskNowDeps & Required<Pick<AskNowDeps, 'takeSlot'>>
 
 async function askUpstream(deps: AskDeps, question: Question, signal: AbortSignal): Promise<Said> {
   try {

@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { createGate } from '../../base/gate.ts'
 import type { Db } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
-import { type Reservation, reserveSlots, waitForSlot } from '../../upstream/budget.ts'
+import { reserveOne } from '../../upstream/budget.ts'
+import { type Skew, type TakenSlot, waitForSlot } from '../../upstream/taken-slot.ts'
 
 /** The budget has no slot near enough for one who waits. `retryAfterMs` is when it may be worth asking again. */
 export class NoSlotError extends AppError {
@@ -33,14 +33,15 @@ export interface SlotLineDeps {
  * Makes the line in which this process's checks on demand wait for slots: first come, first served, and one alone at
  * the budget, whose row every worker needs. Throws NoSlotError, and the signal's reason when it aborts.
  */
-export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Promise<void> {
+export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Promise<TakenSlot> {
   const line = createGate(1)
   const { clock, patienceMs } = deps
   return async (signal) => {
     const endMs = clock.now().getTime() + patienceMs
     for (;;) {
-      const { slot, skewMs } = await line(() => reserveUntil(deps, endMs, signal))
-      if (await waitForSlot(slot, { clock, skewMs, signal })) return
+      const { slot, ...skew } = await line(() => reserveUntil(deps, endMs, signal))
+      const taken = await waitForSlot(slot, { ...skew, clock, signal })
+      if (taken !== undefined) return taken
     }
   }
 }
@@ -49,16 +50,13 @@ async function reserveUntil(
   { db, clock, requestsPerSecond, patienceMs }: SlotLineDeps,
   endMs: number,
   signal: AbortSignal,
-): Promise<{ slot: Date; skewMs: number }> {
-  const request = { requestsPerSecond, wanted: 1, lane: true }
+): Promise<Skew & { readonly slot: Date }> {
   const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
   for (;;) {
     signal.throwIfAborted()
-    const { slots, now }: Reservation = await inTransaction(db, (tx) => reserveSlots(tx, request))
-    const nowMs = clock.now().getTime()
-    const [slot] = slots
-    if (slot !== undefined) return { slot, skewMs: now.getTime() - nowMs }
-    if (nowMs + pauseMs > endMs) throw new NoSlotError(patienceMs)
+    const { slot, ...skew } = await reserveOne(db, clock, { requestsPerSecond, lane: true })
+    if (slot !== undefined) return { slot, ...skew }
+    if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(patienceMs)
     await clock.sleep(pauseMs, signal)
   }
 }

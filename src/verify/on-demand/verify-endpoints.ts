@@ -72,7 +72,7 @@ const verifyFares = shared({
     },
     answer: VERIFY_EXAMPLE,
   },
-  handler: async ({ db, onDemand }, { query, caller, reply }) => {
+  handler: async ({ db, onDemand }, { query, caller, readmit, reply }) => {
     const { maxAge, ...asked } = query
     const ignored = ignoredCounts(asked)
     if (ignored.length > 0) ignoreParameters(reply, ignored)
@@ -87,6 +87,7 @@ const verifyFares = shared({
       }
     }
     const said = await onDemand.ask(question)
+    await readmit()
     if (said.kind === 'unknown') throw unknownProblem(said)
     return reply.send(said.result)
   },

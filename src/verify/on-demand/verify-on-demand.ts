@@ -1,10 +1,14 @@
 import { type Db, sql } from '../../db/database.ts'
-import { inTransaction, one } from '../../db/transaction.ts'
+import { inTransaction } from '../../db/transaction.ts'
 import { spendOne } from '../../upstream/budget.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import { assertQuestion } from '../../upstream/passenger-rules.ts'
+import type { TakenSlot } from '../../upstream/taken-slot.ts'
 import { unaskedObservation } from '../../upstream/unasked.ts'
-import { UpstreamCircuitOpenError } from '../../upstream/upstream-errors.ts'
+import {
+  UpstreamCircuitOpenError,
+  UpstreamSlotMissedError,
+} from '../../upstream/upstream-errors.ts'
 import { isRateLimited } from '../checks/ask-fares.ts'
 import { reportChecks } from '../checks/check-events.ts'
 import { lockFares } from '../checks/lock-fares.ts'
@@ -22,7 +26,7 @@ export interface OnDemandAnswer {
 
 export interface AskNowDeps extends VerifyDeps {
   /** Waits for a slot of the budget, and says by throwing that it had none; absent: as long as it takes. */
-  readonly takeSlot?: (signal: AbortSignal) => Promise<void>
+  readonly takeSlot?: (signal: AbortSignal) => Promise<TakenSlot>
 }
 
 /**
@@ -57,23 +61,39 @@ export async function verifyOnDemand(
   return { observation, fareId }
 }
 
-/** `askedAt` is when the request began, by the database's clock; null where there was none. */
-async function ask(
+interface Asked {
+  readonly observation: Observation
+  /** When the request began, by the database's clock; null where there was none. */
+  readonly askedAt: Date | null
+}
+
+/** Where the slot has passed before the call could go out, another is taken. */
+async function ask(deps: AskNowDeps, question: Question, signal: AbortSignal): Promise<Asked> {
+  for (;;) {
+    try {
+      return await askAtSlot(deps, question, signal)
+    } catch (err) {
+      if (!(err instanceof UpstreamSlotMissedError)) throw err
+    }
+  }
+}
+
+async function askAtSlot(
   deps: AskNowDeps,
   question: Question,
   signal: AbortSignal,
-): Promise<{ observation: Observation; askedAt: Date | null }> {
-  const { db, clock, upstream, gate, metrics, takeSlot = slotTaker(deps) } = deps
+): Promise<Asked> {
+  const { clock, upstream, gate, metrics, takeSlot = slotTaker(deps) } = deps
   try {
     const entry = await gate?.peek('verify')
     if (entry?.kind === 'closed') {
       const until = new Date(entry.untilMs)
       throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: entry.by, until })
     }
-    await takeSlot(signal)
+    const slot = await takeSlot(signal)
     metrics.budgetSlots.inc({ lane: 'on_demand' })
-    const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, db)
-    return { observation: await upstream.verifyFares(question, { signal }), askedAt: now }
+    const askedAt = slot.now()
+    return { observation: await upstream.verifyFares(question, { signal, slot }), askedAt }
   } catch (err) {
     if (!(err instanceof UpstreamCircuitOpenError)) throw err
     return { observation: unaskedObservation(question, err, clock.now()), askedAt: null }

@@ -32,7 +32,7 @@ export async function findYoungerObservation(
     select s.state, e.body,
            greatest(w.began_at, clock_timestamp() - make_interval(secs => ${maxAgeSeconds}::int)) as "notBefore"
       from (select id from tracked_fare where ${asksQuestion(question)} and ended_at is null) f
-      join fare_state s on s.tracked_fare_id = f.id and s.expired_at is null and s.asked_at is not null
+      join fare_state s on s.tracked_fare_id = f.id and s.expired_at is null and s.state <> '{}'
      cross join lateral (select min(began_at) as began_at
                            from watch join reseller r on r.id = reseller_id
                           where tracked_fare_id = f.id and reseller_id = ${resellerId}

@@ -60,7 +60,7 @@ export interface UpstreamState {
 
 export interface BudgetUse {
   readonly requestsPerSecond: number
-  /** The part of it that may be spent now: below 1 after the upstream has told us to ask less. */
+  /** The part of it that may be spent now: below 1 after the upstream has told us to ask less, 0 during a pause. */
   readonly share: number
   /** How far ahead slots are given away, in seconds; about 5 where all of it is taken. */
   readonly aheadSeconds: number

@@ -78,7 +78,8 @@ const Budget = Type.Object(
   {
     requestsPerSecond: Type.Number({ description: 'Of all processes together.' }),
     share: Type.Number({
-      description: 'The part that may be spent now: below 1 after the upstream asked for less.',
+      description:
+        'The part that may be spent now: below 1 after the upstream asked for less, 0 during a pause.',
     }),
     aheadSeconds: Type.Number({
       description: 'How far ahead slots are given away: about 5 where all of it is taken.',

@@ -1,6 +1,7 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
+import { CURRENT_INTERVALS, currentSeconds } from '../views/staleness.ts'
 
 /** How old is what is believed of fares. Ages are seconds since the last good check began. */
 export interface BeliefAges {
@@ -27,7 +28,8 @@ interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
 
 /**
  * Ages of all fares that are checked; or of those alone that a reseller watches, for whom a check counts that was made
- * since its watch began: who had asked before is not its business.
+ * since its watch began, and whose beliefs are stale by its own intervals: who asked before, and who else asks how often, is
+ * not its business.
  */
 export async function readBeliefAges(
   db: Db,
@@ -35,10 +37,11 @@ export async function readBeliefAges(
 ): Promise<BeliefAges> {
   const { ages, ...counts } = await one(
     sql<AgesRow>`
-      with asked as materialized (${resellerId === undefined ? allFares : faresOf(resellerId)})
+      with asked as materialized (${resellerId === undefined ? allFares : await faresOf(db, resellerId)})
       select count(*) as fares,
              count(*) filter (where good.at is null) as unanswered,
-             count(*) filter (where b.stale and good.at is not null) as stale,
+             count(*) filter (where good.at is not null
+                                and coalesce(clock_timestamp() - good.at > asked.current_for, b.stale)) as stale,
              percentile_disc(array[0.5, 0.9, 0.99, 1])
                within group (order by extract(epoch from clock_timestamp() - good.at)::float8) as ages
         from asked
@@ -55,11 +58,23 @@ export async function readBeliefAges(
   return { ...counts, ageSeconds: { p50, p90, p99, max } }
 }
 
-const allFares = sql`select id, '-infinity'::timestamptz as began_at from tracked_fare`
+/** Where it is not said for how long a belief is current, the fare's own rule holds. */
+const allFares = sql`
+  select id, '-infinity'::timestamptz as began_at, null::interval as current_for from tracked_fare
+`
 
-function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
+async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unknown>> {
+  const { turnSeconds } = await one(
+    sql<{ turnSeconds: number }>`
+      select extract(epoch from turn)::float8 as "turnSeconds" from recheck_clock
+    `,
+    db,
+  )
+  const seconds = currentSeconds({ minIntervalSeconds: null, turnSeconds })
   return sql`
-    select w.tracked_fare_id as id, min(w.began_at) as began_at
+    select w.tracked_fare_id as id, min(w.began_at) as began_at,
+           make_interval(secs => greatest(${seconds}::float8,
+                                          ${CURRENT_INTERVALS}::int * min(coalesce(w.min_interval_seconds, 0)))) as current_for
       from watch w
       join reseller r on r.id = w.reseller_id
      where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null

@@ -10,6 +10,7 @@ export async function readWatchFacts(
   const { rows } = await sql<WatchFacts>`
     select w.id as "watchId", s.state, s.asked_at as "askedAt", s.last_good_check_at as "lastGoodCheckAt",
            s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt", w.looked_at is not null as "hasLooked",
+           w.own_state as "ownState",
            q.lane, r.disabled_at is not null as "resellerDisabled",
            extract(epoch from c.turn)::float8 as "turnSeconds", clock_timestamp() as now
       from watch w
@@ -24,7 +25,7 @@ export async function readWatchFacts(
 
 export interface TimelinePage {
   readonly watchId: string
-  /** Intervals that began before this instant. */
+  /** Intervals that the watch saw begin before this instant. */
   readonly before?: Date | undefined
   readonly limit: number
   /** Only the times at which the fare could be bought. */
@@ -42,8 +43,8 @@ export interface SeenInterval {
   readonly return: 'available' | 'unavailable' | 'unknown' | null
   readonly price: string | null
   readonly currency: string | null
-  /** Its place among the intervals; where it is the first one, not for telling. */
-  readonly beganAt: Date
+  /** Its place among the intervals: when it began, or of the first one when the watch first looked. */
+  readonly place: Date
 }
 
 /**
@@ -63,18 +64,18 @@ export async function readWatchTimeline(
        where w.id = ${watchId} and w.reseller_id = ${resellerId}
          and w.paused_at is null and r.disabled_at is null
     ), seen as (
-      select v.*, o.ends_at
+      select v.*, o.ends_at, greatest(v.valid_from, o.looked_at) as place
         from own o
         join fare_belief_version v on v.tracked_fare_id = o.tracked_fare_id
        where o.looked_at is not null and (v.valid_to is null or v.valid_to > o.looked_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, pair, outbound, return, price::text, currency, valid_from as "beganAt"
+           least(valid_to, ends_at) as to, pair, outbound, return, price::text, currency, place
       from seen
-     where ${before === undefined ? sql`true` : sql`valid_from < ${before}`}
+     where ${before === undefined ? sql`true` : sql`place < ${before}`}
        and ${onlyBookable ? sql`pair = 'bookable'` : sql`true`}
-     order by valid_from desc
+     order by place desc
      limit ${limit}
   `.execute(db)
   return rows

@@ -99,14 +99,14 @@ async function intervalsOf(db: Db, args: IntervalsArgs) {
   const { resellerId, params, query, cursors, onlyBookable } = args
   const { limit, cursor } = query
   const { id: watchId } = await requireWatch(db, resellerId, params)
-  const bound = [resellerId, watchId]
-  const place = cursors.read(cursor, bound)
-  const before = place === undefined ? undefined : new Date(place)
+  // The id is known to the reseller alone, and known to it.
+  const position = cursors.read(cursor, watchId)
+  const before = position === undefined ? undefined : new Date(position)
   const page = { watchId, before, limit: limit + 1, onlyBookable }
   const rows = await readWatchTimeline(db, resellerId, page)
-  const positionOf = ({ beganAt }: SeenInterval) => beganAt.getTime()
-  const { items, next } = cursors.page(rows, { limit, bound, positionOf })
-  return { items: items.map(({ beganAt: _, ...shown }) => shown), next }
+  const positionOf = ({ place }: SeenInterval) => place.getTime()
+  const { items, next } = cursors.page(rows, { limit, bound: watchId, positionOf })
+  return { items: items.map(({ place: _, ...shown }) => shown), next }
 }
 
 /** What was known of a reseller's watches. */

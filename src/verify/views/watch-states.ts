@@ -1,9 +1,15 @@
+import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 import { UnknownWatchListError } from '../../watch/rows/watch-errors.ts'
 import { findWatchList } from '../../watch/watch-list-queries.ts'
-import { listWatches, type Watch } from '../../watch/watch-queries.ts'
+import {
+  findWatch,
+  listWatches,
+  type Watch,
+  type WatchPosition,
+} from '../../watch/watch-queries.ts'
 import { readWatchFacts } from './watch-facts.ts'
 import { viewOfWatch, type WatchView } from './watch-view.ts'
 
@@ -13,7 +19,7 @@ export interface SeenWatch {
 }
 
 export interface ViewArgs {
-  readonly resellerId: number
+  readonly resellerId: ResellerId
   readonly minRecheckSeconds: number
 }
 
@@ -30,6 +36,27 @@ export async function viewWatches(
     if (facts === undefined) return []
     return [{ watch, view: viewOfWatch(watch, facts, { minRecheckSeconds }) }]
   })
+}
+
+/**
+ * A watch with what it may be told, as one moment shows them: where its question changes between two, it would be told of
+ * another fare what lies before its beginning there. Undefined where the reseller has none.
+ */
+export async function viewWatch(
+  db: Db,
+  args: ViewArgs,
+  position: WatchPosition,
+): Promise<SeenWatch | undefined> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (tx) => {
+      const watch = await findWatch({ db: tx, resellerId: args.resellerId }, position)
+      if (watch === undefined) return undefined
+      const [seen] = await viewWatches(tx, args, [watch])
+      return seen
+    })
 }
 
 export interface StatesArgs extends ViewArgs {

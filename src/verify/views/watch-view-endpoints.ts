@@ -17,7 +17,7 @@ import {
 } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
 import type { FareView } from '../decide/fare-state.ts'
-import { statesText, viewWatches } from './watch-states.ts'
+import { statesText, viewWatch } from './watch-states.ts'
 
 export interface WatchViewDeps {
   readonly db: Db
@@ -92,10 +92,9 @@ const readWatch = reseller({
   problems: ['not_found'],
   example: { params: A_1, answer: { ...WATCH_EXAMPLE, ...VIEW_EXAMPLE } },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
-    const watch = await requireWatch(db, resellerId, params)
-    const [seen] = await viewWatches(db, { resellerId, minRecheckSeconds }, [watch])
+    const seen = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
     if (seen === undefined) throw new ProblemError('not_found')
-    return { ...shapeOf(watch), ...seen.view }
+    return { ...shapeOf(seen.watch), ...seen.view }
   },
 })
 

@@ -6,8 +6,10 @@ import {
   type FareView,
   fromJson,
   initialState,
+  isDoubted,
   viewOf,
 } from '../decide/fare-state.ts'
+import { currentSeconds } from './staleness.ts'
 
 /**
  * Where a watch stands. `new`: nothing was found out since it began. `followed`: what is believed is current. `stale`: the last
@@ -29,6 +31,8 @@ export interface WatchFacts {
   readonly endedAt: Date | null
   /** Whether it has had its first look: of what is known, it is told nothing before. */
   readonly hasLooked: boolean
+  /** What it has learned until then, as `toJson` wrote it; null before its first answer, and after. */
+  readonly ownState: object | null
   readonly lane: string | null
   readonly resellerDisabled: boolean
   /** How long a turn of everybody takes at the budget. */
@@ -55,10 +59,6 @@ export interface NextCheck {
 }
 
 type WatchRules = Pick<RecheckRules, 'minRecheckSeconds'>
-
-/** A belief is current for an hour, or for six of the intervals in which the watch is looked at. */
-const CURRENT_SECONDS = 3_600
-const CURRENT_INTERVALS = 6
 
 /**
  * What a watch shows of its fare: what was learned since it began, and nothing before, for that somebody else learned.
@@ -87,7 +87,7 @@ export function viewOfWatch(
     instant !== null && instant >= watch.beganAt ? instant : null
   const lastGoodCheckAt = since(facts.lastGoodCheckAt)
   const lastCheckAt = since(facts.askedAt)
-  const state = facts.hasLooked ? stateOf(facts) : null
+  const state = stateOf(facts.hasLooked ? facts.state : facts.ownState)
   const view = state === null ? unseen : viewOf(state)
   const stale = isStale(watch, facts, lastGoodCheckAt ?? watch.beganAt)
   return {
@@ -96,11 +96,11 @@ export function viewOfWatch(
     lastGoodCheckAt,
     lastCheckAt,
     lastReason: lastCheckAt === null ? null : facts.lastReason,
-    next: nextCheck(watch, facts, rules),
+    next: nextCheck(watch, { ...facts, lane: ownLane(state, facts) }, rules),
   }
 }
 
-function stateOf({ state }: WatchFacts): FareState | null {
+function stateOf(state: object | null): FareState | null {
   return state === null || Object.keys(state).length === 0 ? null : fromJson(state)
 }
 
@@ -113,18 +113,9 @@ function isStale(
   { turnSeconds, now }: WatchFacts,
   last: Date,
 ): boolean {
-  const seconds = Math.max(
-    CURRENT_SECONDS,
-    CURRENT_INTERVALS * (entry.minIntervalSeconds ?? 0),
-    inDoublingSteps(CURRENT_INTERVALS * turnSeconds),
-  )
+  const { minIntervalSeconds } = entry
+  const seconds = currentSeconds({ minIntervalSeconds, turnSeconds })
   return now.getTime() - last.getTime() > seconds * 1000
-}
-
-/** An hour, two, four …: to the second it would tell how many fares all resellers have together. */
-function inDoublingSteps(seconds: number): number {
-  if (seconds <= CURRENT_SECONDS) return CURRENT_SECONDS
-  return CURRENT_SECONDS * 2 ** Math.ceil(Math.log2(seconds / CURRENT_SECONDS))
 }
 
 /** The belief itself stays; it is too old to be told as one. */
@@ -138,13 +129,19 @@ function disbelieved({ outbound, return: back }: FareView): FareView {
   }
 }
 
+/** A second look that another watch waits for, which began later, is none of this one. */
+function ownLane(state: FareState | null, { lane, lastReason }: WatchFacts): string | null {
+  if (lane !== 'confirmation' || (state !== null && isDoubted(state))) return lane
+  return lastReason === null ? null : 'retry'
+}
+
 /**
  * Of the lanes only those that follow from the fare's own answers; of intervals only the watch's own. What the queue
  * makes of it depends on everybody's fares: it may come later, and sooner where another watch asks for it.
  */
 function nextCheck(
   { beganAt, entry }: Pick<Watch, 'beganAt' | 'entry'>,
-  { askedAt, lane }: WatchFacts,
+  { askedAt, lane }: Pick<WatchFacts, 'askedAt' | 'lane'>,
   { minRecheckSeconds }: WatchRules,
 ): NextCheck {
   if (askedAt === null || askedAt < beganAt) return { notBefore: beganAt, why: 'first_look' }

@@ -135,13 +135,17 @@ const revoke = operator({
   },
 })
 
+/** What comes later is written with more than four digits of a year, and is no `date-time` any more. */
+const LAST_INSTANT = new Date('9999-12-31T23:59:59.999Z')
+
 function readEnd(text: string | undefined, clock: Clock): Date | undefined {
   if (text === undefined) return undefined
   const end = new Date(text)
-  if (end > clock.now()) return end
+  if (end > clock.now() && end <= LAST_INSTANT) return end
   throw new ProblemError('request.invalid_body', {
     pointer: '/expiresAt',
-    detail: 'expiresAt must be an instant that lies ahead, such as 2030-01-31T12:00:00Z',
+    detail:
+      'expiresAt must be an instant that lies ahead, before the year 10000 of UTC, such as 2030-01-31T12:00:00Z',
   })
 }
 

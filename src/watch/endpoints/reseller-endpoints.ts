@@ -26,7 +26,9 @@ const Summary = Type.Object(
     ...reseller,
     lists: Type.Integer({ description: 'Its watch lists.' }),
     watches: Type.Integer(),
-    active: Type.Integer({ description: 'Of the watches, those that are not at rest.' }),
+    active: Type.Integer({
+      description: 'Of the watches, those that are neither paused nor have ended.',
+    }),
   },
   CLOSED,
 )

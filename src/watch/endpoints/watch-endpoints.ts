@@ -87,8 +87,7 @@ const listOfList = reseller({
     answer: { items: [WATCH_EXAMPLE], next: null },
   },
   handler: async ({ db, resellerId }, { params: { list }, query: { limit, cursor } }) => {
-    const bound = [resellerId, list]
-    const reference = cursors.read(cursor, bound)
+    const reference = cursors.read(cursor, list)
     if ((await findWatchList({ db, resellerId }, list)) === undefined) {
       throw new ProblemError('not_found')
     }
@@ -96,7 +95,7 @@ const listOfList = reseller({
     const watches = await listWatches(db, resellerId, { list, after, limit: limit + 1 })
     const { items, next } = cursors.page(watches, {
       limit,
-      bound,
+      bound: list,
       positionOf: ({ entry }) => entry.reference,
     })
     return { items: items.map(shapeOf), next }
@@ -122,7 +121,15 @@ const saveWatches = reseller({
   answer: {
     about: 'What came of each, as counts.',
     schema: Type.Object(
-      { added: Type.Integer(), changed: Type.Integer(), unchanged: Type.Integer() },
+      {
+        added: Type.Integer(),
+        changed: Type.Integer(),
+        unchanged: Type.Integer(),
+        ended: Type.Integer({
+          description:
+            'Of the changed and unchanged ones, those that have expired, and stay so: another `departsOn` begins them anew.',
+        }),
+      },
       CLOSED,
     ),
   },
@@ -139,20 +146,16 @@ const saveWatches = reseller({
         },
       ],
     },
-    answer: { added: 1, changed: 0, unchanged: 0 },
+    answer: { added: 1, changed: 0, unchanged: 0, ended: 0 },
   },
   handler: async ({ db, resellerId }, { params: { list }, body }) => {
-    if ((await findWatchList({ db, resellerId }, list)) === undefined) {
-      throw new ProblemError('not_found')
-    }
     const rows = body.watches.map((watch) => cellsOfGiven(list, watch))
     assertRows(rows)
-    const { added, changed, unchanged } = await importWatchList(db, {
-      resellerId,
-      source: rowsOf('the body', rows),
-    })
+    const { added, changed, unchanged, ended } = await orNotFound(
+      importWatchList(db, { resellerId, list, source: rowsOf('the body', rows) }),
+    )
     // Not which fares are asked about from now on: that also tells what others asked already.
-    return { added, changed, unchanged }
+    return { added, changed, unchanged, ended }
   },
 })
 

@@ -34,6 +34,9 @@ const WatchList = Type.Object(
     createdAt: Instant,
     watches: Type.Integer(),
     paused: Type.Integer({ description: 'Of the watches, those that are paused.' }),
+    ended: Type.Integer({
+      description: 'Of the watches, those that have expired, and are not paused.',
+    }),
   },
   CLOSED,
 )
@@ -57,7 +60,13 @@ const Changed = Type.Object(
 )
 
 const SUMMER = { list: 'summer' }
-const SHOWN = { name: 'summer', createdAt: '2026-01-31T12:00:00.000Z', watches: 2, paused: 0 }
+const SHOWN = {
+  name: 'summer',
+  createdAt: '2026-01-31T12:00:00.000Z',
+  watches: 2,
+  paused: 0,
+  ended: 0,
+}
 
 const cursors = cursorsOf('watch-lists', Type.String({ maxLength: 200 }))
 
@@ -73,9 +82,9 @@ const listLists = reseller({
   problems: ['request.invalid_cursor'],
   example: { answer: { items: [SHOWN], next: null } },
   handler: async ({ db, resellerId }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, resellerId)
+    const after = cursors.read(cursor, null)
     const lists = await listWatchLists({ db, resellerId }, { after, limit: limit + 1 })
-    return cursors.page(lists, { limit, bound: resellerId, positionOf: ({ name }) => name })
+    return cursors.page(lists, { limit, bound: null, positionOf: ({ name }) => name })
   },
 })
 

@@ -6,6 +6,8 @@ export interface ImportPlan {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
+  /** Of the changed and the unchanged ones, those that have ended by themselves, and stay so. */
+  readonly ended: number
 }
 
 /** Where staged row `s` asks the question of tracked fare `f`. */
@@ -29,7 +31,8 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
            (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds)
              is distinct from
            (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds)
-             as other_settings
+             as other_settings,
+           w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended
       from staged_watch s
       left join watch_list l on l.reseller_id = ${resellerId} and l.name = s.list
       left join tracked_fare f on ${SAME_QUESTION}
@@ -40,7 +43,8 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
     sql<ImportPlan>`
       select count(*) filter (where watch_id is null) as added,
              count(*) filter (where watch_id is not null and (other_question or other_settings)) as changed,
-             count(*) filter (where watch_id is not null and not (other_question or other_settings)) as unchanged
+             count(*) filter (where watch_id is not null and not (other_question or other_settings)) as unchanged,
+             count(*) filter (where not other_question and stays_ended) as ended
         from watch_plan
     `,
     tx,

@@ -25,6 +25,12 @@ export const BODY_CASES: Record<Names, FaultCase[]> = {
     limited('absurd', '1000000000'),
     limited('garbage', 'soon'),
     limited('missing', undefined),
+    limited('past-date', new Date(START.getTime() - 7000).toUTCString()),
+    limited('negative', '-7'),
+    {
+      ...limited('doubled', '7'),
+      heard: (heard) => expect(heard.head.match(/^retry-after: 7$/gim)).toHaveLength(2),
+    },
   ],
   redirect: [301, 302, 303, 307, 308].map((code) => ({
     at: 'verify',

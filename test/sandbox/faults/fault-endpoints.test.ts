@@ -40,6 +40,8 @@ describe('the fault endpoints', () => {
             probability: 1,
             durationSeconds: 60,
             code: 503,
+            retryAfter: 'missing',
+            seconds: 30,
             endsAt: new Date(ground.clock.now().getTime() + 60_000).toISOString(),
             requests: 1,
             struck: 1,

@@ -46,15 +46,19 @@ describe('fault rules', () => {
     ],
     [[{ name: 'status', probability: '1' }], /probability is "1"/],
     [[{ name: 'status', durationSeconds: -1 }], /durationSeconds is -1/],
+    [
+      [{ name: 'status', durationSeconds: 0 }],
+      /durationSeconds is 0, but must be a number above 0, to 2592000$/,
+    ],
     [[{ name: 'status', code: 99 }], /code is 99, but must be a whole number from 200 to 599$/],
     [[{ name: 'status', code: 500.5 }], /code is 500.5/],
     [
       [{ name: 'status', ms: 5 }],
-      /it has no "ms"; it takes name, endpoint, probability, durationSeconds, code$/,
+      /it has no "ms"; it takes name, endpoint, probability, durationSeconds, code, retryAfter, seconds$/,
     ],
     [
       [{ name: 'rate-limited', retryAfter: 'never' }],
-      /retryAfter is "never", but must be one of seconds, date, absurd, missing, garbage$/,
+      /retryAfter is "never", but must be one of seconds, date, missing, absurd, garbage, past-date, negative, doubled$/,
     ],
     [[{ name: 'redirect', to: 'ftp://x' }], /to is "ftp:\/\/x", but must be an http or https URL$/],
     [[{ name: 'wrong-type', type: 'a\r\nb: c' }], /type is .*, but must be a media type/],

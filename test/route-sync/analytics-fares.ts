@@ -1,0 +1,142 @@
+import { type Db, sql } from '../../src/db/database.ts'
+
+interface Belief {
+  /** A fare that expired is believed nothing of, and has no change of its pair. */
+  readonly pair: 'bookable' | 'not_bookable' | 'expired'
+  readonly price?: string
+  readonly currency?: string
+  readonly at: string
+  /** A minute before it was seen, where nothing else is said. */
+  readonly lastGoodCheckAt?: string
+}
+
+/** Departure and beliefs of each fare, the first of which is fare 1. */
+const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
+  [
+    '2026-06-20T10:00:00',
+    { pair: 'bookable', price: '120.00', at: '2026-05-01T10:00Z' },
+    { pair: 'bookable', price: '135.50', at: '2026-05-10T10:00Z' },
+    { pair: 'not_bookable', at: '2026-05-20T10:00Z' },
+    { pair: 'bookable', price: '150.00', at: '2026-05-25T10:00Z' },
+    { pair: 'not_bookable', at: '2026-06-01T10:00Z' },
+  ],
+  [
+    '2026-06-10T07:30:00',
+    { pair: 'bookable', price: '90.00', at: '2026-05-05T00:00Z' },
+    { pair: 'not_bookable', at: '2026-06-08T00:00Z' },
+  ],
+  ['2026-07-30T07:30:00', { pair: 'bookable', price: '200.00', at: '2026-05-05T00:00Z' }],
+  // Departed unsold.
+  [
+    '2026-06-15T09:00:00',
+    { pair: 'bookable', price: '180.00', at: '2026-06-01T00:00Z' },
+    { pair: 'expired', at: '2026-06-16T00:05Z' },
+  ],
+  // Expired by a date that its watches gave wrongly, and sold out when it was watched again, and not before.
+  [
+    '2026-07-10T09:00:00',
+    { pair: 'bookable', price: '180.00', at: '2026-05-01T00:00Z' },
+    { pair: 'expired', at: '2026-05-10T00:00Z' },
+    { pair: 'bookable', price: '170.00', at: '2026-05-25T00:00Z' },
+    { pair: 'not_bookable', at: '2026-06-05T00:00Z' },
+  ],
+  // The same, but away and back after it was watched again.
+  [
+    '2026-07-10T09:00:00',
+    { pair: 'bookable', price: '80.00', at: '2026-05-01T00:00Z' },
+    { pair: 'expired', at: '2026-05-10T00:00Z' },
+    { pair: 'not_bookable', at: '2026-05-20T00:00Z', lastGoodCheckAt: '2026-05-09T23:00Z' },
+    { pair: 'bookable', price: '85.00', at: '2026-05-25T00:00Z' },
+  ],
+  // Gone an hour after its departure.
+  [
+    '2026-06-12T09:00:00',
+    { pair: 'bookable', price: '60.00', at: '2026-06-01T00:00Z' },
+    { pair: 'not_bookable', at: '2026-06-12T10:00Z' },
+  ],
+  // A day earlier to the west, where that is a week before the departure.
+  [
+    '2026-06-10T12:00:00',
+    { pair: 'bookable', price: '70.00', at: '2026-05-28T02:00Z' },
+    { pair: 'not_bookable', at: '2026-06-04T02:00Z' },
+  ],
+  // Back in another currency.
+  [
+    '2026-07-30T12:00:00',
+    { pair: 'bookable', price: '100.00', at: '2026-05-01T00:00Z' },
+    { pair: 'not_bookable', at: '2026-05-05T00:00Z' },
+    { pair: 'bookable', price: '90.00', currency: 'GBP', at: '2026-05-07T00:00Z' },
+  ],
+  // Gone, nobody knows on which of ten days.
+  [
+    '2026-06-28T12:00:00',
+    { pair: 'bookable', price: '50.00', at: '2026-05-01T00:00Z' },
+    { pair: 'not_bookable', at: '2026-06-20T00:00Z', lastGoodCheckAt: '2026-06-10T00:00Z' },
+  ],
+]
+
+export async function seedFares(db: Db): Promise<void> {
+  for (const [at, [departsAt, ...beliefs]] of FARES.entries()) {
+    await seedFare(db, at + 1, departsAt, beliefs)
+  }
+}
+
+/** A loss was seen 20 seconds before the check that confirmed it. */
+async function seedFare(
+  db: Db,
+  id: number,
+  departsAt: string,
+  beliefs: readonly Belief[],
+): Promise<void> {
+  await sql`
+    insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
+                              non_residents_adults, non_residents_children, non_residents_infants)
+    values (${`F${id}`}, 0, 0, 0, 1, 0, 0)
+  `.execute(db)
+  const rows = beliefs.map((belief, at) => {
+    const to = beliefs[at + 1]?.at ?? null
+    return { ...belief, to, was: pairBefore(beliefs, at), kind: kindOf(beliefs, at) }
+  })
+  const batch = sql`
+    jsonb_to_recordset(${JSON.stringify(rows)})
+      as b (pair text, price numeric, currency text, at timestamptz, "to" timestamptz, "lastGoodCheckAt" timestamptz,
+            was text, kind text)
+  `
+  await sql`
+    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
+    select ${id}, case pair when 'bookable' then 'available' else 'unavailable' end, pair, price,
+           case when price is not null then coalesce(currency, 'EUR') end, at, "to"
+      from ${batch}
+     where pair <> 'expired'
+  `.execute(db)
+  await sql`
+    insert into availability_change (seq, kind, tracked_fare_id, before, after, last_good_check_at, detected_at, provenance)
+    select (select count(*) from availability_change) + row_number() over (order by at), kind, ${id},
+           jsonb_build_object('pair', was, 'outbound', ${flight(departsAt)}::jsonb),
+           jsonb_build_object('pair', replace(pair, 'expired', 'not_bookable'), 'outbound', ${flight(departsAt)}::jsonb),
+           coalesce("lastGoodCheckAt", at - interval '1 minute'),
+           case when kind = 'became_unavailable' then at - interval '20 seconds' else at end, '{}'
+      from ${batch}
+  `.execute(db)
+}
+
+function kindOf(beliefs: readonly Belief[], at: number): string {
+  switch (beliefs[at]?.pair) {
+    case 'expired':
+      return 'expired'
+    case 'not_bookable':
+      return 'became_unavailable'
+    default:
+      return pairBefore(beliefs, at) === 'bookable' ? 'price_changed' : 'became_available'
+  }
+}
+
+/** Expiry leaves what was believed of the legs as it was. */
+function pairBefore(beliefs: readonly Belief[], at: number): string {
+  const before = beliefs.slice(0, at).findLast(({ pair }) => pair !== 'expired')
+  return before?.pair ?? 'unknown'
+}
+
+function flight(departsAt: string): string {
+  return JSON.stringify({ flight: { departsAt } })
+}

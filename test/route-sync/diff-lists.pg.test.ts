@@ -1,0 +1,29 @@
+import { describe, expect } from 'vitest'
+import { runFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { routes, sync } from './sync-fixtures.ts'
+
+describe('sync diff', { timeout: 60_000 }, () => {
+  it('refuses to compare runs of two lists, and says which is of which', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const diff = (...runs: number[]) =>
+      runFarewatch(['sync', 'diff', ...runs.map(String)], { DATABASE_URL: databaseUrl })
+    const all = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const some = await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+    const more = await sync(db, routes('PMI-MAD', 'PMI-BCN'), { list: 'with-availability' })
+
+    const refused = await diff(all.runId, some.runId)
+
+    expect(refused).toMatchObject({ exit: 2, stdout: '' })
+    expect(refused.stderr).toContain(
+      `run ${all.runId} is of routes and run ${some.runId} of with-availability: only runs of one list compare`,
+    )
+    expect(await diff(some.runId, more.runId)).toMatchObject({
+      exit: 0,
+      stdout: expect.stringMatching(/^\+ PMI .*BCN/),
+    })
+    expect((await diff(all.runId, 99)).stderr).toContain('there is no finished run 99')
+  })
+})

@@ -1,0 +1,206 @@
+import { describe, expect } from 'vitest'
+import type { ResellerId } from '../../src/base/reseller-id.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { endWatches } from '../../src/verify/end-watches-job.ts'
+import { expireFares } from '../../src/verify/expire-fares-job.ts'
+import { findYoungerObservation } from '../../src/verify/on-demand/younger-observation.ts'
+import { it } from '../support/test-database.ts'
+import {
+  cells,
+  fareRows,
+  importRows,
+  manyCells,
+  newReseller,
+  resellerWith,
+} from '../watch/watch-fixtures.ts'
+import { available, gone, kinds, pairStates, record, watchFeed } from './fare-fixtures.ts'
+
+const PAST = '2020-01-01'
+const LATER = '2099-01-01'
+
+/** So many minutes from now: later than all that begins in a test. */
+function soon(minutes: number): Date {
+  return new Date(Date.now() + minutes * 60_000)
+}
+
+async function onlyFare(db: Db): Promise<number> {
+  const [fare] = await fareRows(db)
+  if (fare === undefined) throw new Error('there is no fare')
+  return fare.id
+}
+
+/** The day that the watches gave comes and goes. */
+async function passTheDay(db: Db): Promise<void> {
+  await sql`update watch set departs_on = ${PAST}`.execute(db)
+  await sql`update tracked_fare set departs_on = ${PAST}`.execute(db)
+}
+
+/** The flight that was seen has left. */
+async function depart(db: Db): Promise<void> {
+  await sql`
+    update fare_state set state = jsonb_set(state, '{outbound,flight,departsAt}', '"2020-01-01 10:00"')
+  `.execute(db)
+}
+
+/** What the feed's last record says of a fare, and what is believed of it. */
+async function lastSaid(db: Db, fareId: number): Promise<unknown> {
+  const { rows } = await sql`
+    select (select after ->> 'pair' from farewatch.availability_changes
+             where tracked_fare_id = ${fareId} order by seq desc limit 1) as told,
+           pair as believed
+      from farewatch.availability_current where tracked_fare_id = ${fareId}
+  `.execute(db)
+  return rows[0]
+}
+
+describe('a fare that is watched again after its end', () => {
+  async function revived(db: Db): Promise<{ fare: number; resellerId: number }> {
+    const resellerId = await resellerWith(db, [cells({ departs_on: LATER })])
+    const fare = await onlyFare(db)
+    await record(db, fare, soon(1), available())
+    await passTheDay(db)
+    await expireFares(db)
+    await importRows(db, resellerId, [cells({ departs_on: LATER })])
+    return { fare, resellerId }
+  }
+
+  it('becomes available anew, in the feed as in its history', async ({ db }) => {
+    const { fare, resellerId } = await revived(db)
+    expect(await lastSaid(db, fare)).toMatchObject({ believed: 'unknown' })
+
+    await record(db, fare, soon(5), available())
+    expect(await lastSaid(db, fare)).toEqual({ told: 'bookable', believed: 'bookable' })
+    await record(db, fare, soon(6), gone)
+    await record(db, fare, soon(7), gone)
+
+    const all = ['became_available', 'expired', 'became_available', 'became_unavailable']
+    expect(await kinds(db, fare)).toEqual(all)
+    expect((await watchFeed(db, resellerId)).map(([, kind]) => kind)).toEqual(all)
+    expect(await pairStates(db, fare)).toEqual(['bookable', 'bookable', 'not_bookable'])
+    expect(await lastSaid(db, fare)).toEqual({ told: 'not_bookable', believed: 'not_bookable' })
+  })
+
+  it('is not believed bookable by an answer that says it is gone', async ({ db }) => {
+    const { fare } = await revived(db)
+
+    await record(db, fare, soon(5), gone)
+    expect(await pairStates(db, fare)).toEqual(['bookable'])
+    await record(db, fare, soon(6), gone)
+
+    expect(await kinds(db, fare)).toEqual(['became_available', 'expired', 'legs_changed'])
+    expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
+  })
+
+  it('counts no answer to a question from before its end, and has none to give', async ({ db }) => {
+    const { fare, resellerId } = await revived(db)
+    const passengers = {
+      residents: { adults: 0, children: 0, infants: 0 },
+      nonResidents: { adults: 1, children: 0, infants: 0 },
+    }
+    const tenant = { db, resellerId: resellerId as ResellerId }
+    const question = { flightId: '101', returnFlightId: null, passengers }
+
+    expect(await findYoungerObservation(tenant, question, 3_600)).toBeUndefined()
+    expect(await record(db, fare, soon(0.5), available())).toEqual([])
+  })
+})
+
+describe('a watch that begins after its fare has departed and expired', () => {
+  async function late(db: Db): Promise<{ fare: number; late: number }> {
+    await resellerWith(db, [cells()], 'first')
+    const fare = await onlyFare(db)
+    await record(db, fare, soon(1), available())
+    await depart(db)
+    await expireFares(db)
+    return { fare, late: await resellerWith(db, [cells()], 'late') }
+  }
+
+  it('is told that it has ended, without what others knew', async ({ db }) => {
+    const { fare, late: resellerId } = await late(db)
+
+    expect(await endWatches(db)).toBe(1)
+    expect(await endWatches(db)).toBe(0)
+
+    expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
+    const { rows } = await sql`
+      select before #>> '{outbound,belief}' as belief, before #> '{outbound,flight}' as flight,
+             last_good_check_at as good from own_change
+    `.execute(db)
+    expect(rows).toEqual([{ belief: 'unknown', flight: null, good: null }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 0, ended: true, lane: null }])
+    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+  })
+
+  it('brings nothing on record: what is asked on demand does not count', async ({ db }) => {
+    const { fare } = await late(db)
+
+    expect(await record(db, fare, soon(5), gone)).toEqual([])
+    expect(await record(db, fare, soon(6), available())).toEqual([])
+
+    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    const { rows } = await sql`
+      select valid_to is null as open from farewatch.availability_history
+    `.execute(db)
+    expect(rows).toEqual([{ open: false }])
+  })
+})
+
+describe('a watch is told that it has expired', () => {
+  it('where its fare did before it had its first look', async ({ db }) => {
+    await resellerWith(db, [cells()], 'first')
+    const fare = await onlyFare(db)
+    await record(db, fare, new Date(), available())
+    const second = await resellerWith(db, [cells()], 'second')
+    await depart(db)
+
+    expect(await expireFares(db)).toBe(1)
+    expect(await endWatches(db)).toBe(1)
+
+    expect(await watchFeed(db, second)).toEqual([[1, 'expired']])
+    const { rows } = await sql`select from watch where ended_at is null`.execute(db)
+    expect(rows).toEqual([])
+  })
+
+  it('where its day had passed before its fare was ever asked about', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells({ departs_on: PAST, return_flight_id: '9' })])
+
+    expect([await expireFares(db), await endWatches(db)]).toEqual([0, 1])
+
+    expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 0, lane: null }])
+  })
+})
+
+describe('the ends of one day', () => {
+  it('come in one go, however many they are', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    await importRows(db, resellerId, manyCells(1_100, { departs_on: LATER }))
+    const fare = await onlyFare(db)
+    await record(db, fare, soon(1), available())
+    await sql`
+      insert into fare_state (tracked_fare_id, state, asked_at)
+      select f.id, s.state, s.asked_at from tracked_fare f, fare_state s where f.id <> ${fare} and f.id % 2 = 0
+    `.execute(db)
+    await passTheDay(db)
+
+    const expired = await expireFares(db)
+    const ended = await endWatches(db)
+
+    expect(expired).toBeGreaterThan(500)
+    expect(expired + ended).toBeGreaterThanOrEqual(1_100)
+    const { rows } = await sql`
+      select (select count(*) from fare_schedule) as turns,
+             (select count(*) from watch where ended_at is null) as active,
+             (select count(*) from watch_change) as told
+    `.execute(db)
+    // One of them became available before.
+    expect(rows).toEqual([{ turns: 0, active: 0, told: 1_101 }])
+  })
+
+  it('stop between two batches when they are told to', async ({ db }) => {
+    await resellerWith(db, manyCells(600, { departs_on: PAST }))
+
+    expect(await endWatches(db, AbortSignal.abort())).toBe(500)
+    expect(await endWatches(db)).toBe(100)
+  })
+})

@@ -1,0 +1,119 @@
+import { describe, expect } from 'vitest'
+import { importText as importSentence } from '../../src/cli/text/watch-list-text.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { endWatches } from '../../src/verify/end-watches-job.ts'
+import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+import { findWatchList } from '../../src/watch/watch-list-queries.ts'
+import { listResellers } from '../../src/watch/watch-queries.ts'
+import { it } from '../support/test-database.ts'
+import {
+  cells,
+  fareRows,
+  importRows,
+  manyCells,
+  resellerWith,
+  watchRows,
+} from './watch-fixtures.ts'
+
+/** Three watches, of which two have ended, and one of those is paused. */
+async function someEnded(db: Db): Promise<number> {
+  const resellerId = await resellerWith(db, [
+    ...manyCells(2, { departs_on: '2020-01-01' }),
+    cells({ departs_on: '2099-01-01' }),
+  ])
+  await endWatches(db)
+  await pauseWatches(db, { resellerId, list: 'summer', references: ['R1'] })
+  return resellerId
+}
+
+describe('watches that have ended by themselves', () => {
+  it('are counted as ended, not as active', async ({ db }) => {
+    const resellerId = await someEnded(db)
+
+    const counts = { watches: 3, paused: 1, ended: 1 }
+    expect(await findWatchList({ db, resellerId }, 'summer')).toMatchObject(counts)
+    expect(await listResellers(db)).toMatchObject([{ watches: 3, active: 1 }])
+  })
+
+  it('stay so when the same row comes again, and the import says it', async ({ db }) => {
+    const resellerId = await someEnded(db)
+
+    const outcome = await importRows(db, resellerId, [
+      cells({ reference: 'R0', flight_id: 'F0', departs_on: '2020-01-01' }),
+      cells({ departs_on: '2099-01-01' }),
+    ])
+
+    expect(outcome).toMatchObject({ unchanged: 2, ended: 1, trackedFaresAdded: 0 })
+    expect(importSentence(outcome)).toContain(
+      '2 unchanged (1 watch of these has ended and stays so);',
+    )
+  })
+
+  it('begin anew with another day of departure', async ({ db }) => {
+    const resellerId = await someEnded(db)
+    const [before] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
+
+    const outcome = await importRows(db, resellerId, [
+      cells({ reference: 'R0', flight_id: 'F0', departs_on: '2099-01-01' }),
+    ])
+
+    expect(outcome).toMatchObject({ changed: 1, ended: 0, trackedFaresAdded: 1 })
+    const [after] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
+    expect(after?.row).toMatchObject({ id: before?.row.id, ended_at: null, looked_at: null })
+    expect(await fareRows(db)).toContainEqual(
+      expect.objectContaining({ flightId: 'F0', lane: 'new_watch' }),
+    )
+  })
+
+  it('begin anew when they are paused and resumed, unless their day has passed', async ({ db }) => {
+    const resellerId = await resellerWith(db, [
+      cells(),
+      cells({ reference: 'B', flight_id: '102', departs_on: '2020-01-01' }),
+    ])
+    await sql`update watch set began_at = now() - interval '31 days'`.execute(db)
+    await endWatches(db)
+
+    await pauseWatches(db, { resellerId, list: 'summer' })
+    await resumeWatches(db, { resellerId, list: 'summer' })
+
+    expect(await watchRows(db, resellerId)).toMatchObject([
+      { row: { reference: 'A-1', ended_at: null } },
+      { row: { reference: 'B', ended_at: expect.any(String) } },
+    ])
+  })
+})
+
+describe('the first look of a watch that begins while a check is under way', () => {
+  /** The fare's turn is claimed by a process until then. */
+  async function claimedUntil(db: Db, seconds: number): Promise<void> {
+    const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`
+    await sql`
+      update fare_schedule
+         set lane = null, lane_due_at = null, claim_id = uuidv7(), slot_at = clock_timestamp(), not_before = ${until}
+    `.execute(db)
+    const fares = await fareRows(db)
+    await inTransaction(db, (tx) =>
+      syncTrackedFares(
+        tx,
+        fares.map(({ id }) => id),
+      ),
+    )
+  }
+
+  it.for([
+    ['at once where the lease of the claim is over', -60],
+    ['at the end of the lease, should the process be dead', 60],
+  ] as const)('comes %s', async ([, seconds], { db }) => {
+    await resellerWith(db, [cells()])
+    await claimedUntil(db, seconds)
+
+    const { rows } = await sql`
+      select lane, lane_due_at = not_before as "atItsEnd", lane_due_at <= clock_timestamp() as due from fare_schedule
+    `.execute(db)
+
+    const ahead = seconds > 0
+    expect(rows).toEqual([{ lane: 'new_watch', atItsEnd: ahead, due: !ahead }])
+  })
+})
