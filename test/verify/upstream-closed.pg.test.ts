@@ -3,7 +3,6 @@ import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import { spendOne } from '../../src/upstream/budget.ts'
 import { readHealthGauges } from '../../src/upstream/health/health-gauges.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
@@ -245,7 +244,9 @@ describe('a list', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('waits a pause out, and is fetched when it is over', async ({ db }) => {
+  it('is told of a pause at once, spends no slot on it, and is fetched when it is over', async ({
+    db,
+  }) => {
     const gate = gateOn(db)
     const server = await answering((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
@@ -254,22 +255,20 @@ describe('a list', () => {
     await gate.enter('lists')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
     await gate.report('lists', { record, pass: passOf() })
-    const waits: number[] = []
-    const clock = {
-      now: () => new Date(),
-      sleep: async (ms: number) => {
-        waits.push(ms)
-        if (waits.length === 3) await passHealth(db, 60_000)
-      },
+    const slots: string[] = []
+    const beforeList = async () => {
+      slots.push('slot')
+      return aSlot()
     }
-    const { client, pull } = clientOf(server.url, {
-      gate: gateOn(db),
-      beforeList: (during) =>
-        spendOne(db, { requestsPerSecond: 100, lane: false, clock, signal: during }),
-    })
+    const { client, pull } = clientOf(server.url, { gate: gateOn(db), beforeList })
     onTestFinished(() => client.close())
 
-    expect(await pull()).toEqual([])
-    expect(waits.length).toBeGreaterThanOrEqual(3)
+    await expect(pull()).rejects.toMatchObject({ code: 'upstream.circuit_open', by: 'pause' })
+    expect(slots).toEqual([])
+
+    await passHealth(db, 60_000)
+    const later = clientOf(server.url, { gate: gateOn(db), beforeList })
+    onTestFinished(() => later.client.close())
+    expect(await later.pull()).toEqual([])
   })
 })

@@ -82,6 +82,7 @@ async function setScene({ db }: Scene): Promise<void> {
   const { rows: lostOnce } = await sql<{ id: number }>`
     select id from tracked_fare where flight_id = any(${LOST_ONCE}::text[])
   `.execute(db)
+  await sql`update watch set began_at = began_at - interval '2 minutes'`.execute(db)
   for (const { id } of lostOnce) await record(db, id, new Date(Date.now() - 60_000), gone)
   await makeDue(db)
 }
