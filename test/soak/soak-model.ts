@@ -8,14 +8,21 @@ export interface LoggedAnswer {
 interface Leg {
   belief: 'available' | 'unavailable' | 'unknown'
   losses: number
+  /** When the first of them was asked. */
+  lostMs: number
 }
+
+/** A second loss counts so much after the first at the soonest. */
+const COUNT_GAP_MS = 10_000
 
 /**
  * The changes of availability that a naive reader of the answers would write: a gain at once, a loss when two
- * answers in a row say so.
+ * answers in a row, ten seconds apart, say so.
  */
 export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly string[]): string[] {
-  const state = new Map<string, Leg>(legs.map((id) => [id, { belief: 'unknown', losses: 0 }]))
+  const state = new Map<string, Leg>(
+    legs.map((id) => [id, { belief: 'unknown', losses: 0, lostMs: 0 }]),
+  )
   const pair = () => {
     const beliefs = [...state.values()].map((leg) => leg.belief)
     if (beliefs.includes('unavailable')) return 'not_bookable'
@@ -23,9 +30,9 @@ export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly stri
   }
   const beliefs = () => [...state.values()].map((leg) => leg.belief).join()
 
-  return answers.flatMap(({ available }) => {
+  return answers.flatMap(({ realMs, available }) => {
     const before = { pair: pair(), beliefs: beliefs() }
-    for (const [id, leg] of state) hear(leg, available[id])
+    for (const [id, leg] of state) hear(leg, available[id], realMs)
     const after = { pair: pair(), beliefs: beliefs() }
     if (after.beliefs === before.beliefs) return []
     if (after.pair === 'bookable') return ['became_available']
@@ -34,9 +41,14 @@ export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly stri
   })
 }
 
-function hear(leg: Leg, available: boolean | undefined): void {
+function hear(leg: Leg, available: boolean | undefined, realMs: number): void {
   if (available === undefined) return
-  leg.losses = available ? 0 : leg.losses + 1
-  if (available) leg.belief = 'available'
-  else if (leg.losses >= 2) leg.belief = 'unavailable'
+  if (available) {
+    leg.losses = 0
+    leg.belief = 'available'
+    return
+  }
+  if (leg.losses === 0) leg.lostMs = realMs
+  if (realMs - leg.lostMs >= leg.losses * COUNT_GAP_MS) leg.losses += 1
+  if (leg.losses >= 2) leg.belief = 'unavailable'
 }
