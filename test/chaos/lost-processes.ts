@@ -128,7 +128,11 @@ async function stopOne(world: World) {
   const { rows } = await sql<{ id: number }>`
     select id from tracked_fare where flight_id = '401'
   `.execute(db)
-  await record(db, rows[0]?.id ?? 0, new Date(Date.now() - 60_000), gone)
+  const fareId = rows[0]?.id ?? 0
+  await sql`
+    update watch set began_at = began_at - interval '2 minutes' where tracked_fare_id = ${fareId}
+  `.execute(db)
+  await record(db, fareId, new Date(Date.now() - 60_000), gone)
   await sql`update fare_schedule set not_before = clock_timestamp(), lane_due_at = clock_timestamp()
              where tracked_fare_id = ${rows[0]?.id} and lane is not null`.execute(db)
   upstream.hold(['401'])
