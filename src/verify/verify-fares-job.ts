@@ -55,11 +55,8 @@ export async function verifyFaresJob(
   { claimId }: VerifyFaresPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock } = deps
-  const askedMs = clock.now().getTime()
-  const { fares, now } = await findClaimedFares(db, claimId)
-  if (now === undefined) return
-  const skew = skewOf(now, { clock, askedMs })
+  const { fares, skew } = await readClaim(deps, claimId)
+  if (skew === undefined) return
   for await (const wave of askFares(deps, fares, { ...skew, signal })) {
     const record = () => recordWave(deps, claimId, wave)
     const { recorded, moves } = await (deps.recording?.(record) ?? record())
@@ -72,6 +69,15 @@ export async function verifyFaresJob(
     })
     reportIncidents(deps, moves)
   }
+}
+
+/** What a claim holds, and how the database's clock stands to ours. Waiting for a connection is no doubt about a clock. */
+function readClaim({ db, clock }: VerifyDeps, claimId: string) {
+  return db.connection().execute(async (session) => {
+    const askedMs = clock.now().getTime()
+    const { fares, now } = await findClaimedFares(session, claimId)
+    return { fares, skew: now && skewOf(now, { clock, askedMs }) }
+  })
 }
 
 function recordWave(
