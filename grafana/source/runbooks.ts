@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Dashboard } from './shapes.ts'
 
-const PAGE = new URL('../../docs/runbooks.md', import.meta.url)
+const PAGE = new URL('../../docs/reference/runbooks.md', import.meta.url)
 const UID = 'farewatch-runbooks'
 
 interface Section {
@@ -9,7 +9,7 @@ interface Section {
   readonly markdown: string
 }
 
-/** The sections of docs/runbooks.md, one an alert. */
+/** The sections of docs/reference/runbooks.md, one an alert. */
 export function runbookSections(): Section[] {
   const [, ...sections] = readFileSync(PAGE, 'utf8').split(/^## /m)
   return sections.map((section) => {
@@ -27,7 +27,7 @@ function withoutPageLinks(markdown: string): string {
 export function runbookLink(alert: string): object {
   if (alert === 'all') return { title: 'Runbooks', url: `/d/${UID}`, targetBlank: true }
   const at = runbookSections().findIndex(({ title }) => title === alert)
-  if (at === -1) throw new Error(`docs/runbooks.md has no section ${alert}`)
+  if (at === -1) throw new Error(`docs/reference/runbooks.md has no section ${alert}`)
   return { title: `Runbook: ${alert}`, url: `/d/${UID}?viewPanel=${at + 1}`, targetBlank: true }
 }
 

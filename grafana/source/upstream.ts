@@ -185,7 +185,7 @@ export const UPSTREAM: Dashboard = {
           {
             title: 'Beside the contract',
             about:
-              'In an hour; docs/upstream.md tells each. Good is what it always was: a new one tells of a new version of the upstream.',
+              'In an hour; docs/reference/upstream.md tells each. Good is what it always was: a new one tells of a new version of the upstream.',
             unit: 'short',
           },
         ),

@@ -1,6 +1,6 @@
 import type { AppError } from '../base/errors.ts'
 
-/** What every command answers to the shell; docs/cli.md tells them. */
+/** What every command answers to the shell; docs/reference/cli.md tells them. */
 export const EXIT = {
   ok: 0,
   /** It did not work; the message says why. */

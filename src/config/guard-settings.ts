@@ -2,7 +2,7 @@ import { decimal, integer } from './settings.ts'
 
 const SHARE = { min: 0.01, max: 100 }
 
-/** From which point on a route list is held for review, and what releases it; docs/guard.md gives the reasons. */
+/** From which point on a route list is held for review, and what releases it; docs/reference/guard.md gives the reasons. */
 export const GUARD_SETTINGS = {
   GUARD_ABSENT_PERCENT: decimal('share of the live routes that may be newly absent at once', {
     ...SHARE,

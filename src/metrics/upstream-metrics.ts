@@ -30,7 +30,7 @@ export function upstreamMetrics(registers: Registry[]) {
     }),
     contractOddities: new Counter({
       name: 'farewatch_upstream_contract_oddities_total',
-      help: 'What answers had beside the contract without being refused for it, by endpoint; docs/upstream.md tells each.',
+      help: 'What answers had beside the contract without being refused for it, by endpoint; docs/reference/upstream.md tells each.',
       labelNames: ['endpoint', 'oddity'],
       registers,
     }),

@@ -30,7 +30,7 @@ const VERIFY_ODDITIES = [
 
 /**
  * What each endpoint may do beside its contract without stopping us: the closed list behind the labels of
- * `farewatch_upstream_contract_oddities_total`. docs/upstream.md says what each means.
+ * `farewatch_upstream_contract_oddities_total`. docs/reference/upstream.md says what each means.
  */
 export const ODDITIES = {
   routes: LIST_ODDITIES,

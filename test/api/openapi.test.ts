@@ -17,13 +17,13 @@ interface Document {
   readonly components: { readonly headers: object }
 }
 
-const DOCS = new URL('../../docs/', import.meta.url)
+const DOCS = new URL('../../docs/reference/', import.meta.url)
 
 function read(name: string): string {
   return readFileSync(new URL(name, DOCS), 'utf8')
 }
 
-describe('docs/openapi.json', () => {
+describe('docs/reference/openapi.json', () => {
   it('is what the code says: "npm run openapi" writes it anew', () => {
     expect(JSON.parse(read('openapi.json'))).toEqual(JSON.parse(JSON.stringify(API_DOCUMENT)))
   })
@@ -69,7 +69,7 @@ describe('the headers of answers', () => {
   })
 })
 
-describe('docs/api.md', () => {
+describe('docs/reference/api.md', () => {
   it('has every code of a problem, with its status and its title, and no other', () => {
     const rows = [...read('api.md').matchAll(/^\| `([a-z_.]+)` \| (\d{3}) \| (.+) \|$/gm)]
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const PAGE = path.resolve(import.meta.dirname, '../../docs/faults.md')
+const PAGE = path.resolve(import.meta.dirname, '../../docs/reference/faults.md')
 const FAULTS = 16
 
 interface Shown {

@@ -6,7 +6,7 @@ import { EXIT } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
-const page = readFileSync(path.join(DOCS, 'cli.md'), 'utf8')
+const page = readFileSync(path.join(DOCS, 'reference/cli.md'), 'utf8')
 
 /** What prints files, logs or a session of its own. */
 const WITHOUT_JSON = [
@@ -116,20 +116,19 @@ describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
 })
 
 describe('every page', () => {
-  it.each(readdirSync(DOCS).filter((file) => file.endsWith('.md')))(
-    'shows commands that exist: %s',
-    (file) => {
-      const shown = shownIn(readFileSync(path.join(DOCS, file), 'utf8'))
+  it.each(
+    readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')),
+  )('shows commands that exist: %s', (file) => {
+    const shown = shownIn(readFileSync(path.join(DOCS, file), 'utf8'))
 
-      for (const line of shown) {
-        const known = commandOf(line)
-        expect(known?.name, line).toBeTypeOf('string')
-        const flags = line.match(/(?<= )--[a-z-]+/g) ?? []
-        expect(
-          flags.filter((flag) => flag !== '--help' && known?.flags.has(flag) !== true),
-          line,
-        ).toEqual([])
-      }
-    },
-  )
+    for (const line of shown) {
+      const known = commandOf(line)
+      expect(known?.name, line).toBeTypeOf('string')
+      const flags = line.match(/(?<= )--[a-z-]+/g) ?? []
+      expect(
+        flags.filter((flag) => flag !== '--help' && known?.flags.has(flag) !== true),
+        line,
+      ).toEqual([])
+    }
+  })
 })

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { COMPOSE, COMPOSE_TEXT, ROOT, SERVICES, variablesOf } from './compose-file.ts'
 
-const page = readFileSync(path.join(ROOT, 'docs/deploying.md'), 'utf8')
+const page = readFileSync(path.join(ROOT, 'docs/reference/deploying.md'), 'utf8')
 
 /** The cells of the first column of the page's tables that are code. */
 const firstCells = page

@@ -12,7 +12,7 @@ interface Row {
 }
 
 function readRows(): Row[] {
-  const page = readFileSync(path.join(ROOT, 'docs/upstream.md'), 'utf8')
+  const page = readFileSync(path.join(ROOT, 'docs/reference/upstream.md'), 'utf8')
   const section = page.split('## What goes wrong')[1] ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('| '))
   return rows.slice(1).map((line) => {

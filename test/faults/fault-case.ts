@@ -5,7 +5,7 @@ import type { AnswerFault, UnknownReason } from '../../src/upstream/observation.
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
 
-/** The kinds of trouble that an upstream can make, as docs/upstream.md lists them. */
+/** The kinds of trouble that an upstream can make, as docs/reference/upstream.md lists them. */
 export const DANGERS = [
   'server errors',
   'asked to wait',

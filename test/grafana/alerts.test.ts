@@ -59,12 +59,12 @@ describe('the alerts', () => {
     expect(runbookSections().map(({ title }) => title)).toEqual(expect.arrayContaining(names))
     expect(runbookSections()).toHaveLength(names.length)
     for (const { alert, annotations } of alerts) {
-      expect(annotations.runbook).toBe(`docs/runbooks.md#${alert.toLowerCase()}`)
+      expect(annotations.runbook).toBe(`docs/reference/runbooks.md#${alert.toLowerCase()}`)
     }
   })
 
   it('are on the page of the metrics with their severity', () => {
-    const page = readFileSync(path.join(ROOT, 'docs/metrics.md'), 'utf8')
+    const page = readFileSync(path.join(ROOT, 'docs/reference/metrics.md'), 'utf8')
     const rows = [...page.matchAll(/^\| `(\w+)` \| (warning|critical) \|/gm)]
     const documented = rows.map(([, alert, severity]) => ({ alert, severity }))
     const declared = alerts.map(({ alert, labels }) => ({ alert, severity: labels.severity }))
@@ -84,7 +84,7 @@ describe('the alerts', () => {
   })
 
   it('name in their runbooks commands that there are', () => {
-    const page = readFileSync(path.join(ROOT, 'docs/runbooks.md'), 'utf8')
+    const page = readFileSync(path.join(ROOT, 'docs/reference/runbooks.md'), 'utf8')
     const named = [...page.matchAll(/(?:^|`)farewatch ([^`#\n]+)/gm)].map(([, line]) =>
       (line ?? '').trim(),
     )

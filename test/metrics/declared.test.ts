@@ -5,11 +5,14 @@ import { createMetrics, renderMetrics } from '../../src/metrics/metrics.ts'
 import { CALL_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
 import { hasPrometheus, promtool } from '../support/promtool.ts'
 
-const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../docs/metrics.md'), 'utf8')
+const PAGE = readFileSync(
+  path.resolve(import.meta.dirname, '../../docs/reference/metrics.md'),
+  'utf8',
+)
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
-/** Of every metric of ours: its name, type and labels, as docs/metrics.md writes them. */
+/** Of every metric of ours: its name, type and labels, as docs/reference/metrics.md writes them. */
 function declared(registry: Registry): string[] {
   return registry
     .getMetricsAsArray()

@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { seedAnalytics } from './analytics-history.ts'
 
-const PAGE = readFileSync(new URL('../../docs/analytics.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/reference/questions.md', import.meta.url), 'utf8')
 
 interface Question {
   readonly title: string

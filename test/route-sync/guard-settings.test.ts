@@ -4,14 +4,14 @@ import { guardOf } from '../../src/app/guard-of.ts'
 import { loadConfig, SETTINGS } from '../../src/config/config.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 
-const PAGE = readFileSync(new URL('../../docs/guard.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/reference/guard.md', import.meta.url), 'utf8')
 /** A row of the page's tables: setting, default, and the accident as its last cell. */
 const ROW = /^\| `(?<name>[A-Z_]+)` \| (?<preset>\d+) \|.* \| (?<accident>[^|]+) \|$/gm
 
 const rows = [...PAGE.matchAll(ROW)].map(({ groups }) => ({ ...groups }))
 const configOf = (env: Record<string, string>) => loadConfig(env, '/nowhere')
 
-describe('docs/guard.md', () => {
+describe('docs/reference/guard.md', () => {
   it('tells every setting of the guard and the retention once, with its default', () => {
     const settings = Object.entries(SETTINGS)
       .filter(([name]) => name.startsWith('GUARD_') || name === 'SNAPSHOT_RETENTION_DAYS')

@@ -5,7 +5,10 @@ import { readRules } from '../../src/sandbox/faults/fault-rule.ts'
 import { FAULT_NAMES, FAULTS } from '../../src/sandbox/faults/fault-table.ts'
 import { parseFaultText } from '../../src/sandbox/faults/fault-text.ts'
 
-const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+const page = readFileSync(
+  path.resolve(import.meta.dirname, '../../docs/reference/sandbox.md'),
+  'utf8',
+)
 
 /** The rows of the tables of faults: name, what, where, parameters, example. */
 const rows = page

@@ -109,8 +109,11 @@ it('begins every label at 0, and has no others', async () => {
   expect(values).toEqual(all)
 })
 
-it('has every oddity in the table of docs/upstream.md, and the table no others', () => {
-  const page = readFileSync(path.join(import.meta.dirname, '../../docs/upstream.md'), 'utf8')
+it('has every oddity in the table of docs/reference/upstream.md, and the table no others', () => {
+  const page = readFileSync(
+    path.join(import.meta.dirname, '../../docs/reference/upstream.md'),
+    'utf8',
+  )
   const section = page.split(/^## /m).find((text) => text.startsWith('Oddities')) ?? ''
   const rows = section.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)
   const told = [...rows].flatMap(([, oddity, endpoints]) =>

@@ -15,7 +15,7 @@ import { answersFor, parseAnswers } from './case-language.ts'
 import { diagramArrows, tableRows } from './markdown-page.ts'
 
 const PAGE = readFileSync(
-  path.resolve(import.meta.dirname, '../../docs/availability-states.md'),
+  path.resolve(import.meta.dirname, '../../docs/reference/availability-states.md'),
   'utf8',
 )
 const CASES = tableRows(PAGE, 'answers')

@@ -2,7 +2,7 @@ import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { DecisionRules } from '../../src/verify/decide/decide.ts'
 import { available, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'
 
-/** One check of a case in docs/availability-states.md. */
+/** One check of a case in docs/reference/availability-states.md. */
 export interface CaseCheck {
   readonly afterMs: number
   readonly rules: DecisionRules

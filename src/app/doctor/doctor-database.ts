@@ -99,7 +99,7 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const holds = `the database takes ${gigabytes(bytes)}`
   if (free === undefined) return ok('disk', `${holds}; its disk is not of this machine`)
   const says = `${holds}; ${gigabytes(free.bytes)} are free, ${Math.round(free.share * 100)} % of its disk`
-  const todo = 'make room, or give it a larger disk: docs/deploying.md tells what grows'
+  const todo = 'make room, or give it a larger disk: docs/reference/deploying.md tells what grows'
   if (free.bytes < FREE.wrongBytes || free.share < FREE.wrongShare) return wrong('disk', says, todo)
   return free.share < FREE.lookShare ? look('disk', says, todo) : ok('disk', says)
 }

@@ -31,7 +31,7 @@ Examples:
   farewatch sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes
 
 A fault is NAME[:endpoint][:probability][:seconds][,key=value…]; what is left empty has its default:
-every endpoint, always, until it is removed. The names, explained in docs/sandbox.md:
+every endpoint, always, until it is removed. The names, explained in docs/reference/sandbox.md:
 ${FAULT_NAMES.join(', ').replace(/(.{1,94}(?:,|$))\s?/g, '  $1\n')}`
 
 export function addSandboxCommand(program: Command): void {

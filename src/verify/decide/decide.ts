@@ -32,7 +32,7 @@ const LEFT_OUT: LegObservation = { kind: 'unknown', reason: 'id_missing' }
 
 /**
  * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that
- * confirms, and when to look again. Pure and total; docs/availability-states.md is its table of cases.
+ * confirms, and when to look again. Pure and total; docs/reference/availability-states.md is its table of cases.
  *
  * An answer that tells nothing of a leg changes nothing of that leg, not even a count: unknown is not unavailable.
  */
