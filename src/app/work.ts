@@ -13,7 +13,7 @@ import {
 import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
 import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { saveSchedules } from '../schedules/save-schedules.ts'
-import { hasLaterSlot } from '../schedules/schedule-queries.ts'
+import { hasLaterDueTime } from '../schedules/schedule-queries.ts'
 import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { settleIncidents } from '../verify/incidents/settle-incidents-job.ts'
@@ -145,9 +145,9 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
     metrics: app.metrics,
     log: app.log,
     clock: app.clock,
-    hasLaterSlot: async ({ list, dueAt }) => {
+    hasLaterDueTime: async ({ list, dueAt }) => {
       const schedule = schedules.find(({ payload }) => payload.list === list)
-      return schedule !== undefined && hasLaterSlot(app.database.db, schedule.name, dueAt)
+      return schedule !== undefined && hasLaterDueTime(app.database.db, schedule.name, dueAt)
     },
   }
   const handle = await queue.work<SyncListPayload>(

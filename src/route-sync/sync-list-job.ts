@@ -5,8 +5,8 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { NotNowError } from '../queue/queue-errors.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import { waitMsOf } from '../upstream/upstream-wait.ts'
+import type { SyncDeps } from './apply-or-hold.ts'
 import type { SyncOutcome } from './runs/sync-run.ts'
-import type { SyncDeps } from './settle-snapshot.ts'
 import { reportSyncFinished } from './sync-events.ts'
 import { syncList } from './sync-list.ts'
 
@@ -23,7 +23,7 @@ export interface SyncJobDeps extends SyncDeps {
   readonly log: Logger
   readonly clock: Clock
   /** Whether a later slot of the same schedule has a job of its own. */
-  readonly hasLaterSlot: (slot: Slot) => Promise<boolean>
+  readonly hasLaterDueTime: (slot: Slot) => Promise<boolean>
 }
 
 interface Slot {
@@ -84,12 +84,12 @@ export async function syncListJob(
 
 /** The later slot's job is put off as long, and one list does for both: two would only ask twice. */
 async function putOff(
-  { clock, log, hasLaterSlot }: SyncJobDeps,
+  { clock, log, hasLaterDueTime }: SyncJobDeps,
   slot: Slot,
   outcome: SyncOutcome,
 ): Promise<void> {
   const { list, dueAt } = slot
-  if (await hasLaterSlot(slot)) {
+  if (await hasLaterDueTime(slot)) {
     log.info({ list, dueAt }, 'route sync left to a later slot')
     return
   }

@@ -3,19 +3,19 @@ import { cleanText } from '../base/text.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { waitOf } from '../upstream/upstream-wait.ts'
+import { applyOrHold, type SyncDeps, type SyncRun } from './apply-or-hold.ts'
 import { listLock } from './runs/list-lock.ts'
 import {
   type AcceptedRun,
   type Arrival,
   closeRun,
   findLastAccepted,
-  noteFetched,
   openRun,
+  recordArrival,
 } from './runs/run-records.ts'
 import { createStopwatch } from './runs/stopwatch.ts'
 import type { SyncOutcome, SyncReason, SyncRequest } from './runs/sync-run.ts'
 import { hasRunSince } from './runs/sync-run-queries.ts'
-import { type SyncDeps, type SyncRun, settleSnapshot } from './settle-snapshot.ts'
 import { type FetchedList, listOfBody, listOfRun } from './snapshots/fetched-list.ts'
 import { hasSnapshot } from './snapshots/snapshots.ts'
 
@@ -60,8 +60,8 @@ async function pull(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<
     throw new NoRoutesYetError()
   }
   const { arrival, fetched } = await fetchList(deps, run, signal)
-  await noteFetched(deps.db, run.runId, arrival)
-  return inTransaction(deps.db, (tx) => settleSnapshot(tx, deps, run, fetched))
+  await recordArrival(deps.db, run.runId, arrival)
+  return inTransaction(deps.db, (tx) => applyOrHold(tx, deps, run, fetched))
 }
 
 export interface FetchedArrival {
@@ -96,12 +96,12 @@ export async function fetchList(
   }
   if (previous === null) throw new Error('a list was not modified since there was none')
   return {
-    arrival: stillThe(previous),
+    arrival: notModified(previous),
     fetched: listOfRun({ ...previous, runId: previous.id }),
   }
 }
 
-function stillThe({ bytes, contentHash, etag, lastModified }: AcceptedRun): Arrival {
+function notModified({ bytes, contentHash, etag, lastModified }: AcceptedRun): Arrival {
   return { bytes, contentHash, validators: { etag, lastModified }, notModified: true }
 }
 

@@ -3,7 +3,7 @@ import { type Db, sql } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { Schedule } from './schedule.ts'
-import { slotJob } from './slot-job.ts'
+import { scheduledJob } from './slot-job.ts'
 
 export interface DueDeps {
   readonly db: Db
@@ -37,7 +37,7 @@ export async function enqueueDueSchedules({
     for (const { name, dueAt, now } of rows) {
       const schedule = schedules.find((s) => s.name === name)
       if (schedule === undefined) continue
-      await queue.enqueue(schedule.queue, slotJob(schedule, dueAt))
+      await queue.enqueue(schedule.queue, scheduledJob(schedule, dueAt))
       await sql`
         update schedule
            set next_due_at = ${nextDueAt(schedule.cron, now, random)}, last_due_at = ${dueAt}

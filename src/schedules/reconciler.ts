@@ -5,7 +5,7 @@ import type { Db } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { type DueDeps, enqueueDueSchedules } from './enqueue-due-schedules.ts'
-import { enqueueLostSlots } from './enqueue-lost-slots.ts'
+import { enqueueLostJobs } from './enqueue-lost-jobs.ts'
 
 export const TICK_QUEUE = 'ticks'
 export const RECONCILE_EVERY_MS = 60_000
@@ -28,7 +28,7 @@ export interface ReconcilerDeps extends DueDeps {
 export async function reconcile(deps: ReconcilerDeps): Promise<void> {
   await withSessionLock(deps.db, 'reconcile', async () => {
     for (const tick of deps.ticks) await deps.queue.upsertTick({ queue: TICK_QUEUE, ...tick })
-    await enqueueLostSlots(deps)
+    await enqueueLostJobs(deps)
     await enqueueDueSchedules(deps)
   })
 }

@@ -35,7 +35,7 @@ export async function makeScheduleDue(db: Db, name: string): Promise<Date | unde
 }
 
 /** Whether a schedule has enqueued a slot that is later than this one. */
-export async function hasLaterSlot(db: Db, name: string, dueAt: Date): Promise<boolean> {
+export async function hasLaterDueTime(db: Db, name: string, dueAt: Date): Promise<boolean> {
   const { rows } = await sql<{ name: string }>`
     select name from schedule where name = ${name} and last_due_at > ${dueAt}
   `.execute(db)

@@ -5,7 +5,7 @@ import type { Schedule } from './schedule.ts'
 const JOB_ATTEMPTS = 8
 
 /** The job of one slot. Its id is the slot's, and its payload says when it was due, for the job to see that it was done. */
-export function slotJob({ name, payload }: Schedule, dueAt: Date): NewJob {
+export function scheduledJob({ name, payload }: Schedule, dueAt: Date): NewJob {
   return {
     payload: { ...payload, dueAt: dueAt.toISOString() },
     id: `${name}@${dueAt.getTime()}`,

@@ -3,7 +3,7 @@ import { UnknownKeyError } from '../../src/access/access-errors.ts'
 import type { AppError } from '../../src/base/errors.ts'
 import { EXIT, exitOfError } from '../../src/cli/exit-codes.ts'
 import { UsageError } from '../../src/cli/usage-error.ts'
-import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/decide-errors.ts'
+import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/sync-errors.ts'
 import { QuestionError } from '../../src/upstream/passenger-rules.ts'
 import {
   DuplicateResellerError,

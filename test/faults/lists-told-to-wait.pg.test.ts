@@ -38,7 +38,7 @@ describeStores('a list that is told to wait', (store) => {
       metrics: createMetrics(),
       log: silentLog,
       clock: systemClock,
-      hasLaterSlot: () => Promise.resolve(false),
+      hasLaterDueTime: () => Promise.resolve(false),
     }
     const system = systems.open()
     const queue = aQueue()

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/plan/guard.ts'
-import { type AgreeingList, type ReviewState, releaseOf } from '../../src/route-sync/review.ts'
+import {
+  type AgreeingList,
+  type ReviewState,
+  releaseOf,
+} from '../../src/route-sync/review/release.ts'
 
 const EFFECT: SnapshotEffect = {
   baseline: false,

@@ -2,8 +2,8 @@ import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
-import { syncOrJoin } from '../../src/route-sync/join-sync.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
+import { runOrAwait } from '../../src/route-sync/run-or-await.ts'
 import { listSyncRuns } from '../../src/route-sync/runs/sync-run-queries.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
 import { UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
@@ -110,9 +110,9 @@ describe('a run', () => {
       clock: systemClock,
     }
 
-    const first = syncOrJoin(deps, 'routes', never)
+    const first = runOrAwait(deps, 'routes', never)
     await arrived.promise
-    const joining = syncOrJoin(
+    const joining = runOrAwait(
       { ...deps, clock: { ...systemClock, sleep: async () => release.resolve() } },
       'routes',
       never,

@@ -144,7 +144,7 @@ describe('a sync job that is carried out again after its commit', () => {
       metrics: createMetrics(),
       log: silentLog,
       clock: systemClock,
-      hasLaterSlot: () => Promise.resolve(false),
+      hasLaterDueTime: () => Promise.resolve(false),
     }
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
     const signal = new AbortController().signal

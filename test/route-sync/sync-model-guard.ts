@@ -56,7 +56,7 @@ const COMPARED = 3
  * The review that a suspicious list joins: that of the same bytes, or of the same routes; the lists of these tests
  * are so short that one more route is more than 1 %.
  */
-export function findReview(
+export function matchReview(
   runs: readonly ModelRun[],
   list: Pick<ModelRun, 'list' | 'body' | 'pairs'>,
 ): number | undefined {

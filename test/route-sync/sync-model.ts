@@ -1,11 +1,11 @@
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import {
-  findReview,
   goneUnasked,
   heldInARow,
   type ModelEffect,
   type ModelRun,
+  matchReview,
   releases,
   suspicionsOf,
 } from './sync-model-guard.ts'
@@ -70,7 +70,7 @@ export class SyncModel {
     const reasons = suspicionsOf(effect, this.#limits)
     const { body, pairs } = list
     const record: ModelRun = { run, list: list.list, body, pairs, status: 'applied' }
-    const review = reasons.length === 0 ? undefined : findReview(this.runs, list)
+    const review = reasons.length === 0 ? undefined : matchReview(this.runs, list)
     const lists = 1 + heldInARow(this.runs, list.list, review)
     const released = review !== undefined && this.#releases(review, { reasons, effect, lists })
     if (reasons.length > 0 && !released) {

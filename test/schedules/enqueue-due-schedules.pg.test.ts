@@ -3,7 +3,7 @@ import { nextDueAt } from '../../src/base/cron.ts'
 import { sql } from '../../src/db/database.ts'
 import { type DueDeps, enqueueDueSchedules } from '../../src/schedules/enqueue-due-schedules.ts'
 import { saveSchedules } from '../../src/schedules/save-schedules.ts'
-import { hasLaterSlot } from '../../src/schedules/schedule-queries.ts'
+import { hasLaterDueTime } from '../../src/schedules/schedule-queries.ts'
 import { it } from '../support/test-database.ts'
 import { aSchedule, createRecorder, NO_JITTER, rowOf, saveDue } from './schedule-fixtures.ts'
 
@@ -149,8 +149,8 @@ describe('a slot', () => {
     const first = await saveDue(db, [SYNC])
     await enqueueDueSchedules({ db, queue: createRecorder(), schedules: [SYNC], random: NO_JITTER })
 
-    expect(await hasLaterSlot(db, 'sync', first)).toBe(false)
-    expect(await hasLaterSlot(db, 'sync', new Date(first.getTime() - 1))).toBe(true)
-    expect(await hasLaterSlot(db, 'another', new Date(0))).toBe(false)
+    expect(await hasLaterDueTime(db, 'sync', first)).toBe(false)
+    expect(await hasLaterDueTime(db, 'sync', new Date(first.getTime() - 1))).toBe(true)
+    expect(await hasLaterDueTime(db, 'another', new Date(0))).toBe(false)
   })
 })

@@ -7,7 +7,7 @@ import {
   type ExportFormat,
   exportRoutes,
 } from '../../route-sync/read/export-routes.ts'
-import { readSettledSpan } from '../../route-sync/read/route-queries.ts'
+import { readHistorySpan } from '../../route-sync/read/route-queries.ts'
 import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
 import { createContext, withApp } from '../context.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -63,7 +63,7 @@ async function tellInstant(
   db: Db,
   { asOf, list }: { asOf: Date | undefined; list: RouteListName },
 ): Promise<void> {
-  const { first, last } = await readSettledSpan(db, list)
+  const { first, last } = await readHistorySpan(db, list)
   if (first === null || last === null) {
     log.warn({ list }, 'nothing to export: no list was accepted yet')
   } else if (asOf !== undefined && asOf < first) {

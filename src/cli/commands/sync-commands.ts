@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
-import { syncOrJoin } from '../../route-sync/join-sync.ts'
 import { dryRun } from '../../route-sync/review/dry-run.ts'
+import { runOrAwait } from '../../route-sync/run-or-await.ts'
 import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
 import { listSyncRuns, type SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
@@ -94,7 +94,7 @@ async function syncOne(app: App, terminal: Terminal, list: RouteListName, signal
   const onProgress = ({ bytes, routes }: { bytes: number; routes: number }) => {
     terminal.progress(`${list}: ${megabytes(bytes)} fetched, ${count(routes)} routes staged`)
   }
-  const joining = await syncOrJoin({ ...app.syncDeps, clock: app.clock, onProgress }, list, signal)
+  const joining = await runOrAwait({ ...app.syncDeps, clock: app.clock, onProgress }, list, signal)
   terminal.progress('')
   return joining
 }

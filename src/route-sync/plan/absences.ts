@@ -12,7 +12,7 @@ export interface AbsenceArgs {
 }
 
 /** Forgets the absences of what `snapshot_missing` no longer lacks. Returns how many came back. */
-export async function forgetReturned(tx: Tx, list: RouteListName): Promise<number> {
+export async function deleteReturned(tx: Tx, list: RouteListName): Promise<number> {
   return affected(
     sql`
       delete from pending_absence p
@@ -31,7 +31,7 @@ export async function forgetReturned(tx: Tx, list: RouteListName): Promise<numbe
 export async function advanceAbsences(tx: Tx, args: AbsenceArgs): Promise<void> {
   await sql`
     insert into pending_absence (list, departure_id, destination_id, absences, last_seen_at, first_missed_at)
-    select ${args.list}, m.departure_id, m.destination_id, ${sightingsOf(args)},
+    select ${args.list}, m.departure_id, m.destination_id, ${absenceIncrement(args)},
            ${args.previousAt ?? args.arrivedAt}::timestamptz, ${args.arrivedAt}::timestamptz
       from snapshot_missing m
         on conflict (list, departure_id, destination_id)
@@ -40,7 +40,7 @@ export async function advanceAbsences(tx: Tx, args: AbsenceArgs): Promise<void> 
 }
 
 /** How often `snapshot_missing m` was missed by the lists that are accepted together. */
-function sightingsOf({ lists }: Pick<AbsenceArgs, 'lists'>): RawBuilder<unknown> {
+function absenceIncrement({ lists }: Pick<AbsenceArgs, 'lists'>): RawBuilder<unknown> {
   if (lists === 1) return sql`1`
   return sql`case when exists (select from compared_route c
                                 where (c.departure_id, c.destination_id) = (m.departure_id, m.destination_id))
@@ -59,7 +59,7 @@ export async function countConfirmed(
         left join pending_absence a
                on a.list = ${args.list}
               and (a.departure_id, a.destination_id) = (m.departure_id, m.destination_id)
-       where coalesce(a.absences, 0) + ${sightingsOf(args)} >= ${args.confirmations}
+       where coalesce(a.absences, 0) + ${absenceIncrement(args)} >= ${args.confirmations}
     `,
     tx,
   )

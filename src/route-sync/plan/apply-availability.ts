@@ -2,7 +2,7 @@ import { appendDraftedRouteChanges, draftRouteChanges } from '../../changes/rout
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected } from '../../db/transaction.ts'
 import type { SyncCounts } from '../runs/sync-run.ts'
-import { advanceAbsences, clearConfirmed, countPending, forgetReturned } from './absences.ts'
+import { advanceAbsences, clearConfirmed, countPending, deleteReturned } from './absences.ts'
 import type { ApplyArgs } from './apply-routes.ts'
 import type { AvailabilityDiff } from './diff-availability.ts'
 
@@ -19,7 +19,7 @@ export async function applyAvailability(
   diff: AvailabilityDiff,
   args: ApplyArgs,
 ): Promise<Partial<SyncCounts>> {
-  const returned = await forgetReturned(tx, LIST)
+  const returned = await deleteReturned(tx, LIST)
   await advanceAbsences(tx, { ...args, list: LIST })
   if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
 

@@ -2,7 +2,7 @@ import { appendDraftedRouteChanges, draftRouteChanges } from '../../changes/rout
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected } from '../../db/transaction.ts'
 import type { SyncCounts } from '../runs/sync-run.ts'
-import { advanceAbsences, clearConfirmed, countPending, forgetReturned } from './absences.ts'
+import { advanceAbsences, clearConfirmed, countPending, deleteReturned } from './absences.ts'
 import type { RoutesDiff } from './diff-routes.ts'
 
 export interface ApplyArgs {
@@ -24,7 +24,7 @@ export async function applyRoutes(
   args: ApplyArgs,
 ): Promise<Partial<SyncCounts>> {
   const list = 'routes'
-  const returned = await forgetReturned(tx, list)
+  const returned = await deleteReturned(tx, list)
   await advanceAbsences(tx, { ...args, list })
   if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
 

@@ -32,7 +32,7 @@ export async function stageSnapshot(
   const places = new PlaceRegister()
   const pairs = new Set<number>()
   let fetched = 0
-  const storing = oneBehind((routes: readonly NamedRoute[]) =>
+  const storing = pipelined((routes: readonly NamedRoute[]) =>
     insertStagedRoutes(tx, tables, routes),
   )
   try {
@@ -79,7 +79,7 @@ async function createStagingTables(tx: Tx, { routes, places }: StagingTables): P
 }
 
 /** Does one thing after the other, each while the caller prepares the next: the database stores while we read. */
-function oneBehind<T>(act: (item: T) => Promise<void>) {
+function pipelined<T>(act: (item: T) => Promise<void>) {
   let acting: Promise<void> = Promise.resolve()
   return {
     /** Resolves once what came before is done, and rejects where that failed. */

@@ -58,7 +58,7 @@ async function findLastSettled(db: Db): Promise<Date | null> {
 }
 
 /** The valid times of a list's first accepted run, and of the last one of either list; null before the first. */
-export async function readSettledSpan(
+export async function readHistorySpan(
   db: Db,
   list: RouteListName,
 ): Promise<{ first: Date | null; last: Date | null }> {

@@ -1,7 +1,7 @@
 import type { RouteChangeKind } from '../../changes/route-feed.ts'
 import { type Db, sql } from '../../db/database.ts'
-import { RunNotFoundError } from '../runs/decide-errors.ts'
 import type { Resolution } from '../runs/resolve-runs.ts'
+import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, type SyncRunRow } from '../runs/sync-run-queries.ts'
 
 /** Everything that is known of a run. */

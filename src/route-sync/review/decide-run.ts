@@ -1,16 +1,16 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Db, Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/decide-errors.ts'
+import { beginApply, planFetched, type SyncDeps, stagedCounts } from '../apply-or-hold.ts'
 import { whenListIsFree } from '../runs/list-lock.ts'
-import { dropHeldRuns, noteApproved } from '../runs/resolve-runs.ts'
+import { dropHeldRuns, recordApproval } from '../runs/resolve-runs.ts'
 import { closeRun, findLastAccepted, settleApprovedAt } from '../runs/run-records.ts'
 import { createStopwatch } from '../runs/stopwatch.ts'
+import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/sync-errors.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
 import { findFinishedRun, type SyncRunRow } from '../runs/sync-run-queries.ts'
-import { beginSettling, planFetched, type SyncDeps, stagedCounts } from '../settle-snapshot.ts'
 import { type FetchedList, listOfRun } from '../snapshots/fetched-list.ts'
-import { SnapshotGoneError, touchSnapshot } from '../snapshots/snapshots.ts'
+import { SnapshotNotKeptError, touchSnapshot } from '../snapshots/snapshots.ts'
 
 export type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { readonly clock: Clock }
 
@@ -23,7 +23,7 @@ const CONFIRMATIONS_OF_A_PERSON = 1
  * what no longer holds.
  *
  * One transaction under the list's lock: a process that dies leaves the run held. Throws RunNotFoundError,
- * NotHeldError, StaleRunError, SnapshotGoneError, SnapshotDamagedError.
+ * NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
  */
 export async function approveRun(
   deps: DecideDeps,
@@ -33,7 +33,7 @@ export async function approveRun(
   const { list } = await findHeld(deps.db, runId)
   return whenListIsFree(deps, { list, signal }, async (session) => {
     const { contentHash, bytes } = await findHeld(session, runId)
-    if (contentHash === null || bytes === null) throw new SnapshotGoneError(runId)
+    if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
     const kept = listOfRun({ runId, contentHash, bytes })
     const chunks = await kept.chunks(session)
     const fetched = { ...kept, chunks: async () => chunks }
@@ -52,7 +52,7 @@ async function applyHeld(
   { runId, fetched }: Approval,
 ): Promise<SyncOutcome> {
   const stopwatch = createStopwatch()
-  await beginSettling(tx)
+  await beginApply(tx)
   const held = await findHeld(tx, runId)
   const { list } = held
   const previous = await findLastAccepted(tx, list)
@@ -81,7 +81,7 @@ async function applyHeld(
     counts: { ...stagedCounts(plan), ...counts },
     durationsMs: stopwatch.durations(),
   })
-  await noteApproved(tx, runId)
+  await recordApproval(tx, runId)
   await dropHeldRuns(tx, { list, resolution: 'superseded', resolvedBy: runId })
   await touchSnapshot(tx, fetched.contentHash)
   return outcome

@@ -1,14 +1,14 @@
 import { sql, type Tx } from '../../db/database.ts'
 import { one } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { judgeSnapshot } from '../judge-snapshot.ts'
+import type { SyncDeps } from '../apply-or-hold.ts'
 import { countConfirmed } from '../plan/absences.ts'
 import type { Forecast } from '../plan/plan-snapshot.ts'
 import { findLastAccepted } from '../runs/run-records.ts'
 import { createStopwatch } from '../runs/stopwatch.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
-import type { SyncDeps } from '../settle-snapshot.ts'
 import { fetchList, NoRoutesYetError } from '../sync-list.ts'
+import { judgeSnapshot } from './judge-snapshot.ts'
 import { type PlanReport, reportOf, reportPlan, withPlan } from './report-plan.ts'
 
 /** What a sync would do with a list; its verdict is null where others that agree would release it. */

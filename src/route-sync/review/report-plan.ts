@@ -1,5 +1,6 @@
 import { sql, type Tx } from '../../db/database.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
+import { type SyncDeps, stagedCounts } from '../apply-or-hold.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
   type Forecast,
@@ -8,15 +9,14 @@ import {
   type SnapshotPlan,
 } from '../plan/plan-snapshot.ts'
 import { rolledBack } from '../plan/rolled-back.ts'
-import { NotHeldError, RunNotFoundError } from '../runs/decide-errors.ts'
 import { findRejection, type Rejection } from '../runs/resolve-runs.ts'
 import { findLastAccepted } from '../runs/run-records.ts'
 import { createStopwatch } from '../runs/stopwatch.ts'
+import { NotHeldError, RunNotFoundError } from '../runs/sync-errors.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
 import { findFinishedRun, listReviewRuns, type SyncRunRow } from '../runs/sync-run-queries.ts'
-import { type SyncDeps, stagedCounts } from '../settle-snapshot.ts'
 import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
-import { SnapshotGoneError } from '../snapshots/snapshots.ts'
+import { SnapshotNotKeptError } from '../snapshots/snapshots.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
 
 /** What applying a list would do, were it done now. */
@@ -58,7 +58,7 @@ export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review
   if (run === undefined) throw new RunNotFoundError(runId)
   if (run.status !== 'held') throw new NotHeldError(runId, run.status)
   const { list, contentHash, bytes } = run
-  if (contentHash === null || bytes === null) throw new SnapshotGoneError(runId)
+  if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
   const fetched = listOfRun({ runId, contentHash, bytes })
   return {
     run,

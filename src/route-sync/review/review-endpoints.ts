@@ -7,7 +7,7 @@ import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
 import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
-import { RunNotFoundError } from '../runs/decide-errors.ts'
+import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { approveRun, rejectRun } from './decide-run.ts'
 import { EXAMPLE_PLAN, PlanReport } from './plan-report-endpoints.ts'
@@ -110,7 +110,7 @@ const approveHeld = operator({
     answer: { ...HELD_RUN, status: 'approved', live: 26_000, added: 0, removed: 11_000 },
   },
   handler: async (deps, { params: { runId }, caller, request }) => {
-    await soon((signal) => approveRun(deps, runId, signal))
+    await withBusyTimeout((signal) => approveRun(deps, runId, signal))
     noteOperation(deps.log, { caller, request }, { did: 'held run approved', runId })
     const run = await findFinishedRun(deps.db, runId)
     if (run === undefined) throw new RunNotFoundError(runId)
@@ -133,7 +133,7 @@ const rejectHeld = operator({
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' }, answer: { dropped: [7, 8] } },
   handler: async (deps, { params: { runId }, caller, request }) => {
-    const dropped = await soon((signal) => rejectRun(deps, runId, signal))
+    const dropped = await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
     noteOperation(deps.log, { caller, request }, { did: 'held run rejected', runId, dropped })
     return { dropped }
   },
@@ -142,8 +142,8 @@ const rejectHeld = operator({
 /** What is held for review, and the decisions about it. */
 export const REVIEW_OPERATIONS = [listHeld, reviewHeld, approveHeld, rejectHeld]
 
-/** Does what waits for the list to be free, if that is soon. */
-async function soon<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Runs work that waits for the lock of the list, within two seconds; else answers `sync.busy`. */
+async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const signal = AbortSignal.timeout(WAIT_MS)
   try {
     return await work(signal)

@@ -8,7 +8,7 @@ export type Resolution = 'approved' | 'rejected' | 'normal_list' | 'agreed' | 's
  * Runs `r` whose review a list that agrees with them joins: what is held, or was dropped without being believed. Once
  * a list of the review was applied, by a person or by agreement, the review is over.
  */
-export const REMEMBERED = sql`(
+export const JOINABLE = sql`(
   (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
   and not exists (select from sync_run d where d.review_id = r.review_id and d.status in ('approved', 'applied'))
 )`
@@ -52,7 +52,7 @@ export async function findRejection(db: Db, reviewId: number): Promise<Rejection
 }
 
 /** Notes that a person approved a run, in the transaction that applies it. */
-export async function noteApproved(tx: Tx, runId: number): Promise<void> {
+export async function recordApproval(tx: Tx, runId: number): Promise<void> {
   await sql`
     update sync_run set resolution = 'approved', resolved_at = clock_timestamp() where id = ${runId}
   `.execute(tx)

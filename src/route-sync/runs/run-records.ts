@@ -70,7 +70,7 @@ export interface Arrival extends Pick<RouteListBody, 'bytes' | 'contentHash' | '
  * Notes that the list has arrived, and when by the database's clock: after the accepted one before it, whatever a clock
  * does. Whole milliseconds, which a JavaScript Date holds exactly.
  */
-export async function noteFetched(db: Db, runId: number, arrival: Arrival): Promise<void> {
+export async function recordArrival(db: Db, runId: number, arrival: Arrival): Promise<void> {
   const { etag, lastModified } = arrival.validators
   await sql`
     update sync_run r
@@ -97,7 +97,7 @@ export interface RunInstants {
  * run applied before, so that no interval ends before it begins, whatever a clock does and whichever list came
  * first.
  */
-export function settleFetchedAt(tx: Tx, runId: number): Promise<RunInstants> {
+export function assignValidTime(tx: Tx, runId: number): Promise<RunInstants> {
   return settleAt(tx, runId, sql`fetched_at`)
 }
 

@@ -3,10 +3,10 @@ import { type Db, sql, type Tx } from '../../db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { openRolledBack } from '../plan/rolled-back.ts'
 import { stageSnapshot } from '../plan/stage-snapshot.ts'
-import { RunNotFoundError } from '../runs/decide-errors.ts'
+import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun } from '../runs/sync-run-queries.ts'
 import { listOfRun, readSlices } from './fetched-list.ts'
-import { SnapshotGoneError } from './snapshots.ts'
+import { SnapshotNotKeptError } from './snapshots.ts'
 
 const PAGE_ROWS = 5_000
 
@@ -20,7 +20,7 @@ export type ListDifference =
  * then new ones, each in the order of their ids, a page at a time. One list is in memory at a time; the rest is
  * temporary tables, which end with the reading.
  *
- * Throws RunNotFoundError, SnapshotGoneError, SnapshotDamagedError.
+ * Throws RunNotFoundError, SnapshotNotKeptError, SnapshotDamagedError.
  */
 export async function* diffSnapshots(
   { db, scrub }: { readonly db: Db; readonly scrub: Scrub },
@@ -54,7 +54,7 @@ async function stageRun(tx: Tx, { runId, prefix, scrub }: ToStage): Promise<void
   const run = await findFinishedRun(tx, runId)
   if (run === undefined) throw new RunNotFoundError(runId)
   const { list, contentHash, bytes } = run
-  if (contentHash === null || bytes === null) throw new SnapshotGoneError(runId)
+  if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
   const slices = readSlices(tx, { list, fetched: listOfRun({ runId, contentHash, bytes }) })
   await stageSnapshot(tx, scrub, slices, prefix)
   // Of a place that its list contradicts itself about, the smallest spelling stands for it.

@@ -11,7 +11,7 @@ export interface FetchedList {
   readonly bytes: number
   /** Told what was odd in it once it is read. */
   readonly onRead?: RouteListBody['onRead']
-  /** Read in the caller's transaction, if any. Throws SnapshotGoneError, SnapshotDamagedError where they were kept. */
+  /** Read in the caller's transaction, if any. Throws SnapshotNotKeptError, SnapshotDamagedError where they were kept. */
   chunks(db: Db): Promise<readonly Uint8Array[]>
   /** Null where it cannot be kept. */
   packed(): Promise<PackedSnapshot | null>

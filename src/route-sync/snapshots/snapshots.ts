@@ -1,15 +1,15 @@
 import { AppError } from '../../base/errors.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { affected } from '../../db/transaction.ts'
-import { REMEMBERED } from '../runs/resolve-runs.ts'
+import { JOINABLE } from '../runs/resolve-runs.ts'
 import { ACCEPTED } from '../runs/run-records.ts'
 import { type PackedSnapshot, unpackSnapshot } from './pack-snapshot.ts'
 
 const PARTS_PER_STATEMENT = 16
 
 /** The list of a run was never kept, or its retention is over. */
-export class SnapshotGoneError extends AppError {
-  override readonly name = 'SnapshotGoneError'
+export class SnapshotNotKeptError extends AppError {
+  override readonly name = 'SnapshotNotKeptError'
   override readonly code = 'sync.snapshot_gone'
   override readonly retryable = false
 
@@ -61,13 +61,13 @@ export async function saveSnapshot(
   }
 }
 
-/** The bytes of the list that a run brought. Throws SnapshotGoneError, SnapshotDamagedError. */
+/** The bytes of the list that a run brought. Throws SnapshotNotKeptError, SnapshotDamagedError. */
 export async function loadSnapshot(
   db: Db,
   { runId, contentHash }: { readonly runId: number; readonly contentHash: string | null },
 ): Promise<Uint8Array[]> {
   if (contentHash === null || !(await hasSnapshot(db, contentHash))) {
-    throw new SnapshotGoneError(runId)
+    throw new SnapshotNotKeptError(runId)
   }
   return unpackSnapshot(contentHash, readParts(db, contentHash))
 }
@@ -108,7 +108,7 @@ export async function pruneSnapshots(db: Db, retentionDays: number): Promise<num
                  from sync_run r
                  join snapshot kept on kept.content_hash = r.content_hash
                 where r.review_id in (select review_id from sync_run where resolution = 'rejected')
-                  and ${REMEMBERED}
+                  and ${JOINABLE}
                 order by r.review_id, r.id)
     `,
     db,

@@ -1,18 +1,18 @@
-import type { Scrub } from '../base/secrets.ts'
-import { sql, type Tx } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
-import type { RouteListName } from '../upstream/route-list.ts'
-import { type StagingPrefix, stageSnapshot } from './plan/stage-snapshot.ts'
-import type { ReviewState } from './review.ts'
-import { REMEMBERED } from './runs/resolve-runs.ts'
-import { type FetchedList, listOfRun, readSlices } from './snapshots/fetched-list.ts'
-import { SnapshotDamagedError } from './snapshots/pack-snapshot.ts'
-import { SnapshotGoneError } from './snapshots/snapshots.ts'
+import type { Scrub } from '../../base/secrets.ts'
+import { sql, type Tx } from '../../db/database.ts'
+import { one } from '../../db/transaction.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { type StagingPrefix, stageSnapshot } from '../plan/stage-snapshot.ts'
+import { JOINABLE } from '../runs/resolve-runs.ts'
+import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { SnapshotDamagedError } from '../snapshots/pack-snapshot.ts'
+import { SnapshotNotKeptError } from '../snapshots/snapshots.ts'
+import type { ReviewState } from './release.ts'
 
 /** A comparison reads a whole list; who brings ever new ones is told of each. */
 const COMPARED_REVIEWS = 3
 
-export interface JoinArgs {
+export interface MatchArgs {
   readonly list: RouteListName
   readonly fetched: FetchedList
   /** Distinct routes in it. */
@@ -35,7 +35,7 @@ interface Candidate {
  * is compared with the first list of the review that is held, or else dropped, so that a review cannot drift.
  * Leaves `compared_route`: that list where it is another one, else no rows.
  */
-export async function findReview(tx: Tx, args: JoinArgs): Promise<ReviewState | undefined> {
+export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState | undefined> {
   const same = await findSame(tx, args)
   if (same !== undefined) {
     await sql`
@@ -64,11 +64,11 @@ export async function findReview(tx: Tx, args: JoinArgs): Promise<ReviewState | 
 }
 
 /** The review of a list of the same bytes: it is known by its run, however long the bytes were kept, if at all. */
-async function findSame(tx: Tx, { list, fetched }: JoinArgs): Promise<number | undefined> {
+async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | undefined> {
   const { rows } = await sql<{ reviewId: number }>`
     select r.review_id as "reviewId"
       from sync_run r
-     where r.list = ${list} and r.content_hash = ${fetched.contentHash} and ${REMEMBERED}
+     where r.list = ${list} and r.content_hash = ${fetched.contentHash} and ${JOINABLE}
      order by r.review_id
      limit 1
   `.execute(tx)
@@ -76,7 +76,7 @@ async function findSame(tx: Tx, { list, fetched }: JoinArgs): Promise<number | u
 }
 
 /** Reviews by their first kept list, of about the same length. */
-async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
+async function findCandidates(tx: Tx, args: MatchArgs): Promise<Candidate[]> {
   const { rows } = await sql<Candidate>`
     select "reviewId", "runId", "contentHash", bytes
       from (select distinct on (r.review_id)
@@ -84,7 +84,7 @@ async function findCandidates(tx: Tx, args: JoinArgs): Promise<Candidate[]> {
                    r.fetched - r.duplicates as pairs
               from sync_run r
               join snapshot s on s.content_hash = r.content_hash
-             where r.list = ${args.list} and r.review_id is not null and ${REMEMBERED}
+             where r.list = ${args.list} and r.review_id is not null and ${JOINABLE}
              order by r.review_id desc, r.status = 'held' desc, r.id) first
      where abs(pairs - ${args.pairs}::integer)
              <= ${args.agreementShare}::float8 * greatest(pairs, ${args.pairs}::integer)
@@ -101,13 +101,13 @@ async function readKept(tx: Tx, candidate: Candidate): Promise<FetchedList | und
     const chunks = await kept.chunks(tx)
     return { ...kept, chunks: async () => chunks }
   } catch (err) {
-    if (err instanceof SnapshotGoneError || err instanceof SnapshotDamagedError) return undefined
+    if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return undefined
     throw err
   }
 }
 
 /** The last accepted list again is not staged, for its diff needs no rows. */
-async function stageOnce(tx: Tx, { list, fetched, staged, scrub }: JoinArgs) {
+async function stageOnce(tx: Tx, { list, fetched, staged, scrub }: MatchArgs) {
   if (staged) return 'staged'
   await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }), 'second')
   return 'second'

@@ -1,5 +1,5 @@
-import type { GuardLimits, SnapshotEffect } from './plan/guard.ts'
-import type { SyncReason } from './runs/sync-run.ts'
+import type { GuardLimits, SnapshotEffect } from '../plan/guard.ts'
+import type { SyncReason } from '../runs/sync-run.ts'
 
 /** What is held under one review already. */
 export interface ReviewState {

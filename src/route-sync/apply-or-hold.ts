@@ -3,17 +3,17 @@ import { type Db, sql, type Tx } from '../db/database.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { judgeSnapshot, type Verdict } from './judge-snapshot.ts'
 import { countPending } from './plan/absences.ts'
 import type { GuardLimits } from './plan/guard.ts'
 import { planAvailability, planRoutes, type SnapshotPlan } from './plan/plan-snapshot.ts'
 import type { StagedSnapshot } from './plan/stage-snapshot.ts'
+import { judgeSnapshot, type Verdict } from './review/judge-snapshot.ts'
 import { dropHeldRuns } from './runs/resolve-runs.ts'
 import {
   type AcceptedRun,
+  assignValidTime,
   closeRun,
   findLastAccepted,
-  settleFetchedAt,
 } from './runs/run-records.ts'
 import type { Stopwatch } from './runs/stopwatch.ts'
 import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
@@ -53,14 +53,14 @@ const APPLY_TIMEOUT = '15min'
  *
  * What is kept of it was compressed beside the staging; here it is only written.
  */
-export async function settleSnapshot(
+export async function applyOrHold(
   tx: Tx,
   deps: SyncDeps,
   run: SyncRun,
   fetched: FetchedList,
 ): Promise<SyncOutcome> {
-  await beginSettling(tx)
-  const instants = await settleFetchedAt(tx, run.runId)
+  await beginApply(tx)
+  const instants = await assignValidTime(tx, run.runId)
   const previous = await findLastAccepted(tx, run.list)
   const plan = await planFetched(tx, deps, run, { fetched, previous, ...deps, ...instants })
   const verdict = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
@@ -101,7 +101,7 @@ export async function settleSnapshot(
 const APPLY_WORK_MEM = '64MB'
 
 /** One state of the routes at a time: both lists read and write it. */
-export async function beginSettling(tx: Tx): Promise<void> {
+export async function beginApply(tx: Tx): Promise<void> {
   await sql`set local statement_timeout = ${sql.lit(APPLY_TIMEOUT)}`.execute(tx)
   await sql`set local work_mem = ${sql.lit(APPLY_WORK_MEM)}`.execute(tx)
   await takeTransactionLock(tx, 'route-state')
@@ -131,7 +131,7 @@ export async function planFetched(
   }
   const onRoutes = (routes: number) => deps.onProgress?.({ bytes: fetched.bytes, routes })
   const source =
-    previous !== null && (await saysTheSame(tx, run.list, { fetched, previous }))
+    previous !== null && (await isUnchanged(tx, run.list, { fetched, previous }))
       ? { repeated: previous }
       : { slices: readSlices(tx, { list: run.list, fetched }, onRoutes) }
   const plan = run.list === 'routes' ? planRoutes : planAvailability
@@ -139,7 +139,7 @@ export async function planFetched(
 }
 
 /** The same with-availability list says something else once the routes are others. */
-async function saysTheSame(
+async function isUnchanged(
   tx: Tx,
   list: RouteListName,
   { fetched, previous }: { fetched: FetchedList; previous: AcceptedRun },

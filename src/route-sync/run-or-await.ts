@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 import type { RouteListName } from '../upstream/route-list.ts'
+import type { SyncDeps } from './apply-or-hold.ts'
 import type { SyncOutcome } from './runs/sync-run.ts'
 import { findFinishedRun, findOpenRun } from './runs/sync-run-queries.ts'
-import type { SyncDeps } from './settle-snapshot.ts'
 import { syncList } from './sync-list.ts'
 
 const POLL_MS = 250
 
 /** Runs a sync, or waits for the one that is under way and returns its outcome. */
-export async function syncOrJoin(
+export async function runOrAwait(
   deps: SyncDeps & { readonly clock: Clock },
   list: RouteListName,
   signal: AbortSignal,

@@ -1,9 +1,9 @@
 import { type Db, sql } from '../db/database.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { Schedule } from './schedule.ts'
-import { slotJob } from './slot-job.ts'
+import { scheduledJob } from './slot-job.ts'
 
-export interface LostSlotsDeps {
+export interface LostJobsDeps {
   readonly db: Db
   readonly queue: Pick<QueueSystem, 'enqueue' | 'counts'>
   readonly schedules: readonly Schedule[]
@@ -16,7 +16,7 @@ export interface LostSlotsDeps {
  * carried out before, nobody knows but the job, which sees by its slot that there is nothing left to do. A slot
  * that is due is not lost. Returns the names.
  */
-export async function enqueueLostSlots(deps: LostSlotsDeps): Promise<string[]> {
+export async function enqueueLostJobs(deps: LostJobsDeps): Promise<string[]> {
   const emptied = await emptiedQueues(deps)
   const suspects = deps.schedules.filter(({ queue }) => emptied.has(queue))
   if (suspects.length === 0) return []
@@ -27,12 +27,13 @@ export async function enqueueLostSlots(deps: LostSlotsDeps): Promise<string[]> {
   `.execute(deps.db)
   for (const { name, slot } of rows) {
     const schedule = suspects.find((s) => s.name === name)
-    if (schedule !== undefined) await deps.queue.enqueue(schedule.queue, slotJob(schedule, slot))
+    if (schedule !== undefined)
+      await deps.queue.enqueue(schedule.queue, scheduledJob(schedule, slot))
   }
   return rows.map(({ name }) => name)
 }
 
-async function emptiedQueues({ queue, schedules }: LostSlotsDeps): Promise<Set<string>> {
+async function emptiedQueues({ queue, schedules }: LostJobsDeps): Promise<Set<string>> {
   const names = [...new Set(schedules.map((schedule) => schedule.queue))]
   const counted = await Promise.all(
     names.map(async (name) => ({ name, counts: await queue.counts(name) })),

@@ -1,12 +1,12 @@
-import type { Scrub } from '../base/secrets.ts'
-import type { Tx } from '../db/database.ts'
-import type { RouteListName } from '../upstream/route-list.ts'
-import { findReview } from './join-review.ts'
-import { type GuardLimits, suspicionOf } from './plan/guard.ts'
-import type { SnapshotPlan } from './plan/plan-snapshot.ts'
-import { releaseOf } from './review.ts'
-import type { SyncReason } from './runs/sync-run.ts'
-import type { FetchedList } from './snapshots/fetched-list.ts'
+import type { Scrub } from '../../base/secrets.ts'
+import type { Tx } from '../../db/database.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { type GuardLimits, suspicionOf } from '../plan/guard.ts'
+import type { SnapshotPlan } from '../plan/plan-snapshot.ts'
+import type { SyncReason } from '../runs/sync-run.ts'
+import type { FetchedList } from '../snapshots/fetched-list.ts'
+import { matchReview } from './match-review.ts'
+import { releaseOf } from './release.ts'
 
 /** Why a list is suspicious, the review it belongs to, and what releases it all the same. */
 export interface Verdict {
@@ -33,7 +33,7 @@ export interface ToJudge {
   readonly fetchedAt: Date
 }
 
-/** Null where nothing is suspicious. Leaves what `findReview` leaves, where a review is joined. */
+/** Null where nothing is suspicious. Leaves what `matchReview` leaves, where a review is joined. */
 export async function judgeSnapshot(
   tx: Tx,
   { guard, scrub }: { readonly guard: GuardLimits; readonly scrub: Scrub },
@@ -44,7 +44,7 @@ export async function judgeSnapshot(
   const { agreementShare } = guard
   const pairs = plan.staged.fetched - plan.staged.duplicates
   const joining = { list, fetched, pairs, staged: plan.isStaged, agreementShare, scrub }
-  const review = await findReview(tx, joining)
+  const review = await matchReview(tx, joining)
   if (review === undefined) return { suspicion, reviewId: null, release: null }
   const agreeing = { runId, fetchedAt, suspicion, effect: plan.effect }
   const { reviewId, heldRuns } = review

@@ -24,7 +24,7 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
     metrics: createMetrics(),
     log: silentLog,
     clock: systemClock,
-    hasLaterSlot: () => Promise.resolve(false),
+    hasLaterDueTime: () => Promise.resolve(false),
   }
 }
 
@@ -85,7 +85,7 @@ describe('a slot of the schedule', () => {
     const deps = jobDeps(db, stopped)
 
     const putOff: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
-    await syncListJob({ ...deps, hasLaterSlot: () => Promise.resolve(true) }, job, signal)
+    await syncListJob({ ...deps, hasLaterDueTime: () => Promise.resolve(true) }, job, signal)
 
     expect(putOff).toMatchObject({ code: 'queue.not_now', reason: { code: 'sync.failed' } })
     expect(putOff).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
