@@ -48,6 +48,7 @@ const ENDPOINT_PACKAGES = new Set(['fastify', 'typebox'])
 const MAX_FOLDER_FILES = 24
 const MAX_FILE_LINES = 400
 const MAX_SOURCE_LINES = 250
+const GENERATED = ['src/db/tables.ts']
 
 interface SourceFile {
   readonly name: string
@@ -168,7 +169,8 @@ describe('the architecture', () => {
       filesOf(folder, /\.(ts|sql)$/),
     )
     const lines = (name: string) => readFileSync(path.join(ROOT, name), 'utf8').split('\n').length
-    const tooLong = all.filter((name) => {
+    const written = all.filter((name) => !GENERATED.includes(name))
+    const tooLong = written.filter((name) => {
       return lines(name) > (name.startsWith('src/') ? MAX_SOURCE_LINES : MAX_FILE_LINES)
     })
     expect(tooLong).toEqual([])

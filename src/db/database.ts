@@ -2,14 +2,14 @@ import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
 import { dropSilent } from './drop-silent.ts'
-import type { Tables } from './tables.ts'
+import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
 
 /** Reads, or opens a transaction of its own. */
-export type Db = Kysely<Tables>
+export type Db = Kysely<DB>
 /** Writes in the caller's transaction. */
-export type Tx = Transaction<Tables>
+export type Tx = Transaction<DB>
 
 export interface DatabaseOptions {
   readonly url: string
@@ -75,7 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     client.on('error', (err) => options.log.warn({ err }, 'database connection lost'))
   })
   const dialect = new PostgresDialect({ pool: dropSilent(pool, { statementTimeoutMs }) })
-  const db = new Kysely<Tables>({ dialect })
+  const db = new Kysely<DB>({ dialect })
   return { db, pool, close: () => db.destroy() }
 }
 

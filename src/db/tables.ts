@@ -1,41 +1,407 @@
-import type { Generated } from 'kysely'
+/* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */
 
-/** The private tables, for kysely's builder. Set-based SQL names its columns itself. */
-export interface Tables {
-  sync_run: SyncRunTable
-  schedule: ScheduleTable
+import type { ColumnType } from 'kysely'
+
+export type AvailabilityChangeKind =
+  | 'became_available'
+  | 'became_unavailable'
+  | 'expired'
+  | 'identity_changed'
+  | 'itinerary_changed'
+  | 'legs_changed'
+  | 'price_changed'
+
+export type FareScheduleLane = 'confirmation' | 'new_watch' | 'retry'
+
+export type FareStateOutbound = 'available' | 'unavailable' | 'unknown'
+
+export type FareStatePair = 'bookable' | 'not_bookable' | 'unknown'
+
+export type FareStateReturn = 'available' | 'unavailable' | 'unknown'
+
+export type Generated<T> =
+  T extends ColumnType<infer S, infer I, infer U>
+    ? ColumnType<S, I | undefined, U>
+    : ColumnType<T, T | undefined, T>
+
+export type IncidentKind = 'mass_loss' | 'upstream_trouble'
+
+export type OwnChangeKind =
+  | 'became_available'
+  | 'became_unavailable'
+  | 'expired'
+  | 'identity_changed'
+  | 'itinerary_changed'
+  | 'legs_changed'
+  | 'price_changed'
+
+export type PendingAbsenceList = 'routes' | 'with-availability'
+
+export type RouteChangeKind =
+  | 'place_changed'
+  | 'route_added'
+  | 'route_gained_availability'
+  | 'route_lost_availability'
+  | 'route_removed'
+
+export type SyncRunList = 'routes' | 'with-availability'
+
+export type SyncRunResolution = 'agreed' | 'approved' | 'normal_list' | 'rejected' | 'superseded'
+
+export type SyncRunStatus =
+  | 'applied'
+  | 'approved'
+  | 'dropped'
+  | 'failed'
+  | 'held'
+  | 'rejected'
+  | 'unchanged'
+
+export type UpstreamBreakerBreaker = 'auth' | 'errors'
+
+export type UpstreamBreakerEndpoint = 'lists' | 'verify'
+
+export interface ApiKey {
+  created_at: Generated<Date>
+  expires_at: Date | null
+  hash: Buffer
+  id: Generated<number>
+  last_used_at: Date | null
+  prefix: string
+  reseller_id: number | null
+  revoked_at: Date | null
+  scopes: string[]
 }
 
-export interface SyncRunTable {
+export interface AvailabilityChange {
+  after: ColumnType<unknown, string, string>
+  before: ColumnType<unknown, string, string>
+  detected_at: Date
+  evidence_hash: string | null
+  id: Generated<string>
+  kind: AvailabilityChangeKind
+  last_good_check_at: Date | null
+  provenance: ColumnType<unknown, string, string>
+  recorded_at: Generated<Date>
+  schema_version: Generated<number>
+  seq: number
+  tracked_fare_id: number
+}
+
+export interface CheckMinute {
+  checks: number
+  minute: Date
+  unknown: number
+}
+
+export interface Evidence {
+  body: Buffer
+  created_at: Generated<Date>
+  hash: string
+}
+
+export interface FareBeliefVersion {
+  currency: string | null
+  outbound: string
+  pair: string
+  price: string | null
+  return: string | null
+  tracked_fare_id: number
+  valid_from: Date
+  valid_to: Date | null
+}
+
+export interface FareSchedule {
+  claim_id: string | null
+  lane: FareScheduleLane | null
+  lane_due_at: Date | null
+  not_before: Generated<Date>
+  slot_at: Date | null
+  ticket: Generated<number>
+  tracked_fare_id: number
+  vdue: number
+}
+
+export interface FareState {
+  asked_at: Date | null
+  believed_since: Generated<Date>
+  checks: Generated<number>
+  currency: string | null
+  ever_available_at: Date | null
+  expired_at: Date | null
+  last_check_at: Date | null
+  last_good_check_at: Date | null
+  last_reason: string | null
+  outbound: Generated<FareStateOutbound>
+  pair: Generated<FareStatePair>
+  price: string | null
+  return: FareStateReturn | null
+  state: ColumnType<unknown, string, string>
+  tracked_fare_id: number
+}
+
+export interface FeedHead {
+  feed: string
+  last_seq: Generated<number>
+}
+
+export interface Incident {
+  closed_at: Date | null
+  detail: Generated<ColumnType<unknown, string, string>>
   id: Generated<number>
-  list: string
-  status: string | null
-  baseline: Generated<boolean>
-  reason_code: string | null
-  reason: string | null
+  kind: IncidentKind
+  opened_at: Generated<Date>
+}
+
+export interface MigrationNote {
+  applied_at: Generated<Date>
+  name: string
+  older_code_may_run: boolean
+}
+
+export interface OwnChange {
+  after: ColumnType<unknown, string, string>
+  before: ColumnType<unknown, string, string>
+  detected_at: Date
+  id: Generated<string>
+  kind: OwnChangeKind
+  last_good_check_at: Date | null
+  tracked_fare_id: number
+}
+
+export interface PendingAbsence {
+  absences: number
+  departure_id: string
+  destination_id: string
+  first_missed_at: Date
+  last_seen_at: Date
+  list: PendingAbsenceList
+}
+
+export interface PlaceVersion {
+  city: string
+  country: string
+  iata: string
+  place_id: string
+  valid_from: Date
+  valid_to: Date | null
+}
+
+export interface QuestionInFlight {
+  asker: string
+  lease_until: Date
+  question: string
+  said: ColumnType<unknown, string, string> | null
   started_at: Generated<Date>
+}
+
+export interface RecheckClock {
+  counted_at: Generated<Date>
+  only_row: Generated<boolean>
+  rested_to: Generated<Date>
+  tickets: Generated<number>
+  turn: Generated<ColumnType<object, string, string>>
+  v: Generated<number>
+}
+
+export interface Reseller {
+  created_at: Generated<Date>
+  disabled_at: Date | null
+  id: Generated<number>
+  last_seq: Generated<number>
+  name: string
+}
+
+export interface RouteAvailabilityVersion {
+  available: boolean
+  departure_id: string
+  destination_id: string
+  valid_from: Date
+  valid_to: Date | null
+}
+
+export interface RouteChange {
+  after: ColumnType<unknown, string, string> | null
+  before: ColumnType<unknown, string, string> | null
+  departure_id: string | null
+  destination_id: string | null
+  first_missed_at: Date
+  id: Generated<string>
+  kind: RouteChangeKind
+  last_seen_at: Date | null
+  place_id: string | null
+  recorded_at: Generated<Date>
+  seq: number
+  sync_run_id: number
+}
+
+export interface RouteVersion {
+  added_by: number
+  departure_id: string
+  destination_id: string
+  removed_by: number | null
+  valid_from: Date
+  valid_to: Date | null
+}
+
+export interface Schedule {
+  cron: string
+  last_due_at: Date | null
+  name: string
+  next_due_at: Date
+}
+
+export interface Snapshot {
+  bytes: number
+  content_hash: string
+  kept_at: Generated<Date>
+  stored_bytes: number
+}
+
+export interface SnapshotPart {
+  content: Buffer
+  content_hash: string
+  part: number
+}
+
+export interface SyncRun {
+  added: number | null
+  arrived_at: Date | null
+  baseline: Generated<boolean>
+  bytes: number | null
+  conflicting_places: number | null
+  content_hash: string | null
+  duplicates: number | null
+  durations_ms: ColumnType<Record<string, number>, string | undefined, string>
+  etag: string | null
+  fetched: number | null
   fetched_at: Date | null
   finished_at: Date | null
-  bytes: number | null
-  content_hash: string | null
-  fetched: number | null
-  duplicates: number | null
-  conflicting_places: number | null
-  unknown_pairs: number | null
+  gained: number | null
+  id: Generated<number>
+  last_modified: string | null
+  list: SyncRunList
   live: number | null
-  added: number | null
-  removed: number | null
-  returned: number | null
+  lost: number | null
+  not_modified: Generated<boolean>
   pending_absences: number | null
   places_changed: number | null
-  gained: number | null
-  lost: number | null
-  durations_ms: Generated<Record<string, number>>
+  reason: string | null
+  reason_code: string | null
+  removed: number | null
+  resolution: SyncRunResolution | null
+  resolved_at: Date | null
+  resolved_by: number | null
+  returned: number | null
+  review_id: number | null
+  started_at: Generated<Date>
+  status: SyncRunStatus | null
+  unknown_pairs: number | null
 }
 
-export interface ScheduleTable {
+export interface TrackedFare {
+  created_at: Generated<Date>
+  departs_on: ColumnType<Date, string, string> | null
+  ended_at: Date | null
+  flight_id: string
+  id: Generated<number>
+  min_interval_seconds: number | null
+  non_residents_adults: number
+  non_residents_children: number
+  non_residents_infants: number
+  residents_adults: number
+  residents_children: number
+  residents_infants: number
+  return_flight_id: string | null
+  watchers: Generated<number>
+}
+
+export interface UpstreamBreaker {
+  breaker: UpstreamBreakerBreaker
+  endpoint: UpstreamBreakerEndpoint
+  state: Generated<ColumnType<unknown, string, string>>
+  written_at: Generated<Date>
+}
+
+export interface UpstreamBudget {
+  lowered_at: Generated<Date>
+  next_lane_at: Generated<Date>
+  next_slot_at: Generated<Date>
+  only_row: Generated<boolean>
+  paused_until: Generated<Date>
+  pauses_in_row: Generated<number>
+  recovers_from: Generated<Date>
+  share: Generated<number>
+}
+
+export interface Watch {
+  began_at: Generated<Date>
+  created_at: Generated<Date>
+  departs_on: ColumnType<Date, string, string> | null
+  ended_at: Date | null
+  id: Generated<string>
+  /**
+   * When the check was asked from which on it shares what is believed of its fare; null before.
+   */
+  looked_at: Date | null
+  min_interval_seconds: number | null
+  own_state: ColumnType<unknown, string, string> | null
+  paused_at: Date | null
+  price_threshold_amount: string | null
+  price_threshold_percent: string | null
+  reference: string
+  reseller_id: number
+  told_amount: string | null
+  told_currency: string | null
+  tracked_fare_id: number
+  watch_list_id: string
+}
+
+export interface WatchChange {
+  change_id: string | null
+  own_change_id: string | null
+  recorded_at: Generated<Date>
+  reference: string
+  reseller_id: number
+  seq: number
+  watch_id: string
+}
+
+export interface WatchList {
+  created_at: Generated<Date>
+  id: Generated<string>
   name: string
-  cron: string
-  next_due_at: Date
-  last_due_at: Date | null
+  reseller_id: number
+}
+
+export interface DB {
+  api_key: ApiKey
+  availability_change: AvailabilityChange
+  check_minute: CheckMinute
+  evidence: Evidence
+  fare_belief_version: FareBeliefVersion
+  fare_schedule: FareSchedule
+  fare_state: FareState
+  feed_head: FeedHead
+  incident: Incident
+  migration_note: MigrationNote
+  own_change: OwnChange
+  pending_absence: PendingAbsence
+  place_version: PlaceVersion
+  question_in_flight: QuestionInFlight
+  recheck_clock: RecheckClock
+  reseller: Reseller
+  route_availability_version: RouteAvailabilityVersion
+  route_change: RouteChange
+  route_version: RouteVersion
+  schedule: Schedule
+  snapshot: Snapshot
+  snapshot_part: SnapshotPart
+  sync_run: SyncRun
+  tracked_fare: TrackedFare
+  upstream_breaker: UpstreamBreaker
+  upstream_budget: UpstreamBudget
+  watch: Watch
+  watch_change: WatchChange
+  watch_list: WatchList
 }
