@@ -1,7 +1,7 @@
+import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { askServer, type ServerAnswer } from './ask-server.ts'
-import { postgresProcessesIn } from './live-process.ts'
-import { poll } from './poll.ts'
+import { openDatabase, sql } from '../db/database.ts'
+import { poll, postgresProcessesIn } from './live-process.ts'
 import { EmbeddedPostgresError } from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
 import { findPostmaster, isGone, stopServer } from './postmaster.ts'
@@ -57,4 +57,34 @@ async function endServer(place: Place, reason: string, log: Logger): Promise<voi
   }
   log.warn({ pids, reason }, 'embedded postgres of a killed process does not answer: stopping it')
   await stopServer(place.data, log)
+}
+
+/** `refused`: it wants another password. `silent`: every other failure. */
+export type ServerAnswer =
+  | { readonly kind: 'answers' }
+  | { readonly kind: 'refused' | 'silent'; readonly reason: string }
+
+/** SQLSTATE class 28: invalid authorization. */
+const REFUSED = /^28/
+
+/** Asks the server for one row, on a connection of its own. Waits at most five seconds for each. */
+export async function askServer(url: string, log: Logger): Promise<ServerAnswer> {
+  const database = openDatabase({
+    url,
+    log,
+    applicationName: 'farewatch supervisor',
+    maxConnections: 1,
+    statementTimeoutMs: 5_000,
+  })
+  // A server that dies between question and answer fails the question, and emits this besides.
+  database.pool.on('connect', (client) => client.on('error', () => undefined))
+  try {
+    await sql`select 1`.execute(database.db)
+    return { kind: 'answers' }
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? String(err.code) : ''
+    return { kind: REFUSED.test(code) ? 'refused' : 'silent', reason: messageOf(err) }
+  } finally {
+    await database.close()
+  }
 }

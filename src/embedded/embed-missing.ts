@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Config, SETTINGS } from '../config/config.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox-server.ts'
-import { readDemoWorld } from './demo-world.ts'
+import { readDemoWorld } from './demo.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
 
 /** A configuration with every address in it, and what was started to make it so. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { systemClock } from '../base/clock.ts'
 
 const hasProc = process.platform === 'linux'
 const run = promisify(execFile)
@@ -65,4 +66,26 @@ async function outputOf(tool: string, args: readonly string[]): Promise<string> 
 
 function pidsIn(text: string): number[] {
   return text.split('\n').filter(Boolean).map(Number)
+}
+
+export interface Patience {
+  readonly timeoutMs: number
+  readonly everyMs: number
+}
+
+/**
+ * Asks until there is something other than undefined; undefined after `timeoutMs`.
+ *
+ * Other processes' ends and files send no event that works on every system.
+ */
+export async function poll<T>(
+  ask: () => Promise<T | undefined>,
+  { timeoutMs, everyMs }: Patience,
+): Promise<T | undefined> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined || performance.now() > deadline) return answer
+    await systemClock.sleep(everyMs)
+  }
 }

@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { undefinedIfMissing } from './missing-file.ts'
-import { majorOf } from './postgres-binaries.ts'
-import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
+import { majorOf, type RunOptions, runBinary } from './postgres-binaries.ts'
+import {
+  EmbeddedPostgresError,
+  OR_SET_DATABASE_URL,
+  undefinedIfMissing,
+} from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
-import { type RunOptions, runBinary } from './run-binary.ts'
 
 export const SUPERUSER = 'farewatch'
 export const DATABASE = 'farewatch'

@@ -38,3 +38,13 @@ export function explainSystemError(thrown: unknown, home: string): unknown {
     `check the space and the permissions there, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`
   return new EmbeddedPostgresError('storage', message, { cause: thrown })
 }
+
+/** For `.catch`: a file or folder that is not there reads as undefined, every other fault stays one. */
+export function undefinedIfMissing(err: unknown): undefined {
+  if (hasCode(err, 'ENOENT')) return undefined
+  throw err
+}
+
+export function hasCode(err: unknown, code: string): boolean {
+  return err instanceof Error && 'code' in err && err.code === code
+}

@@ -1,11 +1,9 @@
 import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readPointer } from './home-pointer.ts'
-import { type Binaries, copyBinaries, findBinaries } from './postgres-binaries.ts'
+import { type Binaries, copyBinaries, findBinaries, type ServiceUser } from './postgres-binaries.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
-import type { ServiceUser } from './run-binary.ts'
-import { serviceDirectory } from './service-directory.ts'
+import { readPointer, serviceDirectory } from './service-directory.ts'
 
 /** PostgreSQL refuses to run as root. The first of these that exists runs it then. */
 const SERVICE_USERS = ['postgres', 'nobody']

@@ -1,16 +1,14 @@
 import { resolve } from 'node:path'
 import type { Logger } from '../base/logger.ts'
-import { adoptServer, type UrlOfPort } from './adopt-server.ts'
-import { askServer } from './ask-server.ts'
+import { adoptServer, askServer, type UrlOfPort } from './adopt-server.ts'
 import { postgresProcessesIn } from './live-process.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import { EmbeddedPostgresError, explainSystemError } from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
 import { stopServer } from './postmaster.ts'
 import { enter, exclusively, livingEntries, type Presence } from './presence.ts'
-import { choosePort, isFree } from './server-port.ts'
 import { stopFormerServers } from './service-directory.ts'
-import { startServer } from './start-server.ts'
+import { choosePort, isFree, startServer } from './start-server.ts'
 
 export interface EmbeddedPostgres {
   /** Of the superuser, with the password: for `pg` alone, never for a log. */

@@ -1,10 +1,8 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../base/logger.ts'
-import { postgresProcessesIn, processMark } from './live-process.ts'
-import { hasCode, undefinedIfMissing } from './missing-file.ts'
-import { poll } from './poll.ts'
-import { EmbeddedPostgresError } from './postgres-errors.ts'
+import { poll, postgresProcessesIn, processMark } from './live-process.ts'
+import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** What postmaster.pid says of a server. `ready` comes when it takes connections. */
 export interface Postmaster {

@@ -3,8 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { processMark } from './live-process.ts'
-import { undefinedIfMissing } from './missing-file.ts'
-import { EmbeddedPostgresError } from './postgres-errors.ts'
+import { EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
 
 /** Generous: a holder may be running initdb and a first start on a slow disk. */
 const LOCK_TIMEOUT_MS = 120_000

@@ -1,14 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { cleanText } from '../base/text.ts'
-import { undefinedIfMissing } from './missing-file.ts'
-import { poll } from './poll.ts'
+import { poll } from './live-process.ts'
+import { spawnOptions, unusable } from './postgres-binaries.ts'
 import { type Settings, settingArguments } from './postgres-data.ts'
-import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
+import {
+  EmbeddedPostgresError,
+  hasCode,
+  OR_SET_DATABASE_URL,
+  undefinedIfMissing,
+} from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
 import { clearPidFile, readPidFile } from './postmaster.ts'
-import { spawnOptions, unusable } from './run-binary.ts'
 
 const START_TIMEOUT_MS = 30_000
 const LOG_FILE = /^postgres-\w{3}\.log$/
@@ -124,4 +130,32 @@ async function logFiles({ data }: Place): Promise<string[]> {
   const folder = join(data, 'log')
   const names = (await readdir(folder).catch(undefinedIfMissing)) ?? []
   return names.filter((name) => LOG_FILE.test(name)).map((name) => join(folder, name))
+}
+
+/** Below the ports that systems give to outgoing connections: one of those could sit on ours at a restart. */
+const LOWEST_PORT = 20_000
+const HIGHEST_PORT = 29_999
+
+/** The port that this home's server had before, or, where there is none or another program has it, a new one. */
+export async function choosePort({ portFile }: Place): Promise<number> {
+  const kept = Number(await readFile(portFile, 'utf8').catch(undefinedIfMissing))
+  if (Number.isInteger(kept) && kept > 1023 && kept < 65_536 && (await isFree(kept))) return kept
+  for (;;) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT + 1)
+    if (!(await isFree(port))) continue
+    await writeFile(portFile, `${port}\n`)
+    return port
+  }
+}
+
+/** Whether a server could listen there now; every other failure than a taken port is thrown. */
+export async function isFree(port: number): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+  const server = createServer()
+  server.once('error', (err) => {
+    if (hasCode(err, 'EADDRINUSE')) resolve(false)
+    else reject(err)
+  })
+  server.listen({ port, host: '127.0.0.1' }, () => server.close(() => resolve(true)))
+  return promise
 }

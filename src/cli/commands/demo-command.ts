@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo-watches.ts'
+import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { createContext, withApp } from '../context.ts'
 import { countOf } from '../text/text-format.ts'

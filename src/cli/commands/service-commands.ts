@@ -5,11 +5,7 @@ import { type RoleName, runRoles } from '../../app/run-roles.ts'
 import { watchEmbedded } from '../../app/watch-embedded.ts'
 import { systemClock } from '../../base/clock.ts'
 import { isLoopback } from '../../base/loopback.ts'
-import {
-  DEMO_RESELLER,
-  ensureDemoReseller,
-  importDemoWatches,
-} from '../../embedded/demo-watches.ts'
+import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { describeStore } from '../../queue/queue-connection.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
