@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createApiKey } from '../src/access/api-keys.ts'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/db/database.ts'
-import { one } from '../src/db/transaction.ts'
+import { selectOne } from '../src/db/transaction.ts'
 import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
 import { syncList } from '../src/route-sync/sync-list.ts'
 import type { Route, RouteListName } from '../src/upstream/route-list.ts'
@@ -33,7 +33,7 @@ export async function seedApi(
     all.filter((_, i) => i % 6 > 0),
   )
   const { db } = app.database
-  const watch = await one(
+  const watch = await selectOne(
     sql<Omit<Seeded, 'key'> & { fareId: number }>`
       select id as "watchId", reseller_id as "resellerId", tracked_fare_id as "fareId"
         from watch where reference = 'w0'

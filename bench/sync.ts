@@ -16,7 +16,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Db, openDatabase, sql } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { one } from '../src/db/transaction.ts'
+import { selectOne } from '../src/db/transaction.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 import { createUpstreamClient, type UpstreamClient } from '../src/upstream/upstream-client.ts'
@@ -84,7 +84,7 @@ function median(values: readonly number[]): number {
 async function rowsWritten(db: Db): Promise<number> {
   // A session that is idle tells its counts after ten seconds.
   await delay(11_000)
-  const { rows } = await one(
+  const { rows } = await selectOne(
     sql<{ rows: number }>`
       select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint as rows
         from pg_stat_user_tables where schemaname = 'farewatch_private' and relname <> 'naive_route'

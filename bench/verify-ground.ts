@@ -12,7 +12,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { createLogger } from '../src/base/logger.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { type Db, sql } from '../src/db/database.ts'
-import { one } from '../src/db/transaction.ts'
+import { selectOne } from '../src/db/transaction.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 import { rowsOf } from '../src/watch/files/open-watch-file.ts'
@@ -147,7 +147,7 @@ export async function seedFares(app: App, count: number): Promise<void> {
 }
 
 export async function countChecks(db: Db): Promise<number> {
-  const { checks } = await one(
+  const { checks } = await selectOne(
     sql<{ checks: number }>`select coalesce(sum(checks), 0)::bigint as checks from fare_state`,
     db,
   )

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
 import { sql, type Tx } from '../src/db/database.ts'
-import { inTransaction, one } from '../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../src/db/transaction.ts'
 import type { QueueSystem } from '../src/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
@@ -72,7 +72,7 @@ export async function jobPerFare(
   try {
     await delay(1_000)
     const count = async () =>
-      (await one(sql<{ n: number }>`select count(*) as n from naive_check`, db)).n
+      (await selectOne(sql<{ n: number }>`select count(*) as n from naive_check`, db)).n
     const before = await count()
     await measure(async () => delay(seconds * 1_000))
     return (await count()) - before
@@ -102,7 +102,7 @@ async function feed(queue: QueueSystem, fareIds: readonly number[], ending: Abor
 
 async function checkOne({ database, upstream, verifyDeps }: App, fareId: number): Promise<void> {
   const { db } = database
-  const { flightId } = await one(
+  const { flightId } = await selectOne(
     sql<{
       flightId: string
     }>`select flight_id as "flightId" from tracked_fare where id = ${fareId}`,
@@ -112,7 +112,7 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
   const signal = new AbortController().signal
   const observation = await upstream.verifyFares(questionOf(flightId), { signal })
   await inTransaction(db, async (tx) => {
-    const { state } = await one(
+    const { state } = await selectOne(
       sql<{
         state: object
       }>`select state from fare_state where tracked_fare_id = ${fareId} for update`,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Db, sql } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 import type { Scope } from '../http/caller.ts'
 import { ScopeNotGrantableError, UnknownKeyError } from './access-errors.ts'
 import { hashOf, newKey, prefixOf } from './key-text.ts'
@@ -50,7 +50,7 @@ export async function createApiKey(
     throw new ScopeNotGrantableError(granted, grantable)
   }
   const text = newKey(randomInt)
-  const key = await one(
+  const key = await selectOne(
     sql<ApiKey>`
       insert into api_key as k (reseller_id, scopes, hash, prefix, expires_at)
       values (${resellerId}, ${granted}::text[], ${hashOf(text)}, ${prefixOf(text)}, ${expiresAt ?? null})

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { sql } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { App } from './app.ts'
 import { withinCheck } from './deadline.ts'
@@ -41,7 +41,7 @@ async function pingDatabase({
   try {
     const asked = clock.now().getTime()
     const { now } = await withinCheck(
-      one(sql<{ now: Date }>`select clock_timestamp() as now`, database.db),
+      selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, database.db),
     )
     const middle = (asked + clock.now().getTime()) / 2
     metrics.clockSkew.set({ store: 'database' }, (now.getTime() - middle) / 1000)

@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 
 export type AvailabilityChangeKind =
   | 'became_available'
@@ -39,7 +39,7 @@ export async function appendAvailabilityChanges(
   drafts: readonly AvailabilityChangeDraft[],
 ): Promise<AppendedChange[]> {
   if (drafts.length === 0) return []
-  const { before } = await one(
+  const { before } = await selectOne(
     sql<{ before: number }>`
       update feed_head set last_seq = last_seq + ${drafts.length} where feed = 'availability'
       returning last_seq - ${drafts.length} as before

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 
 export type RouteChangeKind =
   | 'route_added'
@@ -38,7 +38,7 @@ export async function appendDraftedRouteChanges(
   const total = counts.rows.reduce((sum, row) => sum + row.count, 0)
   if (total === 0) return new Map()
 
-  const { before } = await one(
+  const { before } = await selectOne(
     sql<{ before: number }>`
       update feed_head set last_seq = last_seq + ${total} where feed = 'route'
       returning last_seq - ${total} as before

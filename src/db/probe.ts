@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../base/errors.ts'
 import { type Db, sql } from './database.ts'
-import { one } from './transaction.ts'
+import { selectOne } from './transaction.ts'
 
 const OLDEST_MAJOR = 18
 
@@ -34,7 +34,7 @@ export class DatabaseTooOldError extends AppError {
 
 /** Asks the database its version, with the pool's connect deadline. Returns the server's version text. */
 export async function probeDatabase(db: Db, url: string): Promise<string> {
-  const { version } = await one(
+  const { version } = await selectOne(
     sql<{ version: string }>`select current_setting('server_version') as version`,
     db,
   ).catch((err: unknown) => {

@@ -1,5 +1,5 @@
 import { type Db, sql } from './database.ts'
-import { one } from './transaction.ts'
+import { selectOne } from './transaction.ts'
 
 /** Advisory locks of ours share one number space with whatever else lives in this database. */
 const LOCK_SPACE = 0x66_61_72_65
@@ -14,7 +14,7 @@ export async function withSessionLock<T>(
   work: (session: Db) => Promise<T>,
 ): Promise<T | undefined> {
   return db.connection().execute(async (session) => {
-    const { taken } = await one(
+    const { taken } = await selectOne(
       sql<{ taken: boolean }>`
         select pg_try_advisory_lock(${LOCK_SPACE}::int, hashtext(${name})) as taken
       `,

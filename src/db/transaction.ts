@@ -43,7 +43,7 @@ async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
 }
 
 /** The row of a statement that returns exactly one. */
-export async function one<T>(query: RawBuilder<T>, db: Db): Promise<T> {
+export async function selectOne<T>(query: RawBuilder<T>, db: Db): Promise<T> {
   const [row, ...more] = (await query.execute(db)).rows
   if (row === undefined || more.length > 0) throw new Error('the statement returned not one row')
   return row

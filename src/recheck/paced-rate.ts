@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 
 /** While the upstream is in trouble a tenth of the budget goes on asking: enough to see that it is over. */
 const TROUBLE_SHARE = 0.1
@@ -25,7 +25,7 @@ export function pacedRate(
 export async function readTrouble(
   db: Db,
 ): Promise<{ open: boolean; closedSecondsAgo: number | null }> {
-  return one(
+  return selectOne(
     sql<{ open: boolean; closedSecondsAgo: number | null }>`
       select coalesce(bool_or(i.id is not null and i.closed_at is null), false) as open,
              extract(epoch from clock_timestamp() - greatest(max(i.closed_at), max(b.closed_at)))::float8

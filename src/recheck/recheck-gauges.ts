@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { TurnLane } from './claim-fares.ts'
 
@@ -18,7 +18,7 @@ export async function readRecheckGauges(
     metrics.checksDue.set({ lane }, found?.due ?? 0)
     metrics.checksOldestDue.set({ lane }, found?.oldest ?? 0)
   }
-  const { seconds } = await one(
+  const { seconds } = await selectOne(
     sql<{ seconds: number }>`
       select extract(epoch from turn)::float8 as seconds from recheck_clock
     `,

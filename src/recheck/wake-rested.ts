@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 
 /**
  * Sets fares whose rest has ended since the last look at most one turn behind the clock. Returns whether all of them
@@ -9,7 +9,7 @@ import { one } from '../db/transaction.ts'
  * many fares come meanwhile a round of all takes longer, and what was meant as an hour would be weeks.
  */
 export async function wakeRested(tx: Tx): Promise<boolean> {
-  const { all } = await one(
+  const { all } = await selectOne(
     sql<{ all: boolean }>`
       with rested as materialized (
         select s.tracked_fare_id as id

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { inTransaction, one } from '../db/transaction.ts'
+import { inTransaction, selectOne } from '../db/transaction.ts'
 import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './health/throttle.ts'
 import {
   HORIZON_MS,
@@ -59,7 +59,7 @@ export async function reserveSlots(
     lane,
     withinMs,
   }
-  const { firstUs, spacingUs, given, nowUs } = await one(advanceBudget(pace), tx)
+  const { firstUs, spacingUs, given, nowUs } = await selectOne(advanceBudget(pace), tx)
   const slots = Array.from({ length: given }, (_, at) => fromMicros(firstUs + at * spacingUs))
   return { slots, now: fromMicros(nowUs) }
 }

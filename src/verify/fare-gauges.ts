@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
-import { one } from '../db/transaction.ts'
+import { selectOne } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
@@ -48,7 +48,7 @@ async function countBeliefs(db: Db): Promise<BeliefCount[]> {
  */
 async function readGoodSince(db: Db): Promise<readonly number[]> {
   const olderShares = SHARES.map((share) => 1 - share)
-  const { since } = await one(
+  const { since } = await selectOne(
     sql<{ since: number[] | null }>`
       select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
         from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at

@@ -1,6 +1,6 @@
 import type { Db } from '../../src/db/database.ts'
 import { sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { createReseller } from '../../src/watch/resellers.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 
@@ -57,7 +57,7 @@ export async function listWith(
 
 /** The tracked fare of an outbound flight. */
 export async function fareOf(db: Db, flightId: string): Promise<number> {
-  const { id } = await one(
+  const { id } = await selectOne(
     sql<{ id: number }>`select id from tracked_fare where flight_id = ${flightId}`,
     db,
   )

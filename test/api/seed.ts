@@ -1,7 +1,7 @@
 import { createApiKey, revokeApiKey } from '../../src/access/api-keys.ts'
 import { newKey } from '../../src/access/key-text.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import type { Scope } from '../../src/http/caller.ts'
 import { routes, sync } from '../route-sync/sync-fixtures.ts'
 import { available, record } from '../verify/fare-fixtures.ts'
@@ -50,7 +50,7 @@ async function seedChanges(db: Db): Promise<void> {
 
 /** The question that both watch was answered once, so that each has a record. */
 async function seedCheck(db: Db): Promise<void> {
-  const { id } = await one(sql<{ id: number }>`select id from tracked_fare`, db)
+  const { id } = await selectOne(sql<{ id: number }>`select id from tracked_fare`, db)
   await record(db, id, new Date(), available())
 }
 

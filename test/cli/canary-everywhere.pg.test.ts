@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { call, EVERY } from '../api/calls.ts'
 import { callByCommand, failAJob, meetEveryFault } from '../faults/canary-faults.ts'
 import {
@@ -83,7 +83,7 @@ async function storeFindings(db: Db, redisUrl: string | undefined): Promise<Find
 
 /** A search of nothing proves nothing: what may hold a quote must be there. */
 async function expectFullStores(db: Db): Promise<void> {
-  const kept = await one(
+  const kept = await selectOne(
     sql<Record<string, number>>`
       select (select count(*) from evidence) as evidence, (select count(*) from snapshot_part) as snapshots,
              (select count(*) from sync_run where reason like '%[redacted]%') as runs

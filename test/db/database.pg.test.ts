@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Database, openDatabase, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -12,7 +12,7 @@ describe('the database', () => {
   it('gives counts as numbers, money as text, instants as dates and JSON as values', async ({
     db,
   }) => {
-    const row = await one(
+    const row = await selectOne(
       sql`select 9007199254740991::int8 as count, 12.10::numeric as money, true as yes, null as nothing,
                  timestamptz '2026-01-31 12:00+02' as instant, '{"a": [1]}'::jsonb as json`,
       db,
@@ -34,7 +34,7 @@ describe('the database', () => {
              current_setting('application_name') as name, current_setting('statement_timeout') as timeout
     `
 
-    expect(await one(facts, db)).toEqual({
+    expect(await selectOne(facts, db)).toEqual({
       path: 'farewatch_private',
       zone: 'UTC',
       name: 'test',
@@ -50,7 +50,7 @@ describe('the database', () => {
       select current_setting('search_path') as path, current_setting('work_mem') as memory
     `
 
-    expect(await one(facts, db)).toEqual({ path: 'farewatch_private', memory: '5MB' })
+    expect(await selectOne(facts, db)).toEqual({ path: 'farewatch_private', memory: '5MB' })
   })
 
   it('ends a statement that takes longer than it may', async ({ databaseUrl: url }) => {

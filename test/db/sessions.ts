@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { until } from '../support/until.ts'
 
 /** The server's process behind a pinned connection or a transaction. */
 export async function backendOf(session: Db): Promise<number> {
-  const { pid } = await one(sql<{ pid: number }>`select pg_backend_pid() as pid`, session)
+  const { pid } = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, session)
   return pid
 }
 
@@ -16,7 +16,7 @@ export async function terminate(db: Db, pid: number): Promise<void> {
 /** Waits until so many sessions of this database wait for what others hold. */
 export async function untilWaiting(db: Db, sessions: number): Promise<void> {
   await until(`${sessions} sessions wait for a lock`, async () => {
-    const { waiting } = await one(
+    const { waiting } = await selectOne(
       sql<{ waiting: number }>`
         select count(*) as waiting from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock'
@@ -30,7 +30,7 @@ export async function untilWaiting(db: Db, sessions: number): Promise<void> {
 /** Waits until the session runs a statement that has this text in it. */
 export async function untilRunning(db: Db, pid: number, text: string): Promise<void> {
   await until(`session ${pid} runs ${text}`, async () => {
-    const { running } = await one(
+    const { running } = await selectOne(
       sql<{ running: number }>`
         select count(*) as running from pg_stat_activity
          where pid = ${pid} and state = 'active' and strpos(query, ${text}) > 0

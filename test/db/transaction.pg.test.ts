@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql, type Tx } from '../../src/db/database.ts'
-import { affected, inTransaction, one } from '../../src/db/transaction.ts'
+import { affected, inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { backendOf, terminate, untilRunning } from './sessions.ts'
 
@@ -63,7 +63,7 @@ describe('a transaction', () => {
 
     await inTransaction(db, async (tx) => {
       await sql`set transaction isolation level repeatable read`.execute(tx)
-      const { n } = await one(sql<{ n: number }>`select n from counter`, tx)
+      const { n } = await selectOne(sql<{ n: number }>`select n from counter`, tx)
       seen.push(n)
       if (seen.length === 1) await countUp(db, 1)
       await sql`update counter set n = ${n + 10}`.execute(tx)
@@ -74,7 +74,7 @@ describe('a transaction', () => {
   })
 
   it('returns what its work returns', async ({ db }) => {
-    const work = (tx: Tx) => one(sql<{ answer: number }>`select 42 as answer`, tx)
+    const work = (tx: Tx) => selectOne(sql<{ answer: number }>`select 42 as answer`, tx)
 
     expect(await inTransaction(db, work)).toEqual({ answer: 42 })
   })
@@ -145,7 +145,7 @@ describe('a transaction', () => {
 describe('a statement', () => {
   it('that is to return one row must return exactly one', async ({ db }) => {
     const rowsUpTo = (n: number) =>
-      one(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
+      selectOne(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
 
     expect(await rowsUpTo(1)).toEqual({ n: 1 })
     await expect(rowsUpTo(0)).rejects.toThrow('the statement returned not one row')

@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
@@ -17,7 +17,7 @@ export interface ListFacts {
 }
 
 export async function listFacts(db: Db): Promise<ListFacts> {
-  return one(
+  return selectOne(
     sql<ListFacts>`
       select md5((select string_agg(v::text, '' order by departure_id, destination_id, valid_from)
                     from route_version v)) as routes,
@@ -33,7 +33,7 @@ export async function listFacts(db: Db): Promise<ListFacts> {
 
 /** What is live now, and what of it available, as one hash: the history behind it may be another. */
 export async function liveFacts(db: Db): Promise<string> {
-  const { live } = await one(
+  const { live } = await selectOne(
     sql<{ live: string }>`
       select md5(string_agg(concat_ws('|', departure_id, destination_id, available), ','
                             order by departure_id, destination_id)) as live

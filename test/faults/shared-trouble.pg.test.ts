@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { BreakerName } from '../../src/upstream/health/breaker.ts'
 import { TOKEN } from '../sandbox/support.ts'
@@ -193,7 +193,7 @@ describe('a 429 whose Retry-After', () => {
       spoil({ name: 'rate-limited', endpoint: 'verify', retryAfter: form, seconds: NAMED_S })
 
       await newProcess().fullRound()
-      const { seconds } = await one(
+      const { seconds } = await selectOne(
         sql<{ seconds: number }>`
         select extract(epoch from paused_until - clock_timestamp())::float8 as seconds from upstream_budget
       `,

@@ -1,5 +1,5 @@
 import { type Db, type RawBuilder, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import type { Interval, ModelChange } from './sync-model-history.ts'
 
 /** Live routes and their availability. */
@@ -38,7 +38,7 @@ export async function readHeld(db: Db): Promise<Held> {
   const { rows: statuses } = await sql<{ run: number; status: string }>`
     select id as run, status from farewatch.sync_runs order by id
   `.execute(db)
-  const { head } = await one(
+  const { head } = await selectOne(
     sql<{ head: number }>`select last_seq as head from feed_head where feed = 'route'`,
     db,
   )

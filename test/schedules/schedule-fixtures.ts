@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import type { JobCounts, NewJob } from '../../src/queue/queue-system.ts'
 import { saveSchedules } from '../../src/schedules/save-schedules.ts'
 import type { Schedule } from '../../src/schedules/schedule.ts'
@@ -19,7 +19,7 @@ export interface ScheduleRow {
 }
 
 export function rowOf(db: Db, name: string): Promise<ScheduleRow> {
-  return one(
+  return selectOne(
     sql<ScheduleRow>`select cron, next_due_at, last_due_at from schedule where name = ${name}`,
     db,
   )
@@ -31,7 +31,7 @@ export async function saveDue(
   schedules: readonly Schedule[],
   agoMs = 1_000,
 ): Promise<Date> {
-  const { now } = await one(sql<{ now: Date }>`select now() as now`, db)
+  const { now } = await selectOne(sql<{ now: Date }>`select now() as now`, db)
   const due = new Date(now.getTime() - agoMs)
   const atOnce = schedules.map((schedule) => ({ ...schedule, firstAfterMs: 0 }))
   await saveSchedules(db, atOnce, { now: due, random: NO_JITTER })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { createQueueSystem } from '../../src/queue/queue-system.ts'
 import { readTrouble } from '../../src/recheck/paced-rate.ts'
 import type { LoggedRequest } from '../../src/sandbox/endpoints/request-log.ts'
@@ -121,7 +121,7 @@ function startWorker(
 }
 
 async function isAllKnown(db: Db): Promise<boolean> {
-  const { fares, lists } = await one(
+  const { fares, lists } = await selectOne(
     sql<{ fares: boolean; lists: number }>`
       select (select count(*) from fare_state where pair <> 'unknown') = (select count(*) from tracked_fare) as fares,
              (select count(distinct list) from sync_run where status = 'applied') as lists
@@ -132,7 +132,7 @@ async function isAllKnown(db: Db): Promise<boolean> {
 }
 
 async function isAllChecked(db: Db, sinceMs: number): Promise<boolean> {
-  const { all } = await one(
+  const { all } = await selectOne(
     sql<{ all: boolean }>`
       select bool_and(last_good_check_at > ${new Date(sinceMs)}) as all from fare_state
     `,
@@ -147,7 +147,7 @@ async function isRampOver(db: Db): Promise<boolean> {
 }
 
 async function hasLists(db: Db, sinceMs: number): Promise<boolean> {
-  const { lists } = await one(
+  const { lists } = await selectOne(
     sql<{ lists: number }>`
       select count(distinct list) as lists from sync_run
        where status in ('applied', 'unchanged') and started_at > ${new Date(sinceMs)}
@@ -159,7 +159,7 @@ async function hasLists(db: Db, sinceMs: number): Promise<boolean> {
 
 /** Everything that is believed and recorded; in a world that stands still nothing of it moves. */
 async function steadyFacts(db: Db): Promise<unknown> {
-  const fares = await one(
+  const fares = await selectOne(
     sql`
       select md5((select string_agg(concat_ws('|', tracked_fare_id, outbound, return, pair, price, currency), ','
                                     order by tracked_fare_id) from fare_state)) as beliefs,
@@ -180,7 +180,7 @@ async function drain(db: Db): Promise<void> {
       await sql`
       update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
     `.execute(db)
-      const { open } = await one(
+      const { open } = await selectOne(
         sql<{
           open: number
         }>`select count(*) as open from fare_schedule where claim_id is not null`,

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { one } from '../../src/db/transaction.ts'
+import { selectOne } from '../../src/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { breakerEvents, countsBy, mostProbes, worstExcess } from './outage-log.ts'
 import { deadJobs, FULL_LOAD_MS, type OutageRun, runOutage } from './outage-run.ts'
@@ -96,7 +96,7 @@ describe('an upstream that is away for a while', () => {
     expectProbesOnly(run, breaker.openedMs)
     expectRamp(run, breaker.closedMs)
 
-    const left = await one(
+    const left = await selectOne(
       sql`
         select (select count(*) from tracked_fare) as fares, (select count(*) from fare_schedule) as turns,
                (select count(*) from fare_schedule where claim_id is not null) as claims,

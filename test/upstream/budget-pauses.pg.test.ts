@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction, one } from '../../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { reserveSlots, spendSoon } from '../../src/upstream/budget.ts'
 import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/health/health-store.ts'
 import { type PauseHint, shareAt, throttled } from '../../src/upstream/health/throttle.ts'
@@ -153,7 +153,8 @@ it('gives a near slot where there is one, and waits for it', async ({ db }) => {
 
 it('takes nothing where the next slot lies too far ahead', async ({ db }) => {
   await reserve(db, { rate: 5, wanted: 8 })
-  const nextSlot = () => one(sql<{ at: Date }>`select next_slot_at as at from upstream_budget`, db)
+  const nextSlot = () =>
+    selectOne(sql<{ at: Date }>`select next_slot_at as at from upstream_budget`, db)
   const before = await nextSlot()
   const ask = { requestsPerSecond: 5, lane: true, withinMs: 1_000, clock: systemClock }
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction, one } from '../../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { lockFares } from '../../src/verify/checks/lock-fares.ts'
 import { endIncident, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
 import { countHeldLosses } from '../../src/verify/incidents/held-losses.ts'
@@ -23,7 +23,7 @@ async function openIncidents(db: Db): Promise<string[]> {
 }
 
 async function lost(db: Db): Promise<number> {
-  const { count } = await one(
+  const { count } = await selectOne(
     sql<{ count: number }>`
       select count(*) as count from availability_change where kind = 'became_unavailable'
     `,
@@ -33,7 +33,7 @@ async function lost(db: Db): Promise<number> {
 }
 
 async function laneOf(db: Db, fareId: number): Promise<string | null> {
-  const { lane } = await one(
+  const { lane } = await selectOne(
     sql<{ lane: string | null }>`
       select lane from fare_schedule where tracked_fare_id = ${fareId}
     `,

@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction, one } from '../../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/lock-fares.ts'
 import { type RecordedCheck, recordChecks } from '../../src/verify/checks/record-checks.ts'
@@ -21,7 +21,7 @@ export async function trackFare(
     returnFlightId = null,
   }: { flightId?: string; returnFlightId?: string | null } = {},
 ): Promise<number> {
-  const { id } = await one(
+  const { id } = await selectOne(
     sql<{ id: number }>`
       insert into tracked_fare (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants)
@@ -49,7 +49,7 @@ export async function watchFare(
   fareId: number,
   watch: WatchArgs = {},
 ): Promise<number> {
-  const { id } = await one(
+  const { id } = await selectOne(
     sql<{ id: number }>`
       insert into reseller as r (name) values (${name})
           on conflict (name) do update set name = excluded.name

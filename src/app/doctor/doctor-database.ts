@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { assertMigrated } from '../../db/migrate.ts'
 import { probeDatabase } from '../../db/probe.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import { readVersions } from '../../db/versions.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
@@ -65,14 +65,17 @@ async function readRoles(
   `.execute(db)
   const [found] = rows
   if (found !== undefined) return { ...found, exists: true }
-  const { user } = await one(sql<{ user: string }>`select current_user as "user"`, db)
+  const { user } = await selectOne(sql<{ user: string }>`select current_user as "user"`, db)
   return { user, exists: false, member: false, peeks: false }
 }
 
 /** The clocks of this machine, the database and the queue's store. */
 export async function examineClock({ app, queue }: DoctorDeps): Promise<Finding> {
   const asked = app.clock.now().getTime()
-  const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, app.database.db)
+  const { now } = await selectOne(
+    sql<{ now: Date }>`select clock_timestamp() as now`,
+    app.database.db,
+  )
   const databaseMs = Math.round(now.getTime() - (asked + app.clock.now().getTime()) / 2)
   const queueMs = await queue.facts().then(
     ({ clockSkewMs }) => clockSkewMs,
@@ -91,7 +94,7 @@ function aheadText(ms: number): string {
 /** How much the database holds; and how much room it has, where its disk is one of this machine's. */
 export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const { db } = app.database
-  const { bytes } = await one(
+  const { bytes } = await selectOne(
     sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`,
     db,
   )
@@ -107,7 +110,7 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
 /** Undefined where the folder of the database is none of ours to see. */
 async function readFree(db: Db): Promise<{ bytes: number; share: number } | undefined> {
   try {
-    const { folder, local } = await one(
+    const { folder, local } = await selectOne(
       sql<{ folder: string; local: boolean }>`
         select current_setting('data_directory') as folder,
                coalesce(inet_client_addr() = inet_server_addr(), true) as local

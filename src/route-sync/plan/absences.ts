@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { affected, one } from '../../db/transaction.ts'
+import { affected, selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 
 export interface AbsenceArgs {
@@ -52,7 +52,7 @@ export async function countConfirmed(
   tx: Tx,
   args: Pick<AbsenceArgs, 'list' | 'lists'> & { readonly confirmations: number },
 ): Promise<number> {
-  const { count } = await one(
+  const { count } = await selectOne(
     sql<{ count: number }>`
       select count(*) as count
         from snapshot_missing m
@@ -77,7 +77,7 @@ export async function clearConfirmed(
 }
 
 export async function countPending(tx: Tx, list: RouteListName): Promise<number> {
-  const { count } = await one(
+  const { count } = await selectOne(
     sql<{ count: number }>`select count(*) as count from pending_absence where list = ${list}`,
     tx,
   )

@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 
 /** What a staged `with-availability` list would do. */
 export interface AvailabilityDiff {
@@ -54,7 +54,7 @@ export async function diffAvailability(
 }
 
 async function countEffect(tx: Tx, confirmations: number): Promise<AvailabilityDiff> {
-  return one(
+  return selectOne(
     sql<AvailabilityDiff>`
       select (select count(*) from route_availability_version where valid_to is null and available) as available,
              (select count(*) from snapshot_gained) as gained,

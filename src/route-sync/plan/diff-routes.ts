@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 
 /** What a staged `routes` list would do. The rows themselves stand in temporary tables beside the staged ones. */
 export interface RoutesDiff {
@@ -84,7 +84,7 @@ async function diffPlaces(tx: Tx): Promise<void> {
 }
 
 async function countEffect(tx: Tx, confirmations: number): Promise<RoutesDiff> {
-  return one(
+  return selectOne(
     sql<RoutesDiff>`
       select (select count(*) from route_version where valid_to is null) as live,
              (select count(*) from snapshot_added) as added,

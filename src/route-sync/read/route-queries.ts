@@ -1,5 +1,5 @@
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/run-records.ts'
 
@@ -62,7 +62,7 @@ export async function readHistorySpan(
   db: Db,
   list: RouteListName,
 ): Promise<{ first: Date | null; last: Date | null }> {
-  return one(
+  return selectOne(
     sql<{ first: Date | null; last: Date | null }>`
       select min(fetched_at) filter (where list = ${list}) as first, max(fetched_at) as last
         from sync_run

@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import type { SyncDeps } from '../apply-or-hold.ts'
 import { countConfirmed } from '../plan/absences.ts'
@@ -49,7 +49,7 @@ export async function dryRun(
 }
 
 async function databaseTime(tx: Tx): Promise<Date> {
-  const { now } = await one(sql<{ now: Date }>`select clock_timestamp() as now`, tx)
+  const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, tx)
   return now
 }
 

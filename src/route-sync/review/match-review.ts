@@ -1,6 +1,6 @@
 import type { Scrub } from '../../base/secrets.ts'
 import { sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import { type StagingPrefix, stageSnapshot } from '../plan/stage-snapshot.ts'
 import { JOINABLE } from '../runs/resolve-runs.ts'
@@ -116,7 +116,7 @@ async function stageOnce(tx: Tx, { list, fetched, staged, scrub }: MatchArgs) {
 /** Routes that one of two lists lacks, of those of the larger one; 0 for two empty lists. */
 async function differingShare(tx: Tx, prefix: StagingPrefix): Promise<number> {
   const ours = sql.table(`${prefix}_route`)
-  const { differing, larger } = await one(
+  const { differing, larger } = await selectOne(
     sql<{ differing: number; larger: number }>`
       select (select count(*) from compared_route c
                where not exists (select from ${ours} o
@@ -134,7 +134,7 @@ async function differingShare(tx: Tx, prefix: StagingPrefix): Promise<number> {
 
 /** A list of another review in between says that it was not the same all the while: the count begins anew. */
 async function readReview(tx: Tx, list: RouteListName, reviewId: number): Promise<ReviewState> {
-  return one(
+  return selectOne(
     sql<ReviewState>`
       select ${reviewId}::bigint as "reviewId",
              coalesce(json_agg(id order by id) filter (where counts), '[]') as "heldRuns",

@@ -1,5 +1,5 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import type { RouteListBody, RouteListName } from '../../upstream/route-list.ts'
 import {
   NO_COUNTS,
@@ -39,7 +39,7 @@ export async function openRun(db: Db, list: RouteListName): Promise<number> {
            reason = 'the process that ran it ended'
      where list = ${list} and status is null
   `.execute(db)
-  const { id } = await one(
+  const { id } = await selectOne(
     sql<{
       id: number
     }>`insert into sync_run (list) values (${list}) returning id`,
@@ -107,7 +107,7 @@ export function settleApprovedAt(tx: Tx, runId: number): Promise<RunInstants> {
 }
 
 function settleAt(tx: Tx, runId: number, instant: RawBuilder<unknown>): Promise<RunInstants> {
-  return one(
+  return selectOne(
     sql<RunInstants>`
       update sync_run
          set fetched_at = greatest(

@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import { shareInSql } from '../budget.ts'
 import type { BreakerName, BreakerState, EndpointGroup } from './breaker.ts'
 import { isPaused, type Throttle } from './throttle.ts'
@@ -18,7 +18,7 @@ export interface UpstreamHealth {
 
 /** Everything in one statement, for it is read a few times a second by every process that calls. */
 export async function readHealth(db: Db): Promise<UpstreamHealth> {
-  const found = await one(
+  const found = await selectOne(
     sql<UpstreamHealth>`
       select (extract(epoch from now) * 1000)::float8 as "nowMs",
              (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
@@ -38,7 +38,7 @@ export async function lockBreakers(
   tx: Tx,
   endpoint: EndpointGroup,
 ): Promise<{ states: GroupStates; nowMs: number }> {
-  return one(
+  return selectOne(
     sql<{ states: GroupStates; nowMs: number }>`
       with locked as materialized (
         select breaker, state from upstream_breaker where endpoint = ${endpoint} order by breaker for update
@@ -68,7 +68,7 @@ export async function saveBreaker(
 
 /** The row that every reservation locks: what is changed here holds from the next one on. */
 export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs: number }> {
-  const { nowMs, ...throttle } = await one(
+  const { nowMs, ...throttle } = await selectOne(
     sql<Throttle & { nowMs: number }>`
       with locked as materialized (
         select * from upstream_budget for update

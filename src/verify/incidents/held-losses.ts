@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { affected, one } from '../../db/transaction.ts'
+import { affected, selectOne } from '../../db/transaction.ts'
 
 /** A loss that was answered and is not believed. */
 const IS_AGAINST = sql`(s.state #>> '{outbound,against}' <> '0' or s.state #>> '{return,against}' <> '0')`
@@ -27,7 +27,7 @@ export async function askHeldAgain(tx: Tx): Promise<number> {
 
 /** Fares that are still believed bookable though their last answer said otherwise. */
 export async function countHeldLosses(db: Db): Promise<number> {
-  const { held } = await one(
+  const { held } = await selectOne(
     sql<{ held: number }>`
       select count(*) as held
         from fare_state s
@@ -48,7 +48,7 @@ export async function acceptMassLoss(tx: Tx, incidentId: number): Promise<void> 
 
 /** Whether a mass loss that was said to be true is still under way: for a day at most, for nobody remembers longer. */
 export async function isMassLossAccepted(tx: Tx): Promise<boolean> {
-  const { accepted } = await one(
+  const { accepted } = await selectOne(
     sql<{ accepted: boolean }>`
       select exists (select from incident
                       where kind = 'mass_loss' and detail @> '{"accepted": true}'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import { type CheckCounts, type LossCounts, TROUBLE_OVER_MINIMUM } from './incident.ts'
 import type { IncidentKind } from './incident-queries.ts'
 
@@ -20,7 +20,7 @@ export async function readLossCounts(
   tx: Tx,
   losing: readonly number[],
 ): Promise<LossCounts & { waiting: number }> {
-  return one(
+  return selectOne(
     sql<LossCounts & { waiting: number }>`
       select count(*) filter (where f.asked and not f.gone) as bookable,
              count(*) filter (where f.asked and f.gone)
@@ -47,7 +47,7 @@ function isLosing(losing: readonly number[]): RawBuilder<boolean> {
  * to judge that it is over: few are asked then.
  */
 export async function readCheckCounts(tx: Tx, { open }: { open: boolean }): Promise<CheckCounts> {
-  return one(
+  return selectOne(
     sql<CheckCounts>`
       select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
         from (select minute, checks, unknown, sum(checks) over (order by minute desc) - checks as newer
@@ -61,7 +61,7 @@ export async function readCheckCounts(tx: Tx, { open }: { open: boolean }): Prom
 
 /** Whether anything is left that could be checked. */
 export async function hasTurns(tx: Tx): Promise<boolean> {
-  const { some } = await one(
+  const { some } = await selectOne(
     sql<{ some: boolean }>`select exists (select from fare_schedule) as some`,
     tx,
   )

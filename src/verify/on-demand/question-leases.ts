@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../db/database.ts'
-import { affected, one } from '../../db/transaction.ts'
+import { affected, selectOne } from '../../db/transaction.ts'
 import type { Said } from './said.ts'
 
 /** One attempt at a question. */
@@ -72,7 +72,7 @@ export async function dropQuestion(db: Db, { question, asker }: Attempt): Promis
 
 /** Forgets what nobody waits for any more. Two that do so at a time take different rows. */
 export async function forgetQuestions(db: Db): Promise<number> {
-  const { count } = await one(
+  const { count } = await selectOne(
     sql<{ count: number }>`
       with past as (
         select question from question_in_flight

@@ -1,6 +1,6 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import { CURRENT_INTERVALS, currentSeconds } from '../views/staleness.ts'
 
 /** How old is what is believed of fares. Ages are seconds since the last good check began. */
@@ -35,7 +35,7 @@ export async function readBeliefAges(
   db: Db,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<BeliefAges> {
-  const { ages, ...counts } = await one(
+  const { ages, ...counts } = await selectOne(
     sql<AgesRow>`
       with asked as materialized (${resellerId === undefined ? allFares : await faresOf(db, resellerId)})
       select count(*) as fares,
@@ -64,7 +64,7 @@ const allFares = sql`
 `
 
 async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unknown>> {
-  const { turnSeconds } = await one(
+  const { turnSeconds } = await selectOne(
     sql<{ turnSeconds: number }>`
       select extract(epoch from turn)::float8 as "turnSeconds" from recheck_clock
     `,
@@ -84,7 +84,7 @@ async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unkno
 
 /** The checks of the last whole minute, and those of them that told nothing. */
 export async function readLastMinute(db: Db): Promise<{ checks: number; unknown: number }> {
-  return one(
+  return selectOne(
     sql<{ checks: number; unknown: number }>`
       select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
         from check_minute

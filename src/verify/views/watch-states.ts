@@ -1,7 +1,7 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 import { UnknownWatchListError } from '../../watch/rows/watch-errors.ts'
 import { findWatchList } from '../../watch/watch-list-queries.ts'
 import {
@@ -87,7 +87,10 @@ export async function* readStates(
     .execute()
   try {
     const { resellerId, list } = args
-    const { takenAt } = await one(sql<{ takenAt: Date }>`select clock_timestamp() as "takenAt"`, tx)
+    const { takenAt } = await selectOne(
+      sql<{ takenAt: Date }>`select clock_timestamp() as "takenAt"`,
+      tx,
+    )
     if ((await findWatchList({ db: tx, resellerId }, list)) === undefined) {
       throw new UnknownWatchListError(list)
     }

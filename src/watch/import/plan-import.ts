@@ -1,5 +1,5 @@
 import { sql, type Tx } from '../../db/database.ts'
-import { one } from '../../db/transaction.ts'
+import { selectOne } from '../../db/transaction.ts'
 
 /** What an import does to the watches of a reseller. */
 export interface ImportPlan {
@@ -39,7 +39,7 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
       left join watch w on w.watch_list_id = l.id and w.reference = s.reference and w.reseller_id = ${resellerId}
   `.execute(tx)
   await sql`analyze watch_plan`.execute(tx)
-  return one(
+  return selectOne(
     sql<ImportPlan>`
       select count(*) filter (where watch_id is null) as added,
              count(*) filter (where watch_id is not null and (other_question or other_settings)) as changed,
