@@ -1,4 +1,4 @@
-import { GOOD_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
+import { GOOD_OUTCOMES } from '../../src/upstream/breaker/breaker-signal.ts'
 import { quantiles, stat, timeseries } from './panel.ts'
 import type { Dashboard } from './shapes.ts'
 

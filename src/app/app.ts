@@ -10,11 +10,11 @@ import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { migrateQueue } from '../queue/queue-migrations.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
 import type { SyncDeps } from '../route-sync/apply-or-hold.ts'
-import { spendOne, spendSoon } from '../upstream/budget.ts'
-import { callCounters } from '../upstream/call-counters.ts'
-import { oddityCounter } from '../upstream/contract-telemetry.ts'
-import { createUpstreamGate, type UpstreamGate } from '../upstream/health/upstream-gate.ts'
+import { type CircuitBreaker, createCircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { takeSlot, tryTakeSlot } from '../upstream/budget/reserve-slots.ts'
+import { countCalls } from '../upstream/call-counters.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
+import { anomalyCounter } from '../upstream/upstream-metrics.ts'
 import { COUNT_GAP_MS } from '../verify/decide/leg-belief.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 import { guardOf } from './guard-of.ts'
@@ -37,7 +37,7 @@ export interface AppOptions {
 export interface App extends AppOptions {
   readonly database: Database
   readonly upstream: UpstreamClient
-  readonly gate: UpstreamGate
+  readonly breaker: CircuitBreaker
   readonly metrics: Metrics
   readonly syncDeps: SyncDeps
   readonly verifyDeps: VerifyDeps
@@ -53,18 +53,18 @@ export function openApp(options: AppOptions): App {
   })
   const metrics = createMetrics()
   metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
-  const gate = createUpstreamGate({
+  const breaker = createCircuitBreaker({
     db: database.db,
     clock: options.clock,
     log,
     accessToken: config.UPSTREAM_ACCESS_TOKEN,
   })
-  const upstream = openUpstream(options, { db: database.db, gate, metrics })
+  const upstream = openUpstream(options, { db: database.db, breaker, metrics })
   return {
     ...options,
     database,
     upstream,
-    gate,
+    breaker,
     metrics,
     syncDeps: {
       db: database.db,
@@ -76,7 +76,7 @@ export function openApp(options: AppOptions): App {
     verifyDeps: {
       db: database.db,
       upstream,
-      gate,
+      breaker,
       clock: options.clock,
       rules: rulesOf(config),
       metrics,
@@ -84,7 +84,7 @@ export function openApp(options: AppOptions): App {
     },
     close: async () => {
       await upstream.close()
-      await gate.close()
+      await breaker.close()
       await database.close()
     },
   }
@@ -108,7 +108,7 @@ const RETRY_WITHIN_MS = 1_000
 
 function openUpstream(
   { config, log, clock }: AppOptions,
-  { db, gate, metrics }: Pick<App, 'gate' | 'metrics'> & Pick<Database, 'db'>,
+  { db, breaker, metrics }: Pick<App, 'breaker' | 'metrics'> & Pick<Database, 'db'>,
 ): UpstreamClient {
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
   return createUpstreamClient({
@@ -122,10 +122,10 @@ function openUpstream(
       maxConnections:
         Math.ceil(requestsPerSecond * CONNECTIONS_PER_REQUEST_A_SECOND) + SPARE_CONNECTIONS,
     },
-    gate,
+    breaker,
     ...slotTakers({ db, metrics, clock, requestsPerSecond }),
-    ...callCounters(metrics),
-    observeOddities: oddityCounter(metrics),
+    ...countCalls(metrics),
+    observeAnomalies: anomalyCounter(metrics),
   })
 }
 
@@ -141,12 +141,12 @@ function slotTakers({ db, metrics, clock, requestsPerSecond }: SlotDeps) {
   const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS, clock }
   return {
     beforeList: async (signal: AbortSignal) => {
-      const slot = await spendOne(db, { requestsPerSecond, lane: false, clock, signal })
+      const slot = await takeSlot(db, { requestsPerSecond, lane: false, clock, signal })
       metrics.budgetSlots.inc({ lane: 'list' })
       return slot
     },
     retrySlot: async (signal: AbortSignal) => {
-      const slot = await spendSoon(db, { ...retry, signal })
+      const slot = await tryTakeSlot(db, { ...retry, signal })
       if (slot !== undefined) metrics.budgetSlots.inc({ lane: 'quick_retry' })
       return slot
     },

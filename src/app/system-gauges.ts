@@ -7,7 +7,7 @@ import type { QueueSystem } from '../queue/queue-system.ts'
 import { readRecheckGauges } from '../recheck/recheck-gauges.ts'
 import { readSyncGauges } from '../route-sync/sync-gauges.ts'
 import { readScheduleGauges } from '../schedules/schedule-gauges.ts'
-import { readHealthGauges } from '../upstream/health/health-gauges.ts'
+import { setHealthGauges } from '../upstream/health/health-gauges.ts'
 import { readFareGauges } from '../verify/fare-gauges.ts'
 import type { App } from './app.ts'
 import { withinCheck } from './deadline.ts'
@@ -74,7 +74,7 @@ async function readGauges(
 ): Promise<void> {
   await readSyncGauges(session, metrics)
   await readScheduleGauges(session, metrics)
-  await readHealthGauges(session, metrics)
+  await setHealthGauges(session, metrics)
   await readRecheckGauges(session, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
   await readFareGauges(session, metrics)
   await readFeedGauges(session, metrics)

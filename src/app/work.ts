@@ -1,4 +1,4 @@
-import { createGate } from '../base/gate.ts'
+import { createSemaphore } from '../base/semaphore.ts'
 import { databaseNow } from '../db/database-now.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
@@ -93,7 +93,7 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
     const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
     const rates = { requestsPerSecond, budgetPerSecond }
-    const turns = await dispatchChecks({ db, queue, ...rates, gate: app.gate })
+    const turns = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
     for (const { lane } of turns) app.metrics.budgetSlots.inc({ lane })
   }
   const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
@@ -164,7 +164,7 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
 }
 
 async function startChecks(app: App, queue: QueueSystem): Promise<NamedWorker> {
-  const deps = { ...app.verifyDeps, recording: createGate(RECORDINGS) }
+  const deps = { ...app.verifyDeps, recording: createSemaphore(RECORDINGS) }
   const handle = await queue.work<VerifyFaresPayload>(
     VERIFY_QUEUE,
     countJobs(app.metrics, VERIFY_QUEUE, (payload, { signal }) =>

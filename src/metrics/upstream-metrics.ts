@@ -28,7 +28,7 @@ export function upstreamMetrics(registers: Registry[]) {
       labelNames: ['endpoint', 'outcome'],
       registers,
     }),
-    contractOddities: new Counter({
+    contractAnomalies: new Counter({
       name: 'farewatch_upstream_contract_oddities_total',
       help: 'What answers had beside the contract without being refused for it, by endpoint; docs/reference/upstream.md tells each.',
       labelNames: ['endpoint', 'oddity'],

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Db, Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { reserveSlots } from '../upstream/budget.ts'
-import type { UpstreamGate } from '../upstream/health/upstream-gate.ts'
+import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
   advanceClock,
   type Candidate,
@@ -27,7 +27,7 @@ export interface DispatchDeps {
   /** The whole budget, by which is told how long a turn of everybody takes; absent: what may be spent now. */
   readonly budgetPerSecond?: number
   /** What the checks will have to pass; absent where there is nothing. */
-  readonly gate?: Pick<UpstreamGate, 'peek'>
+  readonly breaker?: Pick<CircuitBreaker, 'admission'>
 }
 
 /** A check is worth nothing late: its claim comes back by itself when its job fails. */
@@ -42,9 +42,9 @@ const JOB_ATTEMPTS = 1
  */
 export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
   const { requestsPerSecond } = deps
-  const entry = await deps.gate?.peek('verify')
-  if (entry?.kind === 'closed') return []
-  const atMost = entry?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
+  const admission = await deps.breaker?.admission('verify')
+  if (admission?.kind === 'refused') return []
+  const atMost = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
   const { budgetPerSecond = requestsPerSecond } = deps
   const rates = { requestsPerSecond, budgetPerSecond, atMost }
   const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, rates))

@@ -1,8 +1,8 @@
 import type { Metrics } from '../metrics/metrics.ts'
+import type { QuickRetry } from './attempt.ts'
 import type { UpstreamCall } from './call-record.ts'
-import { ODDITIES } from './contract-telemetry.ts'
-import type { QuickRetry } from './guarded-call.ts'
 import { QUICK_RETRY_OUTCOMES } from './quick-retry.ts'
+import { ANOMALIES } from './upstream-metrics.ts'
 
 export interface CallCounters {
   readonly observe: (call: UpstreamCall) => void
@@ -10,8 +10,8 @@ export interface CallCounters {
 }
 
 /** Counts the calls of a client in the metrics; every label of a closed set begins at 0. */
-export function callCounters(metrics: Metrics): CallCounters {
-  for (const endpoint of Object.keys(ODDITIES)) {
+export function countCalls(metrics: Metrics): CallCounters {
+  for (const endpoint of Object.keys(ANOMALIES)) {
     metrics.rateLimited.inc({ endpoint }, 0)
     for (const outcome of QUICK_RETRY_OUTCOMES) metrics.quickRetries.inc({ endpoint, outcome }, 0)
   }

@@ -67,7 +67,7 @@ export interface FlightSummary {
 }
 
 /** Oddities of an answer, which never change what `available` says; counted, never believed. */
-export type AnswerFault =
+export type AnswerAnomaly =
   | 'list_for_object'
   | 'doubled_names'
   | 'text_ids'
@@ -86,7 +86,7 @@ export interface Observation {
   readonly outbound: LegObservation
   /** Null where the question has no return flight. */
   readonly return: LegObservation | null
-  readonly faults: readonly AnswerFault[]
+  readonly anomalies: readonly AnswerAnomaly[]
   /** Where a leg is unknown: what was wrong, for people. Scrubbed, and never what a decision depends on. */
   readonly detail?: string
   /** Where the upstream asked us to wait, and for how long; capped by the client. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
+import { acquireInTime } from './breaker/acquire-permit.ts'
+import type { EndpointGroup } from './breaker/breaker-state.ts'
+import type { Permit } from './breaker/call-reporter.ts'
+import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+import type { TakenSlot } from './budget/take-slot.ts'
 import type { CallRecord } from './call-record.ts'
-import type { EndpointGroup } from './health/breaker.ts'
-import type { Pass } from './health/health-reporter.ts'
-import type { UpstreamGate } from './health/upstream-gate.ts'
-import { enterInTime } from './pass-gate.ts'
-import type { TakenSlot } from './taken-slot.ts'
 
 const PAUSE_MS = { min: 100, max: 300 }
 
@@ -21,7 +21,7 @@ export interface QuickRetryDeps {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly gate: UpstreamGate | undefined
+  readonly breaker: CircuitBreaker | undefined
   /** Waits for a slot that lies near; undefined where none can be had. Absent: nothing is asked twice. */
   readonly retrySlot: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
 }
@@ -34,17 +34,17 @@ export function isPassing({ outcome, status, reason, retryAfterMs }: CallRecord)
 }
 
 /**
- * Waits a moment, takes a slot for the second call and passes the gate.
+ * Waits a moment, takes a slot for the second call and passes the breaker.
  *
- * `none` where there is to be no second call: the failure will not pass, or the gate is closed, also for a probe's
- * sake. `no_slot` where none can be had, or it has passed at the gate. Rejects when the signal aborts.
+ * `none` where there is to be no second call: the failure will not pass, or the breaker is closed, also for a probe's
+ * sake. `no_slot` where none can be had, or it has passed at the breaker. Rejects when the signal aborts.
  */
 export async function takeQuickRetry(
-  { clock, random, gate, retrySlot }: QuickRetryDeps,
+  { clock, random, breaker, retrySlot }: QuickRetryDeps,
   { group, record, signal }: { group: EndpointGroup; record: CallRecord; signal: AbortSignal },
-): Promise<Pass | 'none' | 'no_slot'> {
+): Promise<Permit | 'none' | 'no_slot'> {
   if (retrySlot === undefined || !isPassing(record)) return 'none'
-  if (gate !== undefined && (await gate.peek(group)).kind !== 'free') return 'none'
+  if (breaker !== undefined && (await breaker.admission(group)).kind !== 'allowed') return 'none'
   await clock.sleep(PAUSE_MS.min + Math.floor(random() * (PAUSE_MS.max - PAUSE_MS.min)), signal)
   const slot = await retrySlot(signal).catch(() => {
     signal.throwIfAborted()
@@ -52,7 +52,7 @@ export async function takeQuickRetry(
     return undefined
   })
   if (slot === undefined) return 'no_slot'
-  const entered = await enterInTime(gate, group, slot)
+  const entered = await acquireInTime(breaker, group, slot)
   if (entered.kind === 'late') return 'no_slot'
-  return entered.kind === 'pass' ? entered : 'none'
+  return entered.kind === 'permit' ? entered : 'none'
 }

@@ -4,8 +4,8 @@ import { PARSER_VERSION, verifyPath } from './flights/verify-fares.ts'
 import type { Observation, Question } from './observation.ts'
 import type { UpstreamCircuitOpenError } from './upstream-errors.ts'
 
-/** What we know of a question that was not asked because the gate was closed: nothing, and when to ask again. */
-export function unaskedObservation(
+/** What we know of a question that was not asked because the breaker was closed: nothing, and when to ask again. */
+export function circuitOpenObservation(
   question: Question,
   { message, until }: UpstreamCircuitOpenError,
   now: Date,

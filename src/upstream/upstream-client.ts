@@ -1,17 +1,17 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import type { CallRecord, UpstreamCall } from './call-record.ts'
+import { type GuardDeps, guardedCall, type QuickRetry } from './attempt.ts'
 import {
-  type ObserveOddities,
-  type OddEndpoint,
-  observedList,
-  odditiesOfAnswer,
-} from './contract-telemetry.ts'
+  acquirePermit,
+  acquirePermitWithSlot,
+  type PermitRequest,
+} from './breaker/acquire-permit.ts'
+import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+import type { TakenSlot } from './budget/take-slot.ts'
+import type { CallRecord, UpstreamCall } from './call-record.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
-import { type GuardDeps, guardedCall, type QuickRetry } from './guarded-call.ts'
-import type { UpstreamGate } from './health/upstream-gate.ts'
 import {
   type ConditionalFetchOptions,
   type FetchRouteListOptions,
@@ -21,14 +21,18 @@ import {
 } from './lists/fetch-route-list.ts'
 import { CSV_ENDPOINT } from './lists/routes-csv.ts'
 import type { Observation, Question } from './observation.ts'
-import { type GatedCall, passGate, passGateWithSlot } from './pass-gate.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
-import type { TakenSlot } from './taken-slot.ts'
 import { createCredential } from './transport/credential.ts'
 import { createHttpExchange } from './transport/http-exchange.ts'
 import { notedExchange } from './transport/noted-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
+import {
+  type AnomalyEndpoint,
+  anomaliesOfAnswer,
+  type ObserveAnomalies,
+  observedList,
+} from './upstream-metrics.ts'
 
 export type { RouteListBody, RouteListName } from './route-list.ts'
 
@@ -43,7 +47,7 @@ export interface UpstreamClientOptions {
   /** Called once for every call that ends, to count it. */
   readonly observe?: ((call: UpstreamCall) => void) | undefined
   /** Called once for every list that is read and every verify answer that has any, to count what was odd. */
-  readonly observeOddities?: ObserveOddities | undefined
+  readonly observeAnomalies?: ObserveAnomalies | undefined
   /**
    * Awaited before a list is fetched, to wait for a slot of the budget; what it throws ends the call.
    *
@@ -51,7 +55,7 @@ export interface UpstreamClientOptions {
    */
   readonly beforeList?: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined
   /** Where absent, every call goes out. */
-  readonly gate?: UpstreamGate | undefined
+  readonly breaker?: CircuitBreaker | undefined
   /** Waits for a slot near enough for a quick retry, if there is one; absent: nothing is asked twice. */
   readonly retrySlot?: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
   readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined
@@ -95,25 +99,24 @@ export interface UpstreamClient {
 
 /** Opens nothing before the first call. Throws a TypeError for a base URL that cannot be one. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
-  const { scrub, observeOddities, beforeList, gate, clock = systemClock } = options
+  const { scrub, observeAnomalies, beforeList, breaker, clock = systemClock } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const credential = createCredential(options.accessToken)
   const exchange = createHttpExchange({ baseUrl: options.baseUrl, credential, ...limits })
-  const deps = { exchange, limits, scrub, clock }
   const guard = guardOf(options, clock)
-  /** What a call needs, with its own notes. */
   const noted = (record: CallRecord) => ({
-    ...deps,
+    ...{ limits, scrub, clock },
     exchange: notedExchange(exchange, record, { clock, maxRetryAfterMs: limits.maxRetryAfterMs }),
   })
   const list = async <T extends RouteListBody | null>(
-    endpoint: OddEndpoint,
+    endpoint: AnomalyEndpoint,
     signal: AbortSignal,
     run: (record: CallRecord) => Promise<T>,
   ) => {
-    const call: GatedCall = { endpoint, group: 'lists', signal }
-    const pass = await passGateWithSlot(gate, call, beforeList)
-    return observedList(await guardedCall(guard, { ...call, pass }, run), endpoint, observeOddities)
+    const call: PermitRequest = { endpoint, group: 'lists', signal }
+    const permit = await acquirePermitWithSlot(breaker, call, beforeList)
+    const body = await guardedCall(guard, { ...call, permit }, run)
+    return observedList(body, endpoint, observeAnomalies)
   }
   return {
     fetchRouteList: (name, call) =>
@@ -130,12 +133,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       ),
     async verifyFares(question, { signal, slot }) {
       assertQuestion(question)
-      const call: GatedCall = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
-      const pass = await passGate(gate, call, slot)
-      const answer = await guardedCall(guard, { ...call, pass }, (seen) =>
+      const call: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
+      const permit = await acquirePermit(breaker, call, slot)
+      const answer = await guardedCall(guard, { ...call, permit }, (seen) =>
         verifyFares(noted(seen), { question, record: seen, signal }),
       )
-      if (answer.faults.length > 0) observeOddities?.('verify', odditiesOfAnswer(answer.faults))
+      observeAnomalies?.('verify', anomaliesOfAnswer(answer.anomalies))
       return answer
     },
     close: () => exchange.close(),
@@ -143,6 +146,6 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
 }
 
 function guardOf(options: UpstreamClientOptions, clock: Clock): GuardDeps {
-  const { log, observe, gate, retrySlot, onQuickRetry, random = Math.random } = options
-  return { log, observe, clock, gate, retrySlot, onQuickRetry, random }
+  const { log, observe, breaker, retrySlot, onQuickRetry, random = Math.random } = options
+  return { log, observe, clock, breaker, retrySlot, onQuickRetry, random }
 }

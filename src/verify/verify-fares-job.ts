@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts'
-import type { Gate } from '../base/gate.ts'
 import type { Logger } from '../base/logger.ts'
+import type { Semaphore } from '../base/semaphore.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { giveBackTurns } from '../recheck/give-back-turns.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
-import type { UpstreamGate } from '../upstream/health/upstream-gate.ts'
-import { skewOf } from '../upstream/taken-slot.ts'
+import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { askFares, type Wave } from './checks/ask-fares.ts'
 import { reportChecks } from './checks/check-events.ts'
@@ -22,7 +22,7 @@ export interface VerifyDeps {
   readonly db: Db
   readonly upstream: Pick<UpstreamClient, 'verifyFares'>
   /** The one that the client's calls pass; absent where they pass none. */
-  readonly gate?: Pick<UpstreamGate, 'peek'>
+  readonly breaker?: Pick<CircuitBreaker, 'admission'>
   readonly clock: Clock
   readonly rules: Omit<DecisionRules, 'holdLosses'> & RecheckRules
   readonly metrics: Metrics
@@ -34,7 +34,7 @@ export interface VerifyJobDeps extends VerifyDeps {
    * Bounds how many batches of this process record at a time; absent: nothing does. Recordings of one minute wait
    * for each other in the database anyway; those that waited there would hold all connections meanwhile.
    */
-  readonly recording?: Gate
+  readonly recording?: Semaphore
 }
 
 export interface VerifyFaresPayload {

@@ -35,7 +35,7 @@ it('upstream probe tells what the sandbox does, within the budget and without it
   databaseUrl,
 }) => {
   const { sandbox, env } = await startSandboxOf(databaseUrl)
-  const args = ['upstream', 'probe', '--flight', openFlight(sandbox), '--rude', '--json']
+  const args = ['upstream', 'probe', '--flight', openFlight(sandbox), '--negative', '--json']
 
   const { exit, stdout, stderr } = await runFarewatch(args, env, folderWith())
 

@@ -100,7 +100,7 @@ export const BODY_CASES: CasesOf<keyof typeof BODY_FAULTS> = {
     {
       danger: unpromised,
       list: { client: 'ok', run: 'held', reason: 'empty' },
-      verify: { ...violation.verify, oddities: ['list_for_object'] },
+      verify: { ...violation.verify, anomalies: ['list_for_object'] },
     },
     {
       danger: 'a list not to be believed',
@@ -111,7 +111,7 @@ export const BODY_CASES: CasesOf<keyof typeof BODY_FAULTS> = {
     {
       danger: unpromised,
       list: idMissing.list,
-      verify: { ...idMissing.verify, oddities: ['extra_ids'] },
+      verify: { ...idMissing.verify, anomalies: ['extra_ids'] },
     },
     { danger: unpromised, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
   ],

@@ -22,7 +22,7 @@ const CLOSING: readonly FaultRule[] = [
 ]
 const CLOSES = new Set(['rate-limited', 'token-expired', 'login-page', 'echo-request'])
 
-/** Every fault that can strike a verify answer in every form of the table, but for what closes the gate. */
+/** Every fault that can strike a verify answer in every form of the table, but for what closes the breaker. */
 function verifyRules(): FaultRule[] {
   const ofTable = FAULT_NAMES.filter((name) => FAULTS[name].endpoints.includes('verify'))
     .filter((name) => !CLOSES.has(name))
@@ -37,7 +37,7 @@ function inShares(rules: readonly FaultRule[]): FaultRule[] {
   return rules.map((rule, at) => ({ ...rule, probability: 1 / (rules.length - at) }))
 }
 
-/** So often that a closed gate costs less than a turn, and so rarely that it is not the work itself. */
+/** So often that a closed breaker costs less than a turn, and so rarely that it is not the work itself. */
 const LOOK_EVERY_MS = 250
 
 /** Answers that the worker's own syncs get meanwhile: their jobs fail, and are to be tried again. */
@@ -122,7 +122,7 @@ export async function callByCommand(ground: CanaryGround): Promise<void> {
     sandbox.setFaults(rules)
     await ground.rest()
     const [probe, sync, verify] = await Promise.all([
-      run('upstream', 'probe', '--flight', flight, '--rude'),
+      run('upstream', 'probe', '--flight', flight, '--negative'),
       run('sync', '--json'),
       run('verify', '--flight', flight, '--non-residents-adults', '1', '--json'),
     ])

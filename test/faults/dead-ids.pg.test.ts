@@ -3,7 +3,7 @@ import { sql } from '../../src/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
-import { gateOn } from '../upstream/health-fixtures.ts'
+import { breakerOn } from '../upstream/health-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
 import { startDeadIdsProxy } from './dead-ids-proxy.ts'
 import { askerOf, fareFacts, forgetFares } from './fare-facts.ts'
@@ -47,17 +47,17 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
     await trackAll()
     const proxy = await startDeadIdsProxy(ground.sandbox.url)
     onTestFinished(() => proxy.close())
-    const gate = gateOn(db)
+    const breaker = breakerOn(db)
     const { client } = clientOf(proxy.url, {
       accessToken: TOKEN,
-      gate,
+      breaker,
       limits: { maxConnections: DEAD + LIVE },
     })
     onTestFinished(async () => {
       await client.close()
-      await gate.close()
+      await breaker.close()
     })
-    const asker = askerOf(db, client, { gate, requestsPerSecond: REQUESTS_PER_SECOND })
+    const asker = askerOf(db, client, { breaker, requestsPerSecond: REQUESTS_PER_SECOND })
 
     for (let round = 0; round < 3; round += 1) await asker.fullRound()
 
@@ -73,7 +73,7 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
     // Three rounds; a slot that was missed for want of a processor costs a look.
     expect(live?.checks).toBeGreaterThan(2)
     expect(live?.checks).toBeGreaterThan(0.8 * (dead?.checks ?? 0))
-    expect((await gate.peek('verify')).kind).toBe('free')
+    expect((await breaker.admission('verify')).kind).toBe('allowed')
     const incidents = await sql`select kind from incident`.execute(db)
     expect(incidents.rows).toEqual([])
     expect(pacedRate(REQUESTS_PER_SECOND, await readTrouble(db))).toBe(REQUESTS_PER_SECOND)

@@ -3,7 +3,7 @@ import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import type { UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -79,11 +79,11 @@ export function askerOf(
   db: Db,
   upstream: Pick<UpstreamClient, 'verifyFares'>,
   {
-    gate,
+    breaker,
     requestsPerSecond = REQUESTS_PER_SECOND,
     log = silentLog,
   }: {
-    readonly gate?: UpstreamGate
+    readonly breaker?: CircuitBreaker
     readonly requestsPerSecond?: number
     readonly log?: Logger
   } = {},
@@ -91,7 +91,7 @@ export function askerOf(
   const deps: VerifyJobDeps = {
     db,
     upstream,
-    ...(gate === undefined ? {} : { gate }),
+    ...(breaker === undefined ? {} : { breaker }),
     clock: systemClock,
     rules: { ...RULES, requestsPerSecond },
     metrics: createMetrics(),
@@ -104,7 +104,7 @@ export function askerOf(
         claims.push((payload as { claimId: string }).claimId)
       },
     }
-    const parts = { db, queue, requestsPerSecond, ...(gate === undefined ? {} : { gate }) }
+    const parts = { db, queue, requestsPerSecond, ...(breaker === undefined ? {} : { breaker }) }
     const turns = await dispatchChecks(parts)
     await Promise.all(claims.map((claimId) => verifyFaresJob(deps, { claimId }, signal)))
     return turns.length

@@ -1,7 +1,7 @@
 import type { SyncCounts, SyncStatus } from '../../src/route-sync/runs/sync-run.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { FaultName } from '../../src/sandbox/faults/fault-table.ts'
-import type { AnswerFault, UnknownReason } from '../../src/upstream/observation.ts'
+import type { AnswerAnomaly, UnknownReason } from '../../src/upstream/observation.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
 
@@ -62,7 +62,7 @@ export interface VerifyOutcome {
   /** The client's observations. */
   readonly client: Answers
   /** What is odd about the answers, of all three together. */
-  readonly oddities?: readonly AnswerFault[]
+  readonly anomalies?: readonly AnswerAnomaly[]
   /** Why a fare's check told nothing, where that is not the client's own reason. */
   readonly reasons?: Partial<Record<keyof Answers, UnknownReason>>
   /** Records of changes, by fare: none unless the answer is a good one that says something new. */

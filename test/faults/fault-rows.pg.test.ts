@@ -105,7 +105,7 @@ describe('a verify answer under', () => {
     const after = await fareFacts(db)
 
     expect(heard.said).toEqual(expected.client)
-    expect(heard.faults).toEqual(new Set(expected.oddities))
+    expect(heard.anomalies).toEqual(new Set(expected.anomalies))
     expect(after.every(({ claimed }) => !claimed)).toBe(true)
     for (const [at, fare] of FARES.entries()) {
       const [was, is] = [before[at], after[at]]
@@ -147,7 +147,7 @@ async function observeAll(client: UpstreamClient) {
     sold: saidOf(other.outbound),
     pair: [saidOf(pair.outbound), saidOf(pair.return)],
   }
-  return { said, faults: new Set(all.flatMap(({ faults }) => faults)) }
+  return { said, anomalies: new Set(all.flatMap(({ anomalies }) => anomalies)) }
 }
 
 function saidOf(leg: LegObservation | null): Said {

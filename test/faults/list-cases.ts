@@ -93,7 +93,7 @@ export const SIZE_CASES: CasesOf<keyof typeof SIZE_FAULTS> = {
       list: { client: CONTRACT, run: 'rejected' },
       verify: {
         client: { ...everywhere('contract_violation'), pair: ['contract_violation', 'id_missing'] },
-        oddities: ['unknown_fields'],
+        anomalies: ['unknown_fields'],
       },
     },
   ],

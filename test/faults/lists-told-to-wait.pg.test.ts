@@ -9,7 +9,7 @@ import { aQueue, createSystems, FAST_WORK, untilCounts } from '../queue/queue-fi
 import { describeStores } from '../queue/queue-stores.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { callThrough, gateOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
+import { breakerOn, callThrough, passHealth, stateOf } from '../upstream/health-fixtures.ts'
 import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
 
 const MAX_PAUSE_MS = 900_000
@@ -27,11 +27,11 @@ describeStores('a list that is told to wait', (store) => {
   /** The job of one slot that may be tried once, and the worker that does it. */
   async function startSlot(options: WorkOptions = FAST_WORK) {
     const { db } = ground
-    const gate = gateOn(db)
-    onTestFinished(() => gate.close())
+    const breaker = breakerOn(db)
+    onTestFinished(() => breaker.close())
     const deps = {
       db,
-      upstream: ground.client({ gate }).client,
+      upstream: ground.client({ breaker }).client,
       confirmations: 2,
       guard: GUARD_LIMITS,
       scrub: (text: string) => text,
@@ -77,9 +77,9 @@ describeStores('a list that is told to wait', (store) => {
 
   it('by a breaker burns no attempt, and waits for the probe', async () => {
     const { db } = ground
-    const gate = gateOn(db)
-    for (const _call of [1, 2, 3]) await callThrough(gate, 'serverError', 'lists')
-    await gate.close()
+    const breaker = breakerOn(db)
+    for (const _call of [1, 2, 3]) await callThrough(breaker, 'serverError', 'lists')
+    await breaker.close()
     expect((await stateOf(db, 'lists', 'errors')).open).not.toBeNull()
     // Of the five seconds until the probe.
     await passHealth(db, 3_500)

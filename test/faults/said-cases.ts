@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { FIELD_FAULTS } from '../../src/sandbox/faults/field-faults.ts'
 import type { VERIFY_FAULTS } from '../../src/sandbox/faults/verify-faults.ts'
-import type { AnswerFault } from '../../src/upstream/observation.ts'
+import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
 import { type CasesOf, everywhere, type FaultCase, HONEST } from './fault-case.ts'
 import { NO_MOVE } from './list-cases.ts'
 
@@ -11,12 +11,12 @@ const some = expect.toSatisfy((count: number) => count > 0, 'more than none')
 /** A list that is as good as the honest one, but for some names, and an answer that says what is so. */
 function asGood(
   danger: FaultCase['danger'],
-  { placesChanged = 0, oddities = [] }: { placesChanged?: unknown; oddities?: AnswerFault[] },
+  { placesChanged = 0, anomalies = [] }: { placesChanged?: unknown; anomalies?: AnswerAnomaly[] },
 ): FaultCase {
   return {
     danger,
     list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, placesChanged } },
-    verify: { client: HONEST, oddities },
+    verify: { client: HONEST, anomalies },
   }
 }
 
@@ -25,7 +25,7 @@ const hostile = 'hostile text'
 const odd = 'odd verify answers'
 
 export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
-  'numeric-ids': [asGood(contradicting, { oddities: ['text_ids'] })],
+  'numeric-ids': [asGood(contradicting, { anomalies: ['text_ids'] })],
   'odd-iata': [
     asGood(contradicting, { placesChanged: some }),
     {
@@ -37,20 +37,20 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
   'nul-text': [asGood(hostile, {})],
   'lone-surrogates': [asGood(hostile, { placesChanged: some })],
   'odd-text': [asGood(hostile, { placesChanged: some })],
-  'extra-fields': [asGood('something else than promised', { oddities: ['unknown_fields'] })],
-  'proto-key': [asGood(hostile, { oddities: ['extra_ids', 'unknown_fields'] })],
+  'extra-fields': [asGood('something else than promised', { anomalies: ['unknown_fields'] })],
+  'proto-key': [asGood(hostile, { anomalies: ['extra_ids', 'unknown_fields'] })],
   'changed-shapes': [
     {
       danger: 'something else than promised',
       parameters: { change: 'renamed' },
       list: { client: CONTRACT, run: 'rejected' },
-      verify: { client: everywhere('contract_violation'), oddities: ['unknown_fields'] },
+      verify: { client: everywhere('contract_violation'), anomalies: ['unknown_fields'] },
     },
     {
       danger: 'something else than promised',
       parameters: { change: 'nested' },
       list: { client: CONTRACT, run: 'rejected' },
-      verify: { client: everywhere('id_missing'), oddities: ['extra_ids'] },
+      verify: { client: everywhere('id_missing'), anomalies: ['extra_ids'] },
     },
     {
       danger: 'something else than promised',
@@ -59,12 +59,12 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
   ],
 }
 
-function price(form: string, oddities: AnswerFault[], changed = false): FaultCase {
+function price(form: string, anomalies: AnswerAnomaly[], changed = false): FaultCase {
   const changes = changed ? { changes: { open: ['price_changed'], pair: ['price_changed'] } } : {}
   return {
     danger: odd,
     parameters: { form },
-    verify: { client: HONEST, oddities, ...changes },
+    verify: { client: HONEST, anomalies, ...changes },
   }
 }
 
@@ -77,7 +77,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
       danger: odd,
       verify: {
         client: everywhere('contract_violation'),
-        oddities: ['flight_though_unavailable'],
+        anomalies: ['flight_though_unavailable'],
       },
     },
   ],
@@ -86,7 +86,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
       danger: odd,
       verify: {
         client: everywhere('available'),
-        oddities: ['flight_id_unlike_key'],
+        anomalies: ['flight_id_unlike_key'],
         reasons: { open: 'identity_mismatch', pair: 'identity_mismatch' },
         // Of a flight that was never seen nobody can tell that it is another.
         changes: { sold: ['became_available'] },
@@ -106,7 +106,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
       verify: { client: { ...HONEST, pair: ['available', 'id_missing'] } },
     },
   ],
-  'extra-ids': [{ danger: odd, verify: { client: HONEST, oddities: ['extra_ids'] } }],
+  'extra-ids': [{ danger: odd, verify: { client: HONEST, anomalies: ['extra_ids'] } }],
   'odd-prices': [
     price('negative', ['price_unreadable']),
     price('nan', ['price_unreadable']),

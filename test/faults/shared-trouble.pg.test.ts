@@ -3,9 +3,9 @@ import { createLogger } from '../../src/base/logger.ts'
 import { sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
-import type { BreakerName } from '../../src/upstream/health/breaker.ts'
+import type { BreakerName } from '../../src/upstream/breaker/breaker-state.ts'
 import { TOKEN } from '../sandbox/support.ts'
-import { gateOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
+import { breakerOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
 import { type Asker, askerOf, fareFacts, forgetFares } from './fare-facts.ts'
 import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
@@ -33,10 +33,10 @@ function newProcess({ requestsPerSecond = REQUESTS_PER_SECOND } = {}): Process {
     scrub: (text) => text,
     destination: { write: (line) => lines.push(line) },
   })
-  const gate = gateOn(ground.db, { log })
-  const { client, logLines } = ground.client({ gate, limits: { maxConnections: FARES } })
-  onTestFinished(() => gate.close())
-  const asker = askerOf(ground.db, client, { gate, requestsPerSecond })
+  const breaker = breakerOn(ground.db, { log })
+  const { client, logLines } = ground.client({ breaker, limits: { maxConnections: FARES } })
+  onTestFinished(() => breaker.close())
+  const asker = askerOf(ground.db, client, { breaker, requestsPerSecond })
   return {
     ...asker,
     get logLines() {

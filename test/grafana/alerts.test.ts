@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/health/call-verdict.ts'
+import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/breaker/breaker-signal.ts'
 import { hasPrometheus, promtool } from '../support/promtool.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')

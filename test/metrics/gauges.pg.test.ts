@@ -3,7 +3,7 @@ import { readFeedGauges } from '../../src/changes/feed-gauges.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { readRecheckGauges } from '../../src/recheck/recheck-gauges.ts'
-import { readHealthGauges } from '../../src/upstream/health/health-gauges.ts'
+import { setHealthGauges } from '../../src/upstream/health/health-gauges.ts'
 import { readFareGauges } from '../../src/verify/fare-gauges.ts'
 import { trackFares } from '../recheck/recheck-fixtures.ts'
 import { it } from '../support/test-database.ts'
@@ -110,7 +110,7 @@ describe('the gauges of the upstream', () => {
   it('say that nothing may be spent during a pause, and how much after it', async ({ db }) => {
     const metrics = createMetrics()
     const ratio = async () => {
-      await readHealthGauges(db, metrics)
+      await setHealthGauges(db, metrics)
       return (await valuesOf(metrics.upstreamBudgetRatio))['']
     }
 

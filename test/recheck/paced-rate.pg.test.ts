@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
 import { it } from '../support/test-database.ts'
-import { callThrough, ENDS, gateOn, passHealth, passOf } from '../upstream/health-fixtures.ts'
+import { breakerOn, callThrough, ENDS, passHealth, permitOf } from '../upstream/health-fixtures.ts'
 
 it('is the whole budget where nothing ever happened', async ({ db }) => {
   const trouble = await readTrouble(db)
@@ -12,14 +12,14 @@ it('is the whole budget where nothing ever happened', async ({ db }) => {
 })
 
 it('climbs for a minute after the breaker of errors has closed', async ({ db }) => {
-  const gate = gateOn(db)
-  await gate.enter('verify')
+  const breaker = breakerOn(db)
+  await breaker.acquirePermit('verify')
   for (let i = 0; i < 20; i += 1) {
-    void gate.report('verify', { record: ENDS.timeout, pass: passOf() })
+    void breaker.report('verify', { record: ENDS.timeout, permit: permitOf() })
   }
-  await gate.close()
+  await breaker.close()
   await passHealth(db, 5_000)
-  await callThrough(gateOn(db), 'good')
+  await callThrough(breakerOn(db), 'good')
 
   const rates: number[] = []
   for (const seconds of [0, 15, 15, 30]) {

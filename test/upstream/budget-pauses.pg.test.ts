@@ -3,10 +3,10 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
-import { reserveSlots, spendSoon } from '../../src/upstream/budget.ts'
-import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/health/health-store.ts'
-import { type PauseHint, shareAt, throttled } from '../../src/upstream/health/throttle.ts'
-import { HORIZON_MS } from '../../src/upstream/taken-slot.ts'
+import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/breaker/breaker-store.ts'
+import { reserveSlots, tryTakeSlot } from '../../src/upstream/budget/reserve-slots.ts'
+import { HORIZON_MS } from '../../src/upstream/budget/take-slot.ts'
+import { type PauseHint, shareAt, throttled } from '../../src/upstream/budget/throttle.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth } from './health-fixtures.ts'
 
@@ -16,7 +16,7 @@ function reserve(db: Db, { rate = 10, wanted = 1_000, lane = false, withinMs = H
   )
 }
 
-/** What a gate does when an answer asks to wait. */
+/** What a breaker does when an answer asks to wait. */
 function hear(db: Db, hint: PauseHint): Promise<void> {
   return inTransaction(db, async (tx) => {
     const { throttle, nowMs } = await lockThrottle(tx)
@@ -147,7 +147,7 @@ it('gives a near slot where there is one, and waits for it', async ({ db }) => {
   }
   await reserve(db, { rate: 5, wanted: 2 })
 
-  expect((await spendSoon(db, ask))?.isUsable()).toBe(true)
+  expect((await tryTakeSlot(db, ask))?.isUsable()).toBe(true)
   expect(slept).toHaveLength(1)
 })
 
@@ -158,6 +158,6 @@ it('takes nothing where the next slot lies too far ahead', async ({ db }) => {
   const before = await nextSlot()
   const ask = { requestsPerSecond: 5, lane: true, withinMs: 1_000, clock: systemClock }
 
-  expect(await spendSoon(db, { ...ask, signal: new AbortController().signal })).toBeUndefined()
+  expect(await tryTakeSlot(db, { ...ask, signal: new AbortController().signal })).toBeUndefined()
   expect(await nextSlot()).toEqual(before)
 })

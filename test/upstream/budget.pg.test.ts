@@ -2,8 +2,8 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { reserveSlots, spendOne } from '../../src/upstream/budget.ts'
-import { HORIZON_MS } from '../../src/upstream/taken-slot.ts'
+import { reserveSlots, takeSlot } from '../../src/upstream/budget/reserve-slots.ts'
+import { HORIZON_MS } from '../../src/upstream/budget/take-slot.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 
@@ -259,7 +259,7 @@ it('spends one slot on a single call, once it has come', async ({ db }) => {
   const clock = hastyClock()
   await reserve(db, { rate: 1, wanted: 4 })
 
-  await spendOne(db, { requestsPerSecond: 1, lane: true, clock, signal })
+  await takeSlot(db, { requestsPerSecond: 1, lane: true, clock, signal })
 
   expect(clock.slept).toHaveLength(1)
   expect(clock.slept[0]).toBeGreaterThan(0)
@@ -277,7 +277,7 @@ it('asks again for a single call until a slot is free', async ({ db }) => {
     },
   }
 
-  await spendOne(db, { requestsPerSecond: 0.1, lane: false, clock, signal })
+  await takeSlot(db, { requestsPerSecond: 0.1, lane: false, clock, signal })
 
   // Ten seconds to the next slot: five until it may be given, and the rest until it comes.
   const pauses = waits.slice(0, -1)
@@ -298,7 +298,7 @@ it('takes another slot when its own came too late', async ({ db }) => {
     },
   }
 
-  await spendOne(db, { requestsPerSecond: 1, lane: false, clock, signal })
+  await takeSlot(db, { requestsPerSecond: 1, lane: false, clock, signal })
 
   expect(naps).toHaveLength(2)
 })
@@ -306,7 +306,7 @@ it('takes another slot when its own came too late', async ({ db }) => {
 it('gives up a single call when its caller does', async ({ db }) => {
   const abort = new AbortController()
   await reserve(db, { rate: 1, wanted: 5 })
-  const waiting = spendOne(db, {
+  const waiting = takeSlot(db, {
     requestsPerSecond: 1,
     lane: false,
     clock: {

@@ -2,10 +2,14 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { ODDITIES, type OddEndpoint, oddityCounter } from '../../src/upstream/contract-telemetry.ts'
 import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
 import { readRoutesCsv } from '../../src/upstream/lists/read-routes-csv.ts'
 import type { RouteListBody } from '../../src/upstream/route-list.ts'
+import {
+  ANOMALIES,
+  type AnomalyEndpoint,
+  anomalyCounter,
+} from '../../src/upstream/upstream-metrics.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { elementWith, place } from './routes-fixture.ts'
@@ -14,11 +18,11 @@ import { available, flight, price, question } from './verify-fixtures.ts'
 const { signal } = new AbortController()
 
 /** What the metric holds above 0 once the client has taken one answer of an endpoint. */
-async function counted(endpoint: OddEndpoint, body: string, { readings = 1 } = {}) {
+async function counted(endpoint: AnomalyEndpoint, body: string, { readings = 1 } = {}) {
   const metrics = createMetrics()
   const type = endpoint === 'csv' ? 'text/csv' : 'application/json'
   await using server = await answering(json(body, { 'content-type': type }))
-  await using fixture = clientOf(server.url, { observeOddities: oddityCounter(metrics) })
+  await using fixture = clientOf(server.url, { observeAnomalies: anomalyCounter(metrics) })
   const { client } = fixture
   if (endpoint === 'verify') await client.verifyFares(question(), { signal })
   else {
@@ -28,11 +32,11 @@ async function counted(endpoint: OddEndpoint, body: string, { readings = 1 } = {
         : await client.fetchRouteList(endpoint, { signal })
     for (let i = 0; i < readings; i += 1) await readToEnd(endpoint, list).catch(() => undefined)
   }
-  const { values } = await metrics.contractOddities.get()
+  const { values } = await metrics.contractAnomalies.get()
   return values.filter(({ value }) => value > 0).map(({ labels, value }) => ({ ...labels, value }))
 }
 
-async function readToEnd(endpoint: OddEndpoint, body: RouteListBody): Promise<void> {
+async function readToEnd(endpoint: AnomalyEndpoint, body: RouteListBody): Promise<void> {
   const slices = endpoint === 'csv' ? readRoutesCsv(body) : readRouteList(body, { endpoint })
   for await (const _slice of slices);
 }
@@ -40,7 +44,7 @@ async function readToEnd(endpoint: OddEndpoint, body: RouteListBody): Promise<vo
 const list = (...elements: string[]) => `[${elements.join(',')}]`
 
 describe('an oddity is counted for its endpoint', () => {
-  it.each<[string, OddEndpoint, string, number]>([
+  it.each<[string, AnomalyEndpoint, string, number]>([
     ['unknown_fields', 'routes', list(elementWith({ ...place('1'), lat: 1, lon: 2 })), 2],
     ['numeric_ids', 'with-availability', list(elementWith({ ...place('1'), id: 1 })), 1],
     ['blank_texts', 'routes', list(elementWith({ ...place('1'), city: null })), 1],
@@ -100,10 +104,10 @@ it('counts a list once, though it is read twice', async () => {
 it('begins every label at 0, and has no others', async () => {
   const metrics = createMetrics()
 
-  oddityCounter(metrics)
+  anomalyCounter(metrics)
 
-  const { values } = await metrics.contractOddities.get()
-  const all = Object.entries(ODDITIES).flatMap(([endpoint, names]) =>
+  const { values } = await metrics.contractAnomalies.get()
+  const all = Object.entries(ANOMALIES).flatMap(([endpoint, names]) =>
     names.map((oddity) => ({ labels: { endpoint, oddity }, value: 0 })),
   )
   expect(values).toEqual(all)
@@ -120,7 +124,7 @@ it('has every oddity in the table of docs/reference/upstream.md, and the table n
     [...(endpoints ?? '').matchAll(/`([\w-]+)`/g)].map(([, endpoint]) => `${endpoint} ${oddity}`),
   )
 
-  const held = Object.entries(ODDITIES).flatMap(([endpoint, names]) =>
+  const held = Object.entries(ANOMALIES).flatMap(([endpoint, names]) =>
     names.map((oddity) => `${endpoint} ${oddity}`),
   )
   expect(told.toSorted()).toEqual(held.toSorted())

@@ -6,9 +6,12 @@ import type {
   BreakerState,
   EndpointGroup,
   Outcomes,
-} from '../../src/upstream/health/breaker.ts'
-import type { Pass } from '../../src/upstream/health/health-reporter.ts'
-import { createUpstreamGate, type UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+} from '../../src/upstream/breaker/breaker-state.ts'
+import type { Permit } from '../../src/upstream/breaker/call-reporter.ts'
+import {
+  type CircuitBreaker,
+  createCircuitBreaker,
+} from '../../src/upstream/breaker/circuit-breaker.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 export const HEALTHY: BreakerState = {
@@ -24,15 +27,15 @@ export function outcomes(parts: Partial<Outcomes> = {}): Outcomes {
   return { counts: [], goodAtMs: null, failuresInARow: 0, fatal: false, probe: null, ...parts }
 }
 
-export interface GateParts {
+export interface BreakerParts {
   readonly clock?: Clock
   readonly log?: Logger
   readonly accessToken?: string
 }
 
-/** A process's worth of a gate. */
-export function gateOn(db: Db, parts: GateParts = {}): UpstreamGate {
-  return createUpstreamGate({
+/** A process's worth of a breaker. */
+export function breakerOn(db: Db, parts: BreakerParts = {}): CircuitBreaker {
+  return createCircuitBreaker({
     db,
     clock: systemClock,
     log: silentLog,
@@ -67,20 +70,20 @@ export const ENDS = {
 
 export type End = keyof typeof ENDS
 
-export function passOf(probe: string | null = null): Pass {
-  return { kind: 'pass', probe, madeAtMs: Date.now() }
+export function permitOf(probe: string | null = null): Permit {
+  return { kind: 'permit', probe, madeAtMs: Date.now() }
 }
 
-/** One call through a gate that is not closed. */
+/** One call through a breaker that is not closed. */
 export async function callThrough(
-  gate: UpstreamGate,
+  breaker: CircuitBreaker,
   end: End,
   group: EndpointGroup = 'verify',
-): Promise<Pass> {
-  const pass = await gate.enter(group)
-  if (pass.kind === 'closed') throw new Error(`the gate is closed by ${pass.by}`)
-  await gate.report(group, { record: ENDS[end], pass })
-  return pass
+): Promise<Permit> {
+  const permit = await breaker.acquirePermit(group)
+  if (permit.kind === 'refused') throw new Error(`the breaker is closed by ${permit.by}`)
+  await breaker.report(group, { record: ENDS[end], permit })
+  return permit
 }
 
 export async function stateOf(

@@ -19,7 +19,7 @@ function probe(baseUrl: string, options: Partial<ProbeOptions> = {}) {
     clock: systemClock,
     beforeCall: async () => undefined,
     flightId: null,
-    rude: false,
+    negative: false,
     signal: new AbortController().signal,
     ...options,
   })
@@ -75,10 +75,10 @@ it('calls each endpoint once, at a slot of its own, and tells what is not shown'
   expect(skipped).toMatchObject([{ call: 'refusals' }])
 })
 
-it('asks what is rude only when told to, and tells the shape of the refusals', async () => {
+it('asks what is negative only when told to, and tells the shape of the refusals', async () => {
   await using server = await answering(good)
 
-  const { calls, skipped } = await probe(server.url, { rude: true })
+  const { calls, skipped } = await probe(server.url, { negative: true })
 
   expect(skipped).toMatchObject([{ call: 'verify' }])
   const [lists, refused] = calls.filter(({ documented }) => !documented)
@@ -124,7 +124,7 @@ it.each<[string, Answer, object]>([
 ])('goes on after %s, and holds no secret', async (_what, answer, seen) => {
   await using server = await answering(answer)
 
-  const { calls } = await probe(server.url, { rude: true, flightId: '1234' })
+  const { calls } = await probe(server.url, { negative: true, flightId: '1234' })
 
   expect(calls).toHaveLength(8)
   expect(calls[0]).toMatchObject(seen)

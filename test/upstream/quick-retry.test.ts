@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { QuickRetry } from '../../src/upstream/guarded-call.ts'
-import type { Entry } from '../../src/upstream/health/gate-entry.ts'
-import type { UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import type { QuickRetry } from '../../src/upstream/attempt.ts'
+import type { Admission } from '../../src/upstream/breaker/admission.ts'
+import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
 import { type Answer, answering, json } from './answering-server.ts'
@@ -48,14 +48,16 @@ function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
   return { fixture, slept, retries }
 }
 
-/** A gate that lets everything through, and shows itself as it is told. */
-function gateThat(entries: readonly Entry[] = []): UpstreamGate {
+/** A breaker that lets everything through, and shows itself as it is told. */
+function gateThat(entries: readonly Admission[] = []): CircuitBreaker {
   let next = 0
   return {
-    peek: async () => entries[next++] ?? { kind: 'free' },
-    enter: async () => {
-      const entry = entries[next++]
-      return entry?.kind === 'closed' ? entry : { kind: 'pass', probe: null, madeAtMs: 0 }
+    admission: async () => entries[next++] ?? { kind: 'allowed' },
+    acquirePermit: async () => {
+      const admission = entries[next++]
+      return admission?.kind === 'refused'
+        ? admission
+        : { kind: 'permit', probe: null, madeAtMs: 0 }
     },
     report: () => undefined,
     close: async () => undefined,
@@ -137,7 +139,7 @@ it('lets the first failure stand where no slot is near', async () => {
   expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
 })
 
-it('lets the first failure stand where the slot has passed behind the gate', async () => {
+it('lets the first failure stand where the slot has passed behind the breaker', async () => {
   await using server = await answering(status(502))
   const { fixture, retries } = retryingOn(server.url, {
     retrySlot: async () => aSlot({ usable: false }),
@@ -158,15 +160,15 @@ it('lets the first failure stand where the store of the slots is away', async ()
   await expect(fixture.pull()).rejects.toMatchObject({ status: 502 })
 })
 
-const CLOSED: Entry = { kind: 'closed', by: 'errors', untilMs: 0 }
+const CLOSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }
 
 it.each([
-  ['closed', [{ kind: 'free' }, CLOSED]],
-  ['closed by the time of its slot', [{ kind: 'free' }, { kind: 'free' }, CLOSED]],
-  ['open for a probe alone', [{ kind: 'free' }, { kind: 'probe' }]],
-] as const)('asks once while the gate is %s', async (_name, entries) => {
+  ['refused', [{ kind: 'allowed' }, CLOSED]],
+  ['closed by the time of its slot', [{ kind: 'allowed' }, { kind: 'allowed' }, CLOSED]],
+  ['open for a probe alone', [{ kind: 'allowed' }, { kind: 'probe' }]],
+] as const)('asks once while the breaker is %s', async (_name, entries) => {
   await using server = await answering(status(503))
-  const { fixture, retries } = retryingOn(server.url, { gate: gateThat(entries) })
+  const { fixture, retries } = retryingOn(server.url, { breaker: gateThat(entries) })
   await using _ = fixture
 
   await fixture.client.verifyFares(question(), { signal })

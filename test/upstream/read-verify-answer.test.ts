@@ -48,7 +48,7 @@ describe('a flight', () => {
         },
       },
       return: null,
-      faults: [],
+      anomalies: [],
     })
   })
 
@@ -56,7 +56,7 @@ describe('a flight', () => {
     expect(read({ 1234: { available: false } })).toEqual({
       outbound: { kind: 'unavailable' },
       return: null,
-      faults: [],
+      anomalies: [],
     })
     expect(read({ 1234: { available: false, flight: null } }).outbound.kind).toBe('unavailable')
   })
@@ -84,7 +84,7 @@ describe('a flight', () => {
       { kind: 'unknown', reason: 'id_missing' },
       { kind: 'unavailable' },
     ])
-    expect([broken.faults, missing.faults]).toEqual([[], []])
+    expect([broken.anomalies, missing.anomalies]).toEqual([[], []])
   })
 
   it('may be its own return', () => {
@@ -135,7 +135,7 @@ describe('an answer is unknown', () => {
     const answer = read({ 1234: { available: false, flight: flight() } })
 
     expect(answer.outbound).toEqual({ kind: 'unknown', reason: 'contract_violation' })
-    expect(answer.faults).toEqual(['flight_though_unavailable'])
+    expect(answer.anomalies).toEqual(['flight_though_unavailable'])
   })
 
   it.each([
@@ -204,13 +204,13 @@ describe('a flight with an oddity stays available, and it is noted', () => {
     const answer = read(body)
 
     expect(answer.outbound.kind).not.toBe('unknown')
-    expect(answer.faults).toContain(fault)
+    expect(answer.anomalies).toContain(fault)
   })
 
   it('once, however often', () => {
     const body = { ...available({ x: 1 }), ...available({ x: 1, id: 99 }, '99') }
 
-    expect(read(body, { returnFlightId: '99' }).faults).toEqual(['unknown_fields'])
+    expect(read(body, { returnFlightId: '99' }).anomalies).toEqual(['unknown_fields'])
   })
 
   it('without a price where that cannot be read', () => {
@@ -232,7 +232,7 @@ describe('a flight with an oddity stays available, and it is noted', () => {
     const answer = read(body, parts)
 
     expect(flightIn(answer).price).not.toBeNull()
-    expect(answer.faults).toEqual([])
+    expect(answer.anomalies).toEqual([])
   })
 })
 
@@ -255,7 +255,7 @@ describe('identity and itinerary', () => {
       .replace('"AIRLINE"', '9007199254740995')
     const answer = read(text, { flightId: '9007199254740993' })
 
-    expect(answer.faults).toEqual([])
+    expect(answer.anomalies).toEqual([])
     expect(flightIn(answer).identity).toContain('airline 9007199254740995,')
   })
 

@@ -1,4 +1,4 @@
-import type { TakenSlot } from '../../src/upstream/taken-slot.ts'
+import type { TakenSlot } from '../../src/upstream/budget/take-slot.ts'
 
 /** A slot that has come, or has passed. */
 export function aSlot({ usable = true } = {}): TakenSlot {

@@ -6,7 +6,7 @@ import {
   shareAt,
   type Throttle,
   throttled,
-} from '../../src/upstream/health/throttle.ts'
+} from '../../src/upstream/budget/throttle.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
 const UNTOUCHED: Throttle = {

@@ -46,7 +46,7 @@ it('sees every flight of the sandbox as it is, without a fault', async () => {
     )
 
     kinds.add(answer.outbound.kind)
-    expect(answer.faults).toEqual([])
+    expect(answer.anomalies).toEqual([])
     expect(answer.outbound.kind).toBe(state.available ? 'available' : 'unavailable')
   }
   expect(kinds).toEqual(new Set(['available', 'unavailable']))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { skewOf, waitForSlot } from '../../src/upstream/taken-slot.ts'
+import { skewOf, waitForSlot } from '../../src/upstream/budget/take-slot.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
 const { signal } = new AbortController()

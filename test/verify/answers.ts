@@ -72,7 +72,7 @@ export function observation(
   return {
     outbound,
     return: back,
-    faults: [],
+    anomalies: [],
     evidence: {
       body: null,
       status: 200,

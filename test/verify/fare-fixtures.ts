@@ -105,7 +105,7 @@ export function observation(
   return {
     outbound,
     return: back,
-    faults: [],
+    anomalies: [],
     evidence: {
       body: JSON.stringify(outbound),
       status: 200,

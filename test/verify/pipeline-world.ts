@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/base/clock.ts'
-import { createGate } from '../../src/base/gate.ts'
+import { createSemaphore } from '../../src/base/semaphore.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
@@ -68,7 +68,7 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
     },
     metrics: createMetrics(),
     log: silentLog,
-    recording: createGate(1),
+    recording: createSemaphore(1),
   }
 
   function begin(

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import { spendOne, spendSoon } from '../../src/upstream/budget.ts'
+import { takeSlot, tryTakeSlot } from '../../src/upstream/budget/reserve-slots.ts'
 import { createSlotLine } from '../../src/verify/on-demand/slot-line.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
@@ -13,7 +13,7 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { answering } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
-import { gateOn } from '../upstream/health-fixtures.ts'
+import { breakerOn } from '../upstream/health-fixtures.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES, trackFare } from './fare-fixtures.ts'
 
@@ -49,23 +49,23 @@ async function processBehind(databaseUrl: string, upstreamUrl: string) {
   const database = openDatabase({ url: url.href, applicationName: 'stalled', log: silentLog })
   onTestFinished(() => database.close())
   const { db } = database
-  const gate = gateOn(db)
+  const breaker = breakerOn(db)
   const request = { requestsPerSecond: REQUESTS_PER_SECOND, clock: systemClock }
   const { client, pull } = clientOf(upstreamUrl, {
-    gate,
-    beforeList: (during) => spendOne(db, { ...request, lane: false, signal: during }),
+    breaker,
+    beforeList: (during) => takeSlot(db, { ...request, lane: false, signal: during }),
     retrySlot: (during) =>
-      spendSoon(db, { ...request, lane: true, withinMs: 1_000, signal: during }),
+      tryTakeSlot(db, { ...request, lane: true, withinMs: 1_000, signal: during }),
   })
   onTestFinished(async () => {
     await client.close()
-    await gate.close()
+    await breaker.close()
   })
   const rules = { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 1 }
   const metrics = createMetrics()
-  const deps = { db, upstream: client, gate, clock: systemClock, rules, metrics, log: silentLog }
-  const takeSlot = createSlotLine({ ...request, db, patienceMs: 20_000 })
-  return { door, deps: { ...deps, takeSlot }, pull }
+  const deps = { db, upstream: client, breaker, clock: systemClock, rules, metrics, log: silentLog }
+  const takeOnDemandSlot = createSlotLine({ ...request, db, patienceMs: 20_000 })
+  return { door, deps: { ...deps, takeSlot: takeOnDemandSlot }, pull }
 }
 
 /** The most requests that any window of so many seconds saw. */

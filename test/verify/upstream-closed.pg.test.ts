@@ -3,14 +3,14 @@ import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import { readHealthGauges } from '../../src/upstream/health/health-gauges.ts'
+import { setHealthGauges } from '../../src/upstream/health/health-gauges.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { type Answer, answering } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
-import { gateOn, passHealth, passOf, stateOf } from '../upstream/health-fixtures.ts'
+import { breakerOn, passHealth, permitOf, stateOf } from '../upstream/health-fixtures.ts'
 import { aSlot } from '../upstream/slot-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES, trackFare } from './fare-fixtures.ts'
@@ -33,16 +33,16 @@ async function scene(db: Db, { fares, answer }: { fares: number; answer: Answer 
   let say = answer
   const server = await answering((request, response) => say(request, response))
   onTestFinished(() => server[Symbol.asyncDispose]())
-  const [gate, othersGate] = [gateOn(db), gateOn(db)]
-  const { client, calls } = clientOf(server.url, { gate })
+  const [breaker, otherProcess] = [breakerOn(db), breakerOn(db)]
+  const { client, calls } = clientOf(server.url, { breaker })
   onTestFinished(async () => {
     await client.close()
-    await gate.close()
+    await breaker.close()
   })
   const deps: VerifyJobDeps = {
     db,
     upstream: client,
-    gate,
+    breaker,
     clock: systemClock,
     rules: { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND },
     metrics: createMetrics(),
@@ -64,10 +64,10 @@ async function scene(db: Db, { fares, answer }: { fares: number; answer: Answer 
     },
     /** What another process gives, and what it gave is then asked by this one. */
     dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
-      dispatchChecks({ db, queue, requestsPerSecond, gate: othersGate }),
+      dispatchChecks({ db, queue, requestsPerSecond, breaker: otherProcess }),
     work: async () => {
       for (const claimId of jobs.splice(0)) await verifyFaresJob(deps, { claimId }, signal)
-      await gate.close()
+      await breaker.close()
     },
   }
 }
@@ -128,10 +128,10 @@ describe('a batch that meets a 429', () => {
   it('uses no slot that was promised before', async ({ db }) => {
     const { dispatch, work, server } = await scene(db, { fares: 6, answer: gone })
     await dispatch(3)
-    const pausing = gateOn(db)
-    await pausing.enter('verify')
+    const pausing = breakerOn(db)
+    await pausing.acquirePermit('verify')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
-    await pausing.report('verify', { record, pass: passOf() })
+    await pausing.report('verify', { record, permit: permitOf() })
 
     await work()
 
@@ -178,7 +178,7 @@ describe('an upstream that fails', () => {
     const { rows } = await sql<{ pair: string }>`select distinct pair from fare_state`.execute(db)
     expect(rows).toEqual([{ pair: 'unknown' }])
     const metrics = createMetrics()
-    await readHealthGauges(db, metrics)
+    await setHealthGauges(db, metrics)
     expect((await metrics.upstreamBreakerOpen.get()).values).toContainEqual({
       labels: { endpoint: 'verify', breaker: 'errors' },
       value: 1,
@@ -187,7 +187,7 @@ describe('an upstream that fails', () => {
 })
 
 describe('on demand', () => {
-  it('says that it did not ask while the gate is closed, and spends no slot', async ({ db }) => {
+  it('says that it did not ask while the breaker is closed, and spends no slot', async ({ db }) => {
     const { deps, server } = await scene(db, { fares: 1, answer: refusing(401) })
     const asked = question({ flightId: '100' })
     await verifyOnDemand(deps, asked, signal)
@@ -219,12 +219,12 @@ describe('on demand', () => {
 
 describe('a list', () => {
   it('is not asked for while a breaker is open, and takes no slot', async ({ db }) => {
-    const gate = gateOn(db)
+    const breaker = breakerOn(db)
     const server = await answering(refusing(401))
     onTestFinished(() => server[Symbol.asyncDispose]())
     const slots: string[] = []
     const { client, pull } = clientOf(server.url, {
-      gate,
+      breaker,
       beforeList: async () => {
         slots.push('slot')
         return aSlot()
@@ -247,27 +247,27 @@ describe('a list', () => {
   it('is told of a pause at once, spends no slot on it, and is fetched when it is over', async ({
     db,
   }) => {
-    const gate = gateOn(db)
+    const breaker = breakerOn(db)
     const server = await answering((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
     })
     onTestFinished(() => server[Symbol.asyncDispose]())
-    await gate.enter('lists')
+    await breaker.acquirePermit('lists')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
-    await gate.report('lists', { record, pass: passOf() })
+    await breaker.report('lists', { record, permit: permitOf() })
     const slots: string[] = []
     const beforeList = async () => {
       slots.push('slot')
       return aSlot()
     }
-    const { client, pull } = clientOf(server.url, { gate: gateOn(db), beforeList })
+    const { client, pull } = clientOf(server.url, { breaker: breakerOn(db), beforeList })
     onTestFinished(() => client.close())
 
     await expect(pull()).rejects.toMatchObject({ code: 'upstream.circuit_open', by: 'pause' })
     expect(slots).toEqual([])
 
     await passHealth(db, 60_000)
-    const later = clientOf(server.url, { gate: gateOn(db), beforeList })
+    const later = clientOf(server.url, { breaker: breakerOn(db), beforeList })
     onTestFinished(() => later.client.close())
     expect(await later.pull()).toEqual([])
   })

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createGate } from '../../src/base/gate.ts'
+import { createSemaphore } from '../../src/base/semaphore.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
@@ -188,7 +188,7 @@ async function repeatJobs(db: Db, claims: readonly string[]): Promise<void> {
     rules: RULES,
     metrics: createMetrics(),
     log: silentLog,
-    recording: createGate(1),
+    recording: createSemaphore(1),
     upstream: { verifyFares: () => Promise.reject(new Error('asked once more')) },
   }
   for (const claimId of claims) await verifyFaresJob(deps, { claimId }, never)

@@ -1,6 +1,6 @@
 import { durationText } from '../../base/duration-text.ts'
-import { ENDPOINT_GROUPS } from '../../upstream/health/breaker.ts'
-import { readHealth } from '../../upstream/health/health-store.ts'
+import { ENDPOINT_GROUPS } from '../../upstream/breaker/breaker-state.ts'
+import { readHealth } from '../../upstream/breaker/breaker-store.ts'
 import { type DoctorDeps, type Finding, look } from './doctor-finding.ts'
 
 const LATELY_MS = 600_000

@@ -56,14 +56,14 @@ async function verifyNow(options: VerifyOptions): Promise<number> {
   const signal = interruptSignal()
   return withApp(context, { role: 'verify', sandbox: true }, async (app) => {
     const { observation, fareId } = await verifyOnDemand(app.verifyDeps, question, signal)
-    const { outbound, return: back, faults, evidence } = observation
+    const { outbound, return: back, anomalies, evidence } = observation
     if (options.json === true) {
       const { status, latencyMs } = evidence
       context.terminal.out(
         JSON.stringify({
           outbound,
           return: back,
-          faults,
+          faults: anomalies,
           status,
           latencyMs,
           trackedFareId: fareId,

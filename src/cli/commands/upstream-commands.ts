@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { spendOne } from '../../upstream/budget.ts'
-import { assertNotPaused } from '../../upstream/pass-gate.ts'
+import { assertNotPaused } from '../../upstream/breaker/acquire-permit.ts'
+import { takeSlot } from '../../upstream/budget/reserve-slots.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
 import { createContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -10,7 +10,7 @@ import { screenWidth } from '../text/wrap-text.ts'
 
 interface ProbeFlags {
   readonly flight?: string
-  readonly rude?: boolean
+  readonly negative?: boolean
   readonly json?: boolean
 }
 
@@ -21,7 +21,7 @@ export function addUpstreamCommands(program: Command): void {
     .command('probe')
     .description('call each endpoint once, within the budget, and tell what its interface does not')
     .option('--flight <id>', 'a flight to verify; without one verify is not called')
-    .option('--rude', 'also ask without a token, against a rule and for a flight that is none')
+    .option('--negative', 'also ask without a token, against a rule and for a flight that is none')
     .option('--json', 'as one JSON object')
     .addHelpText('after', '\nExample:\n  farewatch upstream probe --flight 12345')
     .action(async (flags: ProbeFlags) => {
@@ -29,7 +29,7 @@ export function addUpstreamCommands(program: Command): void {
     })
 }
 
-async function probe({ flight, rude = false, json }: ProbeFlags): Promise<number> {
+async function probe({ flight, negative = false, json }: ProbeFlags): Promise<number> {
   const context = createContext({ quiet: true })
   const signal = interruptSignal()
   return withApp(context, { role: 'probe', sandbox: true }, async (app) => {
@@ -41,11 +41,11 @@ async function probe({ flight, rude = false, json }: ProbeFlags): Promise<number
       scrub: context.scrub,
       clock,
       beforeCall: async (waiting) => {
-        await assertNotPaused(app.gate, 'probe')
-        await spendOne(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
+        await assertNotPaused(app.breaker, 'probe')
+        await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
       },
       flightId: flight ?? null,
-      rude,
+      negative,
       signal,
     })
     context.terminal.out(
@@ -55,7 +55,7 @@ async function probe({ flight, rude = false, json }: ProbeFlags): Promise<number
   })
 }
 
-/** What a rude call is answered is a finding, whatever it is. */
+/** What a negative call is answered is a finding, whatever it is. */
 function exitOf({ calls }: ProbeReport): number {
   const failed = calls.some(({ documented, outcome }) => documented && outcome !== 'ok')
   return failed ? EXIT.failed : EXIT.ok

@@ -1,5 +1,5 @@
 import { type Money, parseMoney } from '../../base/money.ts'
-import type { AnswerFault, PassengerMix } from '../observation.ts'
+import type { AnswerAnomaly, PassengerMix } from '../observation.ts'
 import { isFields } from './flight-fields.ts'
 
 /** What may be lost in rounding each passenger's price. */
@@ -23,15 +23,15 @@ const TYPES = [
 export function judgePrice(
   price: unknown,
   mix: PassengerMix,
-): { price: Money | null; faults: AnswerFault[] } {
+): { price: Money | null; anomalies: AnswerAnomaly[] } {
   const fields = isFields(price) ? price : {}
   const total = parseMoney(fields.total, fields.currency)
-  const faults: AnswerFault[] = total === null ? ['price_unreadable'] : []
+  const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
   const categories = categoriesOf(fields, mix)
   if (categories.some(({ count, each }) => count > 0 !== (each !== undefined))) {
-    faults.push('categories_unlike_request')
-  } else if (total !== null && !addsUp(total, categories)) faults.push('total_unlike_sum')
-  return { price: total, faults }
+    anomalies.push('categories_unlike_request')
+  } else if (total !== null && !addsUp(total, categories)) anomalies.push('total_unlike_sum')
+  return { price: total, anomalies }
 }
 
 interface Category {

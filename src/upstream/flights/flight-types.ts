@@ -1,20 +1,20 @@
-import type { AnswerFault } from '../observation.ts'
+import type { AnswerAnomaly } from '../observation.ts'
 import { type Fields, isFields, type Spot } from './flight-fields.ts'
 
 const PLACE_TEXTS = ['iata', 'city', 'country'] as const
 const AIRLINE_TEXTS = ['name', 'twoLetterCode'] as const
 
 /** What of a flight came in another type than the interface gives it: ids as text, names missing or no text. */
-export function typeFaults({ value }: Spot): AnswerFault[] {
+export function typeFaults({ value }: Spot): AnswerAnomaly[] {
   const flight = fieldsOf(value)
   const legs: readonly unknown[] = Array.isArray(flight.legs) ? flight.legs : []
   const parts = [flight, ...legs.map(fieldsOf)]
   const textId =
     typeof flight.id === 'string' ||
     parts.some((part) => typeof part.number === 'string' || endsOf(part).some(hasTextId))
-  const faults: AnswerFault[] = textId ? ['text_ids'] : []
-  if (parts.some(hasBlankText)) faults.push('blank_texts')
-  return faults
+  const anomalies: AnswerAnomaly[] = textId ? ['text_ids'] : []
+  if (parts.some(hasBlankText)) anomalies.push('blank_texts')
+  return anomalies
 }
 
 /** A flight and each of its legs have two places and an airline. */

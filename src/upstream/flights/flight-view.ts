@@ -1,4 +1,4 @@
-import type { AnswerFault, ObservedFlight, PassengerMix } from '../observation.ts'
+import type { AnswerAnomaly, ObservedFlight, PassengerMix } from '../observation.ts'
 import {
   breach,
   idText,
@@ -37,15 +37,15 @@ export interface ViewContext {
 export function viewFlight(
   value: unknown,
   { id, passengers, show }: ViewContext,
-): { flight: ObservedFlight; faults: AnswerFault[] } {
+): { flight: ObservedFlight; anomalies: AnswerAnomaly[] } {
   const spot: Spot = { value, path: 'flight' }
   const hops = readHops(spot)
   const whole = readStretch(spot)
   const identity = identityOf(spot, { hops, departsAt: whole.departsAt })
-  const { price, faults } = judgePrice(spotAt(spot, 'price').value, passengers)
-  if ([whole, ...hops].some(isDurationUnlikeTimes)) faults.push('duration_unlike_times')
-  if (idText(spotAt(spot, 'id').value) !== id) faults.push('flight_id_unlike_key')
-  faults.push(...typeFaults(spot))
+  const { price, anomalies } = judgePrice(spotAt(spot, 'price').value, passengers)
+  if ([whole, ...hops].some(isDurationUnlikeTimes)) anomalies.push('duration_unlike_times')
+  if (idText(spotAt(spot, 'id').value) !== id) anomalies.push('flight_id_unlike_key')
+  anomalies.push(...typeFaults(spot))
   const flight: ObservedFlight = {
     price,
     identity,
@@ -61,7 +61,7 @@ export function viewFlight(
       stops: hops.slice(1).map((hop) => placeName(hop.from, show)),
     },
   }
-  return { flight, faults }
+  return { flight, anomalies }
 }
 
 /** Times and duration of a flight or of one hop. */

@@ -1,6 +1,6 @@
 import type { Scrub } from '../../base/secrets.ts'
 import type {
-  AnswerFault,
+  AnswerAnomaly,
   LegObservation,
   Observation,
   Question,
@@ -28,7 +28,7 @@ export interface Unknown {
 
 interface JudgedLeg {
   readonly leg: LegObservation
-  readonly faults: readonly AnswerFault[]
+  readonly anomalies: readonly AnswerAnomaly[]
   readonly detail?: string
 }
 
@@ -41,12 +41,12 @@ export function readVerifyAnswer(
   const read = readStrictJson(body, MAX_DEPTH)
   if ('fault' in read) {
     const unknown = unknownAnswer(question, { reason: 'malformed', detail: read.fault })
-    return read.fault === DOUBLED_NAMES ? { ...unknown, faults: ['doubled_names'] } : unknown
+    return read.fault === DOUBLED_NAMES ? { ...unknown, anomalies: ['doubled_names'] } : unknown
   }
   if (!isFields(read.value)) {
     const detail = 'the body is JSON, but no object'
     const unknown = unknownAnswer(question, { reason: 'contract_violation', detail })
-    return Array.isArray(read.value) ? { ...unknown, faults: ['list_for_object'] } : unknown
+    return Array.isArray(read.value) ? { ...unknown, anomalies: ['list_for_object'] } : unknown
   }
   return judgeResult(read.value, question, scrub)
 }
@@ -57,7 +57,7 @@ export function unknownAnswer(
   { reason, detail }: Unknown,
 ): VerifyAnswer {
   const leg: LegObservation = { kind: 'unknown', reason }
-  return { outbound: leg, return: returnFlightId === null ? null : leg, faults: [], detail }
+  return { outbound: leg, return: returnFlightId === null ? null : leg, anomalies: [], detail }
 }
 
 /** The legs are judged one by one: what is wrong with one says nothing of the other. */
@@ -67,12 +67,12 @@ function judgeResult(result: Fields, question: Question, scrub: Scrub): VerifyAn
   const outbound = judge(flightId)
   const back = returnFlightId === null ? undefined : judge(returnFlightId)
   const extra = Object.keys(result).some((id) => id !== flightId && id !== returnFlightId)
-  const faults = [...outbound.faults, ...(back?.faults ?? [])]
+  const anomalies = [...outbound.anomalies, ...(back?.anomalies ?? [])]
   const detail = outbound.detail ?? back?.detail
   return {
     outbound: outbound.leg,
     return: back?.leg ?? null,
-    faults: [...new Set(extra ? [...faults, 'extra_ids' as const] : faults)],
+    anomalies: [...new Set(extra ? [...anomalies, 'extra_ids' as const] : anomalies)],
     ...(detail === undefined ? {} : { detail }),
   }
 }
@@ -87,27 +87,27 @@ function judgeLeg(result: Fields, id: string, context: JudgeContext): JudgedLeg 
   if (!Object.hasOwn(result, id)) return unknownLeg('id_missing', 'the requested id is missing')
   const entry = result[id]
   if (!isFields(entry)) return unknownLeg('contract_violation', 'the entry of an id is no object')
-  const faults: AnswerFault[] = hasUnknownFields(entry) ? ['unknown_fields'] : []
+  const anomalies: AnswerAnomaly[] = hasUnknownFields(entry) ? ['unknown_fields'] : []
   const { available, flight } = entry
   // The interface leaves the field out; null says no more than that.
   const hasFlight = flight !== undefined && flight !== null
   if (available === true) {
-    if (hasFlight) return judgeFlight(flight, faults, { id, ...context })
-    return unknownLeg('contract_violation', 'available is true without a flight', faults)
+    if (hasFlight) return judgeFlight(flight, anomalies, { id, ...context })
+    return unknownLeg('contract_violation', 'available is true without a flight', anomalies)
   }
   if (available !== false) {
-    return unknownLeg('contract_violation', 'available is neither true nor false', faults)
+    return unknownLeg('contract_violation', 'available is neither true nor false', anomalies)
   }
-  if (!hasFlight) return { leg: { kind: 'unavailable' }, faults }
+  if (!hasFlight) return { leg: { kind: 'unavailable' }, anomalies }
   return unknownLeg('contract_violation', 'available is false beside a flight', [
-    ...faults,
+    ...anomalies,
     'flight_though_unavailable',
   ])
 }
 
 function judgeFlight(
   value: unknown,
-  faults: readonly AnswerFault[],
+  anomalies: readonly AnswerAnomaly[],
   { id, question, scrub }: JudgeContext & { id: string },
 ): JudgedLeg {
   const { passengers } = question
@@ -116,18 +116,18 @@ function judgeFlight(
     const viewed = viewFlight(value, { id, passengers, show })
     return {
       leg: { kind: 'available', flight: viewed.flight },
-      faults: [...faults, ...viewed.faults],
+      anomalies: [...anomalies, ...viewed.anomalies],
     }
   } catch (err) {
     if (!(err instanceof UpstreamContractError)) throw err
-    return unknownLeg('contract_violation', err.where, faults)
+    return unknownLeg('contract_violation', err.where, anomalies)
   }
 }
 
 function unknownLeg(
   reason: UnknownReason,
   detail: string,
-  faults: readonly AnswerFault[] = [],
+  anomalies: readonly AnswerAnomaly[] = [],
 ): JudgedLeg {
-  return { leg: { kind: 'unknown', reason }, faults, detail }
+  return { leg: { kind: 'unknown', reason }, anomalies, detail }
 }

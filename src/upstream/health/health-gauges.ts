@@ -1,10 +1,10 @@
 import type { Db } from '../../db/database.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { BREAKERS, ENDPOINT_GROUPS } from './breaker.ts'
-import { readHealth } from './health-store.ts'
+import { BREAKERS, ENDPOINT_GROUPS } from '../breaker/breaker-state.ts'
+import { readHealth } from '../breaker/breaker-store.ts'
 
 /** Sets the gauges of the upstream's health from the database. */
-export async function readHealthGauges(db: Db, metrics: Metrics): Promise<void> {
+export async function setHealthGauges(db: Db, metrics: Metrics): Promise<void> {
   const { breakers, pausedUntilMs, share } = await readHealth(db)
   for (const endpoint of ENDPOINT_GROUPS) {
     for (const breaker of BREAKERS) {

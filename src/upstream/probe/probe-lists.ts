@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Scrub } from '../../base/secrets.ts'
-import { type OddityCounts, odditiesOfList } from '../contract-telemetry.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
 import { readRoutesCsv } from '../lists/read-routes-csv.ts'
 import type { Route, RouteListCounts, RouteListName } from '../route-list.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import type { ExchangeAnswer } from '../transport/http-exchange.ts'
+import { type AnomalyCounts, anomaliesOfList } from '../upstream-metrics.ts'
 import type { ProbedCall } from './probe-call.ts'
 
 /** What the lists of one probe hold, to be told beside each other. */
@@ -22,9 +22,9 @@ export async function findInList(
 ): Promise<ProbedCall['found']> {
   const pairs = new Set<string>()
   const places = new Set<string>()
-  const read = { routes: 0, odd: {} as OddityCounts }
+  const read = { routes: 0, odd: {} as AnomalyCounts }
   const onRead = (counts: RouteListCounts) => {
-    read.odd = odditiesOfList(counts)
+    read.odd = anomaliesOfList(counts)
   }
   for await (const { routes } of readRouteList({ chunks, onRead }, { endpoint: list })) {
     read.routes += routes.length
@@ -57,10 +57,10 @@ export async function findInCsv(
     known: null as boolean | null,
     columns: [] as string[],
     delimiter: '',
-    odd: {} as OddityCounts,
+    odd: {} as AnomalyCounts,
   }
   const onRead = (counts: RouteListCounts) => {
-    read.odd = odditiesOfList(counts)
+    read.odd = anomaliesOfList(counts)
   }
   for await (const slice of readRoutesCsv({ chunks, onRead })) {
     read.rows += slice.rows
@@ -93,7 +93,7 @@ function besideRoutes(pairs: ReadonlySet<string>, lists: ProbedLists): ProbedCal
   }
 }
 
-function oddOnes(counts: OddityCounts): ProbedCall['found'] {
+function oddOnes(counts: AnomalyCounts): ProbedCall['found'] {
   const odd = Object.entries(counts).filter(([, count]) => count > 0)
-  return odd.length === 0 ? {} : { oddities: odd.map(([name, count]) => `${name} ${count}`) }
+  return odd.length === 0 ? {} : { anomalies: odd.map(([name, count]) => `${name} ${count}`) }
 }

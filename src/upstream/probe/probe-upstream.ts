@@ -24,7 +24,7 @@ export interface ProbeOptions {
   /** A flight to verify; null where none is known. */
   readonly flightId: string | null
   /** Whether to ask what a good client never asks: without a token, against a rule, for a flight that is none. */
-  readonly rude: boolean
+  readonly negative: boolean
   readonly signal: AbortSignal
 }
 
@@ -52,7 +52,7 @@ const NO_FLIGHT = '0'
  * Throws QuestionError for a flight id that cannot be one, and the signal's reason when it aborts.
  */
 export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport> {
-  const { flightId, rude } = options
+  const { flightId, negative } = options
   if (flightId !== null) assertQuestion(questionOf(flightId))
   const { baseUrl, accessToken } = options
   const connections = { ...DEFAULT_LIMITS, baseUrl, maxConnections: 2 }
@@ -62,7 +62,7 @@ export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport>
   try {
     const calls: ProbedCall[] = []
     for (const call of documentedCalls(options)) calls.push(await probeCall(deps, call))
-    for (const { withToken, ...call } of rude ? rudeCalls(options) : []) {
+    for (const { withToken, ...call } of negative ? negativeCalls(options) : []) {
       calls.push(await probeCall(withToken ? deps : { ...deps, exchange: bare }, call))
     }
     return { calls, skipped: skippedCalls(options) }
@@ -92,7 +92,7 @@ function documentedCalls(options: ProbeOptions): ProbeCall[] {
 }
 
 /** Each shows one refusal that the interface does not. */
-function rudeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
+function negativeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
   const flightId = options.flightId ?? NO_FLIGHT
   const thirteen = { ...questionOf(flightId), passengers: THIRTEEN }
   const call = (name: string, question: Question, withToken = true) => ({
@@ -115,13 +115,13 @@ function rudeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: bo
   ]
 }
 
-function skippedCalls({ flightId, rude }: ProbeOptions): ProbeReport['skipped'] {
+function skippedCalls({ flightId, negative }: ProbeOptions): ProbeReport['skipped'] {
   const verify = { call: 'verify', hint: 'add --flight ID, a flight that a search has returned' }
   const refusals = {
     call: 'refusals',
-    hint: 'add --rude to ask without a token, for 13 adults and for a flight that is none',
+    hint: 'add --negative to ask without a token, for 13 adults and for a flight that is none',
   }
-  return [...(flightId === null ? [verify] : []), ...(rude ? [] : [refusals])]
+  return [...(flightId === null ? [verify] : []), ...(negative ? [] : [refusals])]
 }
 
 function listCall({ signal }: ProbeOptions, name: keyof typeof LIST_PATHS) {
@@ -139,12 +139,12 @@ function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Que
     signal,
     isGood: isJsonAnswer,
     read: async ({ chunks }) => {
-      const { outbound, faults, detail } = readVerifyAnswer(chunks, question, scrub)
+      const { outbound, anomalies, detail } = readVerifyAnswer(chunks, question, scrub)
       const { kind } = outbound
       return {
         flight: kind === 'unknown' ? `unknown (${outbound.reason})` : kind,
         ...(detail === undefined ? {} : { detail }),
-        ...(faults.length === 0 ? {} : { oddities: faults }),
+        ...(anomalies.length === 0 ? {} : { anomalies: anomalies }),
       }
     },
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
+import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation } from '../../upstream/observation.ts'
-import { type Skew, waitForSlot } from '../../upstream/taken-slot.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
 import {
   UpstreamCircuitOpenError,

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
-import { createGate } from '../../base/gate.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import type { Db } from '../../db/database.ts'
-import { reserveOne } from '../../upstream/budget.ts'
-import { type Skew, type TakenSlot, waitForSlot } from '../../upstream/taken-slot.ts'
+import { reserveOne } from '../../upstream/budget/reserve-slots.ts'
+import { type Skew, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
 
 /** The budget has no slot near enough for one who waits. `retryAfterMs` is when it may be worth asking again. */
 export class NoSlotError extends AppError {
@@ -34,7 +34,7 @@ export interface SlotLineDeps {
  * the budget, whose row every worker needs. Throws NoSlotError, and the signal's reason when it aborts.
  */
 export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Promise<TakenSlot> {
-  const line = createGate(1)
+  const line = createSemaphore(1)
   const { clock, patienceMs } = deps
   return async (signal) => {
     const endMs = clock.now().getTime() + patienceMs

@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { spendOne } from '../../upstream/budget.ts'
+import { takeSlot } from '../../upstream/budget/reserve-slots.ts'
+import type { TakenSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import { assertQuestion } from '../../upstream/passenger-rules.ts'
-import type { TakenSlot } from '../../upstream/taken-slot.ts'
-import { unaskedObservation } from '../../upstream/unasked.ts'
+import { circuitOpenObservation } from '../../upstream/unasked.ts'
 import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
@@ -83,12 +83,12 @@ async function askAtSlot(
   question: Question,
   signal: AbortSignal,
 ): Promise<Asked> {
-  const { clock, upstream, gate, metrics, takeSlot = slotTaker(deps) } = deps
+  const { clock, upstream, breaker, metrics, takeSlot = slotTaker(deps) } = deps
   try {
-    const entry = await gate?.peek('verify')
-    if (entry?.kind === 'closed') {
-      const until = new Date(entry.untilMs)
-      throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: entry.by, until })
+    const admission = await breaker?.admission('verify')
+    if (admission?.kind === 'refused') {
+      const until = new Date(admission.untilMs)
+      throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: admission.by, until })
     }
     const slot = await takeSlot(signal)
     metrics.budgetSlots.inc({ lane: 'on_demand' })
@@ -96,12 +96,12 @@ async function askAtSlot(
     return { observation: await upstream.verifyFares(question, { signal, slot }), askedAt }
   } catch (err) {
     if (!(err instanceof UpstreamCircuitOpenError)) throw err
-    return { observation: unaskedObservation(question, err, clock.now()), askedAt: null }
+    return { observation: circuitOpenObservation(question, err, clock.now()), askedAt: null }
   }
 }
 
 function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
-  return (signal: AbortSignal) => spendOne(db, { requestsPerSecond, lane: true, clock, signal })
+  return (signal: AbortSignal) => takeSlot(db, { requestsPerSecond, lane: true, clock, signal })
 }
 
 async function findTrackedFare(db: Db, question: Question): Promise<number | null> {

@@ -5,15 +5,15 @@ import { type DatabaseVersions, readVersions } from '../../db/versions.ts'
 import { readSyncStates, type SyncState } from '../../route-sync/read/route-queries.ts'
 import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
 import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
-import { readBudgetAhead } from '../../upstream/budget-ahead.ts'
 import {
   BREAKERS,
   type BreakerName,
   ENDPOINT_GROUPS,
   type EndpointGroup,
-} from '../../upstream/health/breaker.ts'
-import { readHealth, type UpstreamHealth } from '../../upstream/health/health-store.ts'
-import { isPaused } from '../../upstream/health/throttle.ts'
+} from '../../upstream/breaker/breaker-state.ts'
+import { readHealth, type UpstreamHealth } from '../../upstream/breaker/breaker-store.ts'
+import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
+import { isPaused } from '../../upstream/budget/throttle.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import { type Incident, listIncidents } from '../incidents/incident-queries.ts'
 import { type BeliefAges, readBeliefAges, readLastMinute } from './status-queries.ts'

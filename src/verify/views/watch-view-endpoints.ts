@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { createGate } from '../../base/gate.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import { FARE_EXAMPLE, FareShape } from '../../changes/watch-change-endpoints.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
@@ -99,7 +99,7 @@ const readWatch = reseller({
 })
 
 /** Transactions of states at a time: the other connections are for everybody else. */
-const reading = createGate(2)
+const reading = createSemaphore(2)
 
 const readListState = reseller({
   id: 'readWatchListState',

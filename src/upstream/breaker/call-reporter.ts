@@ -2,20 +2,20 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
+import { isPaused, type PauseHint, throttled } from '../budget/throttle.ts'
 import type { CallRecord } from '../call-record.ts'
-import { BREAKERS, ENDPOINT_GROUPS, type EndpointGroup, RULES, settle } from './breaker.ts'
+import { meaningFor, type Verdict, verdictOf } from './breaker-signal.ts'
+import { BREAKERS, ENDPOINT_GROUPS, type EndpointGroup, RULES, settle } from './breaker-state.ts'
+import { lockBreakers, lockThrottle, saveThrottle } from './breaker-store.ts'
 import { createTally } from './call-tally.ts'
-import { meaningFor, type Verdict, verdictOf } from './call-verdict.ts'
+import { createTeller } from './flush-scheduler.ts'
 import { logTransitions } from './health-log.ts'
-import { lockBreakers, lockThrottle, saveThrottle } from './health-store.ts'
 import type { HealthView } from './health-view.ts'
 import { saveChanged } from './save-changed.ts'
-import { createTeller } from './teller.ts'
-import { isPaused, type PauseHint, throttled } from './throttle.ts'
 
 export interface EndedCall {
   readonly record: Pick<CallRecord, 'outcome' | 'status' | 'reason' | 'retryAfterMs'>
-  readonly pass: Pass
+  readonly permit: Permit
 }
 
 export interface ReporterDeps {
@@ -27,8 +27,8 @@ export interface ReporterDeps {
 }
 
 /** A call may go out; `probe` where it is the one by which a breaker finds out. */
-export interface Pass {
-  readonly kind: 'pass'
+export interface Permit {
+  readonly kind: 'permit'
   readonly probe: string | null
   /** When it was given, in milliseconds by the database's clock. */
   readonly madeAtMs: number
@@ -59,7 +59,7 @@ export function createHealthReporter(deps: ReporterDeps): HealthReporter {
     }
   })
   return {
-    report(group, { record, pass: { probe, madeAtMs } }) {
+    report(group, { record, permit: { probe, madeAtMs } }) {
       const verdict = verdictOf(record)
       const nowMs = view.nowMs()
       for (const name of BREAKERS) {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** No slot is given further ahead: what is promised now must hold whatever is learned meanwhile. */
 export const HORIZON_MS = 5_000

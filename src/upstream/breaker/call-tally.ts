@@ -1,4 +1,4 @@
-import type { MadeCount, Meaning, Outcomes } from './breaker.ts'
+import type { MadeCount, Meaning, Outcomes } from './breaker-state.ts'
 
 /** No rule looks further back. */
 const KEPT_SECONDS = 10

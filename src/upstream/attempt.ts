@@ -1,7 +1,7 @@
+import type { PermitRequest } from './breaker/acquire-permit.ts'
+import { verdictOf } from './breaker/breaker-signal.ts'
+import type { Permit } from './breaker/call-reporter.ts'
 import { type CallRecord, type RecordDeps, recorded } from './call-record.ts'
-import { verdictOf } from './health/call-verdict.ts'
-import type { Pass } from './health/health-reporter.ts'
-import type { GatedCall } from './pass-gate.ts'
 import { type QuickRetryDeps, type QuickRetryOutcome, takeQuickRetry } from './quick-retry.ts'
 
 export interface GuardDeps extends RecordDeps, QuickRetryDeps {
@@ -14,18 +14,18 @@ export interface QuickRetry {
   readonly outcome: QuickRetryOutcome
 }
 
-/** Makes a call that has its pass, tells the gate how it ended, and makes it a second time where that may help. */
+/** Makes a call that has its permit, tells the breaker how it ended, and makes it a second time where that may help. */
 export async function guardedCall<T>(
   deps: GuardDeps,
-  call: GatedCall & { readonly pass: Pass },
+  call: PermitRequest & { readonly permit: Permit },
   run: (record: CallRecord) => Promise<T>,
 ): Promise<T> {
   const first = await attempt(deps, call, run)
   const { endpoint, group, signal } = call
-  const pass = await takeQuickRetry(deps, { group, signal, record: first.record })
-  if (pass === 'no_slot') deps.onQuickRetry?.({ endpoint, outcome: 'no_slot' })
-  if (typeof pass === 'string') return resultOf(first)
-  const second = await attempt(deps, { ...call, pass }, run)
+  const permit = await takeQuickRetry(deps, { group, signal, record: first.record })
+  if (permit === 'no_slot') deps.onQuickRetry?.({ endpoint, outcome: 'no_slot' })
+  if (typeof permit === 'string') return resultOf(first)
+  const second = await attempt(deps, { ...call, permit }, run)
   const mended = verdictOf(second.record) === 'good'
   deps.onQuickRetry?.({ endpoint, outcome: mended ? 'mended' : 'failed' })
   return resultOf(second)
@@ -38,7 +38,7 @@ type Attempt<T> = { readonly record: CallRecord } & (
 
 async function attempt<T>(
   deps: GuardDeps,
-  { endpoint, group, signal, pass }: GatedCall & { readonly pass: Pass },
+  { endpoint, group, signal, permit }: PermitRequest & { readonly permit: Permit },
   run: (record: CallRecord) => Promise<T>,
 ): Promise<Attempt<T>> {
   let record: CallRecord = { status: undefined, bytes: 0, outcome: 'internal' }
@@ -52,7 +52,7 @@ async function attempt<T>(
   } catch (error) {
     return { record, error }
   } finally {
-    await deps.gate?.report(group, { record, pass })
+    await deps.breaker?.report(group, { record, permit })
   }
 }
 

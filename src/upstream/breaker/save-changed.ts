@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../db/database.ts'
-import { BREAKERS, type EndpointGroup } from './breaker.ts'
-import { type GroupStates, saveBreaker } from './health-store.ts'
+import { BREAKERS, type EndpointGroup } from './breaker-state.ts'
+import { type GroupStates, saveBreaker } from './breaker-store.ts'
 
 /** Writes what a transition changed of a group's breakers, which the transaction holds locked. */
 export async function saveChanged(

@@ -1,3 +1,4 @@
+import { isPaused } from '../budget/throttle.ts'
 import {
   BREAKERS,
   type BreakerName,
@@ -7,20 +8,19 @@ import {
   nextProbeMs,
   RULES,
   withCredential,
-} from './breaker.ts'
-import type { GroupStates } from './health-store.ts'
-import { isPaused } from './throttle.ts'
+} from './breaker-state.ts'
+import type { GroupStates } from './breaker-store.ts'
 
 /** A probe that is not reported by then is another's: the calls of a group end sooner than this, by their deadline. */
 export const LEASE_MS: Readonly<Record<EndpointGroup, number>> = { lists: 150_000, verify: 20_000 }
 
 /** Whether a call may go out: freely; as the one probe; or not, by what, and until when as far as is known. */
-export type Entry =
-  | { readonly kind: 'free' }
+export type Admission =
+  | { readonly kind: 'allowed' }
   | { readonly kind: 'probe' }
-  | { readonly kind: 'closed'; readonly by: 'pause' | BreakerName; readonly untilMs: number }
+  | { readonly kind: 'refused'; readonly by: 'pause' | BreakerName; readonly untilMs: number }
 
-export interface EntryFacts {
+export interface AdmissionFacts {
   readonly group: EndpointGroup
   readonly states: GroupStates
   readonly pausedUntilMs: number
@@ -34,17 +34,17 @@ export function statesFor({
   states,
   fingerprint,
   nowMs,
-}: Omit<EntryFacts, 'pausedUntilMs'>) {
+}: Omit<AdmissionFacts, 'pausedUntilMs'>) {
   const moment: Moment = { rule: RULES[group].auth, fingerprint, nowMs }
   const auth = withCredential(states.auth, moment)
   return auth === states.auth ? states : { ...states, auth }
 }
 
 /** What the pause and both breakers say together: one of them that is closed to us is enough. */
-export function entryOf(facts: EntryFacts): Entry {
+export function admissionOf(facts: AdmissionFacts): Admission {
   const { group, pausedUntilMs, nowMs } = facts
   if (isPaused({ pausedUntilMs }, nowMs)) {
-    return { kind: 'closed', by: 'pause', untilMs: pausedUntilMs }
+    return { kind: 'refused', by: 'pause', untilMs: pausedUntilMs }
   }
   const states = statesFor(facts)
   const open = BREAKERS.filter((name) => states[name].open !== null)
@@ -53,8 +53,8 @@ export function entryOf(facts: EntryFacts): Entry {
     .filter(({ untilMs }) => untilMs > 0)
     .toSorted((a, b) => b.untilMs - a.untilMs)
   const [longest] = waits
-  if (longest !== undefined) return { kind: 'closed', ...longest }
-  return { kind: open.length > 0 ? 'probe' : 'free' }
+  if (longest !== undefined) return { kind: 'refused', ...longest }
+  return { kind: open.length > 0 ? 'probe' : 'allowed' }
 }
 
 function waitOf(

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Db } from '../../db/database.ts'
-import type { EndpointGroup } from './breaker.ts'
-import { type GroupStates, readHealth, type UpstreamHealth } from './health-store.ts'
+import type { EndpointGroup } from './breaker-state.ts'
+import { type GroupStates, readHealth, type UpstreamHealth } from './breaker-store.ts'
 
 /** Older than this, what is known is read again while it is still used; older than twice this, before it is. */
 const FRESH_MS = 250

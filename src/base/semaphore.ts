@@ -1,7 +1,7 @@
-export type Gate = <T>(work: () => Promise<T>) => Promise<T>
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Lets at most `width` pieces of work run at a time; the others wait, first come first served. */
-export function createGate(width: number): Gate {
+export function createSemaphore(width: number): Semaphore {
   const waiting: (() => void)[] = []
   let free = width
   return async (work) => {

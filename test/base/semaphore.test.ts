@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createGate } from '../../src/base/gate.ts'
+import { createSemaphore } from '../../src/base/semaphore.ts'
 
 it('lets as many in as it is wide, and the others in their order', async () => {
-  const gate = createGate(2)
+  const gate = createSemaphore(2)
   const begun: number[] = []
   const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())
   const all = ends.map(({ promise }, i) =>
@@ -25,7 +25,7 @@ it('lets as many in as it is wide, and the others in their order', async () => {
 })
 
 it('lets the next in where work fails', async () => {
-  const gate = createGate(1)
+  const gate = createSemaphore(1)
   const failing = gate(() => Promise.reject(new Error('no')))
   const next = gate(async () => 'done')
 

@@ -1,5 +1,5 @@
 import type { CallRecord } from '../call-record.ts'
-import type { BreakerName, Meaning } from './breaker.ts'
+import type { BreakerName, Meaning } from './breaker-state.ts'
 
 /**
  * What the end of a call says of the upstream: a good answer; an odd one, which is an answer too; no answer, or a

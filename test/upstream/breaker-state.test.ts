@@ -10,7 +10,7 @@ import {
   settle,
   withCredential,
   withProbe,
-} from '../../src/upstream/health/breaker.ts'
+} from '../../src/upstream/breaker/breaker-state.ts'
 import { HEALTHY, outcomes } from './health-fixtures.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')

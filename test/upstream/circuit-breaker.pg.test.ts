@@ -1,29 +1,29 @@
 import { describe, expect, vi } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import type { UpstreamGate } from '../../src/upstream/health/upstream-gate.ts'
+import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { it } from '../support/test-database.ts'
 import {
+  breakerOn,
   callThrough,
   ENDS,
   type End,
-  gateOn,
   HEALTHY,
   movedClock,
   passHealth,
-  passOf,
+  permitOf,
   stateOf,
 } from './health-fixtures.ts'
 
-async function calls(gate: UpstreamGate, end: End, times: number): Promise<void> {
-  for (let i = 0; i < times; i += 1) await callThrough(gate, end)
+async function calls(breaker: CircuitBreaker, end: End, times: number): Promise<void> {
+  for (let i = 0; i < times; i += 1) await callThrough(breaker, end)
 }
 
 /** Calls that are all under way before the first of them ends. */
-async function burst(gate: UpstreamGate, ends: readonly End[]): Promise<void> {
-  const passes = await Promise.all(ends.map(() => gate.enter('verify')))
-  expect(passes.every((pass) => pass.kind === 'pass')).toBe(true)
-  for (const end of ends) void gate.report('verify', { record: ENDS[end], pass: passOf() })
+async function burst(breaker: CircuitBreaker, ends: readonly End[]): Promise<void> {
+  const passes = await Promise.all(ends.map(() => breaker.acquirePermit('verify')))
+  expect(passes.every((pass) => pass.kind === 'permit')).toBe(true)
+  for (const end of ends) void breaker.report('verify', { record: ENDS[end], permit: permitOf() })
 }
 
 const times = (n: number, end: End): End[] => Array.from({ length: n }, () => end)
@@ -44,38 +44,44 @@ function logOf(lines: string[]) {
 
 describe('a 429', () => {
   it('pauses every process, and goes on when the time is over', async ({ db }) => {
-    const [one, other] = [gateOn(db), gateOn(db)]
+    const [one, other] = [breakerOn(db), breakerOn(db)]
     const record = { ...ENDS.limited, retryAfterMs: 30_000 }
 
-    await one.enter('verify')
-    await one.report('verify', { record, pass: passOf() })
+    await one.acquirePermit('verify')
+    await one.report('verify', { record, permit: permitOf() })
 
-    const closed = { kind: 'closed', by: 'pause' }
-    expect([await one.enter('verify'), await other.enter('lists')]).toMatchObject([closed, closed])
-    expect(await other.peek('verify')).toMatchObject(closed)
+    const closed = { kind: 'refused', by: 'pause' }
+    expect([await one.acquirePermit('verify'), await other.acquirePermit('lists')]).toMatchObject([
+      closed,
+      closed,
+    ])
+    expect(await other.admission('verify')).toMatchObject(closed)
     await passHealth(db, 30_000)
-    expect(await gateOn(db).enter('verify')).toMatchObject({ kind: 'pass', probe: null })
+    expect(await breakerOn(db).acquirePermit('verify')).toMatchObject({
+      kind: 'permit',
+      probe: null,
+    })
   })
 
   it('is heard of by a process that knows better within half a second', async ({ db }) => {
     const clock = movedClock()
-    const [one, other] = [gateOn(db, { clock }), gateOn(db, { clock })]
-    expect((await other.enter('verify')).kind).toBe('pass')
+    const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
+    expect((await other.acquirePermit('verify')).kind).toBe('permit')
 
     await callThrough(one, 'limited')
     clock.move(501)
 
-    expect(await other.enter('verify')).toMatchObject({ kind: 'closed', by: 'pause' })
+    expect(await other.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
   })
 
   it('that comes as a 503 with a time pauses too, without lowering the budget', async ({ db }) => {
-    const gate = gateOn(db)
-    await gate.enter('verify')
+    const breaker = breakerOn(db)
+    await breaker.acquirePermit('verify')
 
     const record = { ...ENDS.serverError, status: 503, retryAfterMs: 2_000 }
-    await gate.report('verify', { record, pass: passOf() })
+    await breaker.report('verify', { record, permit: permitOf() })
 
-    expect(await gate.enter('verify')).toMatchObject({ kind: 'closed', by: 'pause' })
+    expect(await breaker.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
     const { rows } = await sql<{ share: number }>`select share from upstream_budget`.execute(db)
     expect(rows[0]?.share).toBe(1)
   })
@@ -85,13 +91,16 @@ describe('the breaker of the credential', () => {
   it('opens for every process at a 401, for its group alone, and says so once', async ({ db }) => {
     const lines: string[] = []
     const log = logOf(lines)
-    const [one, other] = [gateOn(db, { log }), gateOn(db, { log })]
+    const [one, other] = [breakerOn(db, { log }), breakerOn(db, { log })]
 
     await callThrough(one, 'unauthorized')
 
-    const closed = { kind: 'closed', by: 'auth' }
-    expect([await one.enter('verify'), await other.enter('verify')]).toMatchObject([closed, closed])
-    expect((await other.enter('lists')).kind).toBe('pass')
+    const closed = { kind: 'refused', by: 'auth' }
+    expect([await one.acquirePermit('verify'), await other.acquirePermit('verify')]).toMatchObject([
+      closed,
+      closed,
+    ])
+    expect((await other.acquirePermit('lists')).kind).toBe('permit')
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       msg: 'upstream breaker opened',
@@ -103,7 +112,7 @@ describe('the breaker of the credential', () => {
 
   it('opens at three 403 of several processes, unless one got through between', async ({ db }) => {
     const clock = movedClock()
-    const [one, other] = [gateOn(db, { clock }), gateOn(db, { clock })]
+    const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
     await callThrough(one, 'forbidden')
     await callThrough(other, 'forbidden')
     clock.move(1_000)
@@ -112,22 +121,22 @@ describe('the breaker of the credential', () => {
     await callThrough(one, 'forbidden')
     expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
 
-    const third = gateOn(db)
+    const third = breakerOn(db)
     await callThrough(third, 'forbidden')
     await callThrough(one, 'forbidden')
 
-    expect(await gateOn(db).peek('verify')).toMatchObject({ kind: 'closed', by: 'auth' })
+    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'auth' })
   })
 
   it('closes when the credential is another one', async ({ db }) => {
     const lines: string[] = []
-    const gate = gateOn(db)
-    await callThrough(gate, 'unauthorized')
+    const breaker = breakerOn(db)
+    await callThrough(breaker, 'unauthorized')
 
-    const renewed = gateOn(db, { accessToken: 'another-token', log: logOf(lines) })
+    const renewed = breakerOn(db, { accessToken: 'another-token', log: logOf(lines) })
 
-    expect(await renewed.peek('verify')).toEqual({ kind: 'free' })
-    expect(await renewed.enter('verify')).toMatchObject({ kind: 'pass', probe: null })
+    expect(await renewed.admission('verify')).toEqual({ kind: 'allowed' })
+    expect(await renewed.acquirePermit('verify')).toMatchObject({ kind: 'permit', probe: null })
     expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['upstream breaker closed'])
   })
@@ -135,30 +144,30 @@ describe('the breaker of the credential', () => {
 
 describe('the breaker of errors', () => {
   it('opens when most calls of all processes together fail', async ({ db }) => {
-    const [one, other] = [gateOn(db), gateOn(db)]
+    const [one, other] = [breakerOn(db), breakerOn(db)]
     await burst(one, times(9, 'timeout'))
     await one.close()
-    expect((await gateOn(db).peek('verify')).kind).toBe('free')
+    expect((await breakerOn(db).admission('verify')).kind).toBe('allowed')
 
     await burst(other, times(11, 'serverError'))
     await other.close()
 
-    expect(await gateOn(db).peek('verify')).toMatchObject({ kind: 'closed', by: 'errors' })
+    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
   })
 
   it('counts the successes of those who met no failure', async ({ db }) => {
     const clock = movedClock()
-    const [well, ill] = [gateOn(db, { clock }), gateOn(db, { clock })]
+    const [well, ill] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
     await burst(ill, times(9, 'timeout'))
     await ill.close()
     await burst(well, times(30, 'good'))
     clock.move(600)
     // It looks again, hears of the failures, and tells what it has.
-    await well.enter('verify')
+    await well.acquirePermit('verify')
     await callThrough(well, 'good')
     await well.close()
 
-    await burst(gateOn(db), times(11, 'timeout'))
+    await burst(breakerOn(db), times(11, 'timeout'))
 
     const { window, open } = await stateOf(db, 'verify', 'errors')
     expect(open).toBeNull()
@@ -166,33 +175,35 @@ describe('the breaker of errors', () => {
   })
 
   it('opens for the lists at three failures in a row', async ({ db }) => {
-    const gate = gateOn(db)
-    for (let i = 0; i < 3; i += 1) await callThrough(gate, 'serverError', 'lists')
-    await gate.close()
+    const breaker = breakerOn(db)
+    for (let i = 0; i < 3; i += 1) await callThrough(breaker, 'serverError', 'lists')
+    await breaker.close()
 
-    expect(await gateOn(db).peek('lists')).toMatchObject({ kind: 'closed', by: 'errors' })
-    expect((await gateOn(db).peek('verify')).kind).toBe('free')
+    expect(await breakerOn(db).admission('lists')).toMatchObject({ kind: 'refused', by: 'errors' })
+    expect((await breakerOn(db).admission('verify')).kind).toBe('allowed')
   })
 })
 
 async function openErrors(db: Db): Promise<void> {
-  const gate = gateOn(db)
-  await burst(gate, times(20, 'timeout'))
-  await gate.close()
+  const breaker = breakerOn(db)
+  await burst(breaker, times(20, 'timeout'))
+  await breaker.close()
 }
 
 describe('an open breaker', () => {
   it('lets one of ten through at a time, whichever process they belong to', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
-    const gates = Array.from({ length: 5 }, () => gateOn(db))
+    const gates = Array.from({ length: 5 }, () => breakerOn(db))
 
-    const entered = await Promise.all([...gates, ...gates].map((gate) => gate.enter('verify')))
+    const entered = await Promise.all(
+      [...gates, ...gates].map((breaker) => breaker.acquirePermit('verify')),
+    )
 
-    const passed = entered.filter((entry) => entry.kind === 'pass')
+    const passed = entered.filter((admission) => admission.kind === 'permit')
     expect(passed).toHaveLength(1)
-    expect(passed[0]?.kind === 'pass' && passed[0].probe).toBeTruthy()
-    expect(await gateOn(db).peek('verify')).toMatchObject({ kind: 'closed', by: 'errors' })
+    expect(passed[0]?.kind === 'permit' && passed[0].probe).toBeTruthy()
+    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
   })
 
   it('closes for all when its probe is answered, and the log says so', async ({ db }) => {
@@ -200,9 +211,9 @@ describe('an open breaker', () => {
     await passHealth(db, 5_000)
     const lines: string[] = []
 
-    await callThrough(gateOn(db, { log: logOf(lines) }), 'good')
+    await callThrough(breakerOn(db, { log: logOf(lines) }), 'good')
 
-    expect((await gateOn(db).enter('verify')).kind).toBe('pass')
+    expect((await breakerOn(db).acquirePermit('verify')).kind).toBe('permit')
     expect((await stateOf(db, 'verify', 'errors')).closedAtMs).not.toBeNull()
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['upstream breaker closed'])
   })
@@ -211,7 +222,7 @@ describe('an open breaker', () => {
     await openErrors(db)
     await passHealth(db, 5_000)
 
-    await callThrough(gateOn(db), 'timeout')
+    await callThrough(breakerOn(db), 'timeout')
 
     const { open } = await stateOf(db, 'verify', 'errors')
     expect((open?.probeAtMs ?? 0) - Date.now()).toBeGreaterThan(9_000)
@@ -222,14 +233,14 @@ describe('an open breaker', () => {
   }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
-    const dead = await gateOn(db).enter('verify')
+    const dead = await breakerOn(db).acquirePermit('verify')
     await passHealth(db, 20_000)
 
-    const next = await gateOn(db).enter('verify')
-    const probe = dead.kind === 'pass' ? dead.probe : null
-    await gateOn(db).report('verify', { record: ENDS.good, pass: passOf(probe) })
+    const next = await breakerOn(db).acquirePermit('verify')
+    const probe = dead.kind === 'permit' ? dead.probe : null
+    await breakerOn(db).report('verify', { record: ENDS.good, permit: permitOf(probe) })
 
-    expect(next).toMatchObject({ kind: 'pass', probe: expect.any(String) })
+    expect(next).toMatchObject({ kind: 'permit', probe: expect.any(String) })
     expect((await stateOf(db, 'verify', 'errors')).open).not.toBeNull()
   })
 
@@ -237,9 +248,9 @@ describe('an open breaker', () => {
     await openErrors(db)
     await passHealth(db, 5_000)
 
-    await callThrough(gateOn(db), 'aborted')
+    await callThrough(breakerOn(db), 'aborted')
 
-    expect((await gateOn(db).peek('verify')).kind).toBe('probe')
+    expect((await breakerOn(db).admission('verify')).kind).toBe('probe')
   })
 
   it('is one of two: the credential that is refused still has its own', async ({ db }) => {
@@ -252,23 +263,23 @@ describe('an open breaker', () => {
     `.execute(db)
     await passHealth(db, 5_000)
 
-    expect(await gateOn(db).peek('verify')).toMatchObject({ kind: 'closed', by: 'auth' })
+    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'auth' })
   })
 })
 
 describe('while all is well', () => {
   it('writes nothing and reads four times a second at most', async ({ db }) => {
     const clock = movedClock()
-    const gate = gateOn(db, { clock })
+    const breaker = breakerOn(db, { clock })
     const asked = vi.spyOn(db, 'getExecutor')
     const before = await written(db)
     asked.mockClear()
 
     for (let second = 0; second < 5; second += 1) {
-      await calls(gate, 'good', 300)
+      await calls(breaker, 'good', 300)
       clock.move(1_000)
     }
-    await gate.close()
+    await breaker.close()
 
     expect(asked.mock.calls.length).toBeLessThanOrEqual(4 * 6)
     expect(asked.mock.calls.length).toBeGreaterThan(0)
@@ -278,15 +289,15 @@ describe('while all is well', () => {
 
   it('goes on by what it knows when the store is away', async ({ database }) => {
     const clock = movedClock()
-    const gate = gateOn(database.db, { clock })
-    await callThrough(gate, 'good')
+    const breaker = breakerOn(database.db, { clock })
+    await callThrough(breaker, 'good')
     const away = vi.spyOn(database.pool, 'connect').mockRejectedValue(new Error('away') as never)
     clock.move(10_000)
 
-    const entered = await gate.enter('verify')
-    await gate.report('verify', { record: ENDS.unauthorized, pass: passOf() })
+    const entered = await breaker.acquirePermit('verify')
+    await breaker.report('verify', { record: ENDS.unauthorized, permit: permitOf() })
 
-    expect(entered.kind).toBe('pass')
+    expect(entered.kind).toBe('permit')
     away.mockRestore()
   })
 })

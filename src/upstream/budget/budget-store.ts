@@ -1,5 +1,5 @@
-import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { selectOne } from '../../db/transaction.ts'
 
 /** How far ahead the budget is given away, in seconds: 0 where the next slot is now, about 5 where all of it is taken. */
 export async function readBudgetAhead(db: Db): Promise<number> {

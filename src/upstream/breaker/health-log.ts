@@ -1,6 +1,6 @@
 import type { Logger } from '../../base/logger.ts'
-import { BREAKERS, type EndpointGroup } from './breaker.ts'
-import type { GroupStates } from './health-store.ts'
+import { BREAKERS, type EndpointGroup } from './breaker-state.ts'
+import type { GroupStates } from './breaker-store.ts'
 
 /** Tells an operator of each breaker that opened or closed; called by the process whose transaction made it so. */
 export function logTransitions(

@@ -3,49 +3,55 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { type BreakerState, type EndpointGroup, withProbe } from './breaker.ts'
-import { type Entry, type EntryFacts, entryOf, LEASE_MS, statesFor } from './gate-entry.ts'
+import {
+  type Admission,
+  type AdmissionFacts,
+  admissionOf,
+  LEASE_MS,
+  statesFor,
+} from './admission.ts'
+import { type BreakerState, type EndpointGroup, withProbe } from './breaker-state.ts'
+import { lockBreakers } from './breaker-store.ts'
+import { createHealthReporter, type EndedCall, type Permit } from './call-reporter.ts'
 import { logTransitions } from './health-log.ts'
-import { createHealthReporter, type EndedCall, type Pass } from './health-reporter.ts'
-import { lockBreakers } from './health-store.ts'
 import { createHealthView, type HealthView } from './health-view.ts'
 import { saveChanged } from './save-changed.ts'
 
-export type Closed = Extract<Entry, { kind: 'closed' }>
+export type Refusal = Extract<Admission, { kind: 'refused' }>
 
 /**
  * What stands between all processes' calls and an upstream that has asked us to pause, refuses our credential or
  * fails. While all is well it costs a process one small read every quarter of a second, and writes nothing.
  */
-export interface UpstreamGate {
+export interface CircuitBreaker {
   /** Whether a call could go out now, without going. */
-  peek(group: EndpointGroup): Promise<Entry>
+  admission(group: EndpointGroup): Promise<Admission>
   /** Goes through, or not. Of all processes one alone gets a probe; whoever has a pass reports how its call ended. */
-  enter(group: EndpointGroup): Promise<Pass | Closed>
+  acquirePermit(group: EndpointGroup): Promise<Permit | Refusal>
   /** Resolves once what cannot wait is told to the others. Never rejects. */
   report(group: EndpointGroup, call: EndedCall): Promise<void> | undefined
   /** Tells what is left to tell. */
   close(): Promise<void>
 }
 
-export interface GateDeps {
+export interface BreakerDeps {
   readonly db: Db
   readonly clock: Clock
   readonly log: Logger
   readonly accessToken: string | undefined
 }
 
-interface GateParts extends GateDeps {
+interface BreakerParts extends BreakerDeps {
   readonly view: HealthView
   readonly fingerprint: string
 }
 
-export function createUpstreamGate(deps: GateDeps): UpstreamGate {
+export function createCircuitBreaker(deps: BreakerDeps): CircuitBreaker {
   const view = createHealthView(deps)
   const parts = { ...deps, view, fingerprint: fingerprintOf(deps.accessToken) }
   const reporter = createHealthReporter(parts)
 
-  async function look(group: EndpointGroup): Promise<EntryFacts> {
+  async function look(group: EndpointGroup): Promise<AdmissionFacts> {
     // What this process is just telling it heeds itself.
     if (reporter.telling !== undefined) await reporter.telling
     const { breakers, pausedUntilMs } = await view.current()
@@ -54,13 +60,13 @@ export function createUpstreamGate(deps: GateDeps): UpstreamGate {
   }
 
   return {
-    peek: async (group) => entryOf(await look(group)),
-    async enter(group) {
+    admission: async (group) => admissionOf(await look(group)),
+    async acquirePermit(group) {
       const facts = await look(group)
-      const entry = entryOf(facts)
-      if (entry.kind === 'closed') return entry
+      const admission = admissionOf(facts)
+      if (admission.kind === 'refused') return admission
       const isOld = statesFor(facts) !== facts.states
-      return entry.kind === 'probe' || isOld ? takeProbe(parts, facts) : passAt(facts.nowMs)
+      return admission.kind === 'probe' || isOld ? takeProbe(parts, facts) : permitAt(facts.nowMs)
     },
     report: (group, call) => reporter.report(group, call),
     close: () => reporter.close(),
@@ -72,28 +78,28 @@ export function createUpstreamGate(deps: GateDeps): UpstreamGate {
  * another credential.
  */
 async function takeProbe(
-  { db, log, view, fingerprint }: GateParts,
-  { group, pausedUntilMs }: EntryFacts,
-): Promise<Pass | Closed> {
-  const { entry, probe, before, after } = await inTransaction(db, async (tx) => {
+  { db, log, view, fingerprint }: BreakerParts,
+  { group, pausedUntilMs }: AdmissionFacts,
+): Promise<Permit | Refusal> {
+  const { admission, probe, before, after } = await inTransaction(db, async (tx) => {
     const { states, nowMs } = await lockBreakers(tx, group)
     const facts = { group, states, pausedUntilMs, fingerprint, nowMs }
-    const found = entryOf(facts)
+    const found = admissionOf(facts)
     const lease = { id: randomUUID(), untilMs: nowMs + LEASE_MS[group] }
     const lend = (state: BreakerState) => (found.kind === 'probe' ? withProbe(state, lease) : state)
     const ours = statesFor(facts)
     const lent = { auth: lend(ours.auth), errors: lend(ours.errors) }
     await saveChanged(tx, group, { before: states, after: lent })
-    return { entry: found, probe: lease.id, before: states, after: lent }
+    return { admission: found, probe: lease.id, before: states, after: lent }
   })
   view.putStates(group, after)
   logTransitions(log, group, { before, after })
-  if (entry.kind === 'closed') return entry
-  return { ...passAt(view.nowMs()), ...(entry.kind === 'probe' ? { probe } : {}) }
+  if (admission.kind === 'refused') return admission
+  return { ...permitAt(view.nowMs()), ...(admission.kind === 'probe' ? { probe } : {}) }
 }
 
-function passAt(madeAtMs: number): Pass {
-  return { kind: 'pass', probe: null, madeAtMs }
+function permitAt(madeAtMs: number): Permit {
+  return { kind: 'permit', probe: null, madeAtMs }
 }
 
 /** Tells two credentials apart, and neither of them to anybody: 32 bits of a hash fit billions of tokens. */

@@ -1,8 +1,8 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { shareInSql } from '../budget.ts'
-import type { BreakerName, BreakerState, EndpointGroup } from './breaker.ts'
-import { isPaused, type Throttle } from './throttle.ts'
+import { shareInSql } from '../budget/reserve-slots.ts'
+import { isPaused, type Throttle } from '../budget/throttle.ts'
+import type { BreakerName, BreakerState, EndpointGroup } from './breaker-state.ts'
 
 export type GroupStates = Readonly<Record<BreakerName, BreakerState>>
 

@@ -1,7 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { inTransaction, selectOne } from '../db/transaction.ts'
-import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './health/throttle.ts'
+import type { Clock } from '../../base/clock.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { inTransaction, selectOne } from '../../db/transaction.ts'
 import {
   HORIZON_MS,
   type Skew,
@@ -9,7 +8,8 @@ import {
   type TakenSlot,
   type WaitOptions,
   waitForSlot,
-} from './taken-slot.ts'
+} from './take-slot.ts'
+import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './throttle.ts'
 
 /** The part of the budget that all lanes together may take. */
 const LANE_SHARE = 0.4
@@ -127,7 +127,7 @@ type CallOptions = Pick<WaitOptions, 'clock' | 'signal'>
 /**
  * Waits for a slot for one call outside of any batch, however long it takes. Rejects when the signal aborts.
  */
-export async function spendOne(
+export async function takeSlot(
   db: Db,
   { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & CallOptions,
 ): Promise<TakenSlot> {
@@ -148,7 +148,7 @@ export async function spendOne(
  * Waits for a slot that lies within `withinMs`, for one call outside of any batch; undefined where there is none, or
  * it could not be used. Rejects when the signal aborts.
  */
-export async function spendSoon(
+export async function tryTakeSlot(
   db: Db,
   { clock, signal, ...request }: Required<Omit<SlotRequest, 'wanted'>> & CallOptions,
 ): Promise<TakenSlot | undefined> {
