@@ -77,7 +77,7 @@ describe('the alerts', () => {
     for (const { title, markdown } of runbookSections()) {
       expect(markdown, title).toMatch(/^farewatch /m)
       expect(markdown, title).toMatch(/healthy/)
-      for (const word of ['Means', 'Look', 'Do', 'Ends']) {
+      for (const word of ['Means', 'Check', 'Do', 'Ends']) {
         expect(markdown, title).toContain(`**${word}`)
       }
     }
