@@ -1,9 +1,9 @@
 /** What bench/api.ts asks for: a network of routes with some changes, and a watch with a history. */
 import { createHash } from 'node:crypto'
-import { createApiKey } from '../src/access/api-keys.ts'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/db/database.ts'
 import { selectOne } from '../src/db/transaction.ts'
+import { createApiKey } from '../src/resellers/api-keys.ts'
 import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
 import { syncList } from '../src/route-sync/sync-list.ts'
 import type { Route, RouteListName } from '../src/upstream/route-list.ts'

@@ -4,10 +4,10 @@
  */
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
-import { createKeyAccess } from '../src/access/check-keys.ts'
 import type { ResellerId } from '../src/base/reseller-id.ts'
 import { readRouteChanges } from '../src/changes/route-change-queries.ts'
 import { openDatabase } from '../src/db/database.ts'
+import { createKeyAccess } from '../src/resellers/check-keys.ts'
 import { readWatchTimeline } from '../src/verify/views/watch-facts.ts'
 import { log } from './verify-ground.ts'
 

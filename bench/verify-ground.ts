@@ -15,9 +15,9 @@ import { type Db, sql } from '../src/db/database.ts'
 import { selectOne } from '../src/db/transaction.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
+import { createReseller } from '../src/resellers/resellers.ts'
 import { rowsOf } from '../src/watch/files/open-watch-file.ts'
 import { importWatchList } from '../src/watch/import/import-watch-list.ts'
-import { createReseller } from '../src/watch/resellers.ts'
 
 export const log = createLogger({
   level: 'silent',

@@ -16,7 +16,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   sandbox: 3,
   upstream: 2,
   changes: 2,
-  access: 2,
+  resellers: 2,
   schedules: 2,
   config: 1,
   metrics: 1,

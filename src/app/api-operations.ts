@@ -6,6 +6,8 @@ import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
 import { WATCH_CHANGE_OPERATIONS } from '../changes/watch-change-endpoints.ts'
 import type { Db } from '../db/database.ts'
 import type { Operation } from '../http/operation.ts'
+import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
+import { RESELLER_OPERATIONS } from '../resellers/reseller-endpoints.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { HISTORY_OPERATIONS } from '../route-sync/read/history-endpoints.ts'
 import { PLACE_OPERATIONS } from '../route-sync/read/place-endpoints.ts'
@@ -19,8 +21,7 @@ import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
 import { STATUS_OPERATIONS } from '../verify/status/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../verify/views/watch-history-endpoints.ts'
 import { WATCH_VIEW_OPERATIONS } from '../verify/views/watch-view-endpoints.ts'
-import { KEY_OPERATIONS } from '../watch/endpoints/key-endpoints.ts'
-import { RESELLER_OPERATIONS } from '../watch/endpoints/reseller-endpoints.ts'
+import type { disableReseller } from '../watch/disable-reseller.ts'
 import { WATCH_OPERATIONS } from '../watch/endpoints/watch-endpoints.ts'
 import { WATCH_LIST_OPERATIONS } from '../watch/endpoints/watch-list-endpoints.ts'
 
@@ -33,6 +34,7 @@ export interface ApiDeps {
   /** The shortest interval between two checks of a fare. */
   readonly minRecheckSeconds: number
   readonly clock: Clock
+  readonly disableReseller: typeof disableReseller
   readonly log: Logger
   readonly scrub: Scrub
   readonly guard: GuardLimits

@@ -1,5 +1,4 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { createKeyAccess } from '../access/check-keys.ts'
 import { createFeedWatch } from '../changes/feed-watch.ts'
 import { readFeedHeads } from '../changes/watch-feed-queries.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
@@ -7,8 +6,10 @@ import { createApi } from '../http/api.ts'
 import { drainOnClose } from '../http/drain-on-close.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import type { HttpServer } from '../http/server.ts'
+import { createKeyAccess } from '../resellers/check-keys.ts'
 import { createRenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { createOnDemand } from '../verify/on-demand/on-demand.ts'
+import { disableReseller } from '../watch/disable-reseller.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
@@ -50,6 +51,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedWatch'
   const { database, clock, log, config, syncDeps } = app
   return {
     db: database.db,
+    disableReseller,
     clock,
     log,
     scrub: syncDeps.scrub,

@@ -1,13 +1,17 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Db } from '../db/database.ts'
+import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
+import {
+  createReseller,
+  findReseller,
+  type Reseller,
+  requireReseller,
+} from '../resellers/resellers.ts'
 import { searchDemoFlights } from '../sandbox/world/demo-flights.ts'
 import type { World } from '../sandbox/world/world.ts'
 import { rowsOf } from '../watch/files/open-watch-file.ts'
 import { importWatchList } from '../watch/import/import-watch-list.ts'
-import { createReseller, requireReseller } from '../watch/resellers.ts'
-import { DuplicateResellerError } from '../watch/rows/watch-errors.ts'
-import { findReseller, type Reseller } from '../watch/watch-queries.ts'
 
 /** World seconds a real second: an hour of the world goes by in a minute. */
 const SPEED = 60

@@ -1,7 +1,7 @@
 import { sql, type Tx } from '../db/database.ts'
 import type { Tenant } from '../db/tenant.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
-import { lockWatchesOf } from './resellers.ts'
+import { lockWatchesOf } from '../resellers/resellers.ts'
 import { DuplicateWatchListError, UnknownWatchListError } from './rows/watch-errors.ts'
 import { findWatchList, type WatchList } from './watch-list-queries.ts'
 

@@ -1,6 +1,6 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
-import { assertEnabled, lockWatchesOf } from './resellers.ts'
+import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
 import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
 import {
   lockTrackedFares,

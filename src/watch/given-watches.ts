@@ -1,7 +1,7 @@
+import { quote } from '../base/text.ts'
 import type { ProblemFault } from '../http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
 import { checkRow } from './rows/check-row.ts'
-import { quote } from './rows/watch-errors.ts'
 import type { Column, WrittenRow } from './rows/written-row.ts'
 
 type GivenCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }

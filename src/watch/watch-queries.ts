@@ -2,54 +2,6 @@ import { type Db, sql } from '../db/database.ts'
 import type { Tenant } from '../db/tenant.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-entry.ts'
 
-export interface Reseller {
-  readonly id: number
-  readonly name: string
-  readonly createdAt: Date
-  /** Null while its watches may be active. */
-  readonly disabledAt: Date | null
-}
-
-/** A reseller with the size of its watch lists. */
-export interface ResellerSummary extends Reseller {
-  readonly lists: number
-  readonly watches: number
-  /** Of the watches, those that are neither paused nor have ended. */
-  readonly active: number
-}
-
-/** The reseller of a name; undefined where there is none. */
-export async function findReseller(db: Db, name: string): Promise<Reseller | undefined> {
-  const { rows } = await sql<Reseller>`
-    select id, name, created_at as "createdAt", disabled_at as "disabledAt"
-      from reseller
-     where name = ${name}
-  `.execute(db)
-  return rows[0]
-}
-
-/** All resellers, by name; a part of them where a page is asked for. */
-export async function listResellers(
-  db: Db,
-  { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
-): Promise<ResellerSummary[]> {
-  const { rows } = await sql<ResellerSummary>`
-    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt",
-           (select count(*) from watch_list l where l.reseller_id = r.id) as lists,
-           coalesce(w.watches, 0) as watches,
-           case when r.disabled_at is null then coalesce(w.active, 0) else 0 end as active
-      from reseller r
-      left join (select reseller_id, count(*) as watches,
-                        count(*) filter (where paused_at is null and ended_at is null) as active
-                   from watch
-                  group by reseller_id) w on w.reseller_id = r.id
-     where r.name > ${after ?? ''}
-     order by r.name
-     limit ${limit ?? null}
-  `.execute(db)
-  return rows
-}
-
 /** A watch as its reseller may see it. */
 export interface Watch {
   readonly id: string

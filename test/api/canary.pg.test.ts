@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { newKey } from '../../src/access/key-text.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { sql } from '../../src/db/database.ts'
+import { newKey } from '../../src/resellers/key-text.ts'
 import { newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { call, EVERY } from './calls.ts'

@@ -1,7 +1,7 @@
 import type { Db } from '../../src/db/database.ts'
 import { sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
-import { createReseller } from '../../src/watch/resellers.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 
 /** Calls the API with one key; addresses begin after /api/v1. */

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { createApiKey } from '../../src/access/api-keys.ts'
 import { type Db, sql } from '../../src/db/database.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'

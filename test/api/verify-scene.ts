@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { createApiKey } from '../../src/access/api-keys.ts'
 import type { Db } from '../../src/db/database.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
 import type { OnDemandDeps } from '../../src/verify/on-demand/on-demand.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { answering, json, type Answer as Saying } from '../upstream/answering-server.ts'

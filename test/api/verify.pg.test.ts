@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
 import { sql } from '../../src/db/database.ts'
+import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { type Answer, json } from '../upstream/answering-server.ts'

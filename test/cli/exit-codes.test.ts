@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { UnknownKeyError } from '../../src/access/access-errors.ts'
 import type { AppError } from '../../src/base/errors.ts'
 import { EXIT, exitOfError } from '../../src/cli/exit-codes.ts'
 import { UsageError } from '../../src/cli/usage-error.ts'
-import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/sync-errors.ts'
-import { QuestionError } from '../../src/upstream/passenger-rules.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,
-  UnknownReferencesError,
+  UnknownKeyError,
   UnknownResellerError,
-  UnknownWatchListError,
-} from '../../src/watch/rows/watch-errors.ts'
+} from '../../src/resellers/reseller-errors.ts'
+import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/sync-errors.ts'
+import { QuestionError } from '../../src/upstream/passenger-rules.ts'
+import { UnknownReferencesError, UnknownWatchListError } from '../../src/watch/rows/watch-errors.ts'
 
 describe('the exit code of a failure', () => {
   it.each<AppError>([

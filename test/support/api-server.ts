@@ -1,6 +1,4 @@
 import { onTestFinished } from 'vitest'
-import { createApiKey, type NewApiKey } from '../../src/access/api-keys.ts'
-import { createKeyAccess } from '../../src/access/check-keys.ts'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { systemClock } from '../../src/base/clock.ts'
@@ -13,9 +11,12 @@ import { createApi } from '../../src/http/api.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
 import { listen } from '../../src/http/server.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
+import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand/on-demand.ts'
+import { disableReseller } from '../../src/watch/disable-reseller.ts'
 import { gone, observation, RULES } from '../verify/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -68,6 +69,7 @@ export async function openApi(
     operations: API_OPERATIONS,
     deps: {
       db,
+      disableReseller,
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
       clock: systemClock,

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { nameFault } from '../../src/watch/rows/text-rules.ts'
+import { nameFault } from '../../src/base/text.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 
 /** Texts that formats trip over, and any other text that a name may be. */

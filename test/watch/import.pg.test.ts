@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
+import { disableReseller } from '../../src/watch/disable-reseller.ts'
 import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
 import type { SkippedRows } from '../../src/watch/import/import-watch-list.ts'
-import { disableReseller } from '../../src/watch/resellers.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
 import { openWatchFile, rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { exportWatchList, type WatchFormat } from '../../src/watch/import/export-watch-list.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type ImportOutcome,
   importWatchList,
 } from '../../src/watch/import/import-watch-list.ts'
-import { createReseller } from '../../src/watch/resellers.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 import type { WrittenRow } from '../../src/watch/rows/written-row.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'

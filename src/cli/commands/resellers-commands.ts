@@ -1,6 +1,11 @@
 import type { Command } from 'commander'
-import { createReseller, disableReseller, requireReseller } from '../../watch/resellers.ts'
-import { listResellers, type ResellerSummary } from '../../watch/watch-queries.ts'
+import {
+  createReseller,
+  listResellers,
+  type ResellerSummary,
+  requireReseller,
+} from '../../resellers/resellers.ts'
+import { disableReseller } from '../../watch/disable-reseller.ts'
 import { createContext, withApp } from '../context.ts'
 import { count, countOf, printable, table } from '../text/text-format.ts'
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
 import type { Db } from '../../db/database.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
 import {
   type ChangeOutcome,
   deleteWatches,
@@ -12,7 +13,6 @@ import { openWatchFile } from '../../watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../watch/import/diff-watch-list.ts'
 import { exportWatchList, type WatchFormat } from '../../watch/import/export-watch-list.ts'
 import { type ImportOutcome, importWatchList } from '../../watch/import/import-watch-list.ts'
-import { requireReseller } from '../../watch/resellers.ts'
 import { wrongRowLines } from '../../watch/rows/watch-errors.ts'
 import { createContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'

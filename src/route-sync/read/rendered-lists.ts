@@ -1,4 +1,4 @@
-import { type BriefMemory, createBriefMemory } from '../../access/brief-memory.ts'
+import { createTtlCache, type TtlCache } from '../../base/ttl-cache.ts'
 import type { Db } from '../../db/database.ts'
 import { createEncodedBody, type EncodedBody } from '../../http/encoded-body.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
@@ -37,8 +37,8 @@ const MAX_BYTES = 64_000_000
 
 export function createRenderedLists(deps: RenderedListsDeps): RenderedLists {
   const { db, nowMs } = deps
-  const versions: BriefMemory<SeenVersion | undefined> = createBriefMemory({
-    forMs: MEMORY_MS,
+  const versions: TtlCache<SeenVersion | undefined> = createTtlCache({
+    ttlMs: MEMORY_MS,
     nowMs,
     maxKeys: FORMS,
   })

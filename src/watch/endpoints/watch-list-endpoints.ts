@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { nameFault } from '../../base/text.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
@@ -6,7 +7,6 @@ import { ProblemError } from '../../http/problems.ts'
 import { Instant } from '../../http/read-request.ts'
 import { createWatchList, renameWatchList } from '../change-watch-lists.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
-import { nameFault } from '../rows/text-rules.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
 import { findWatchList, listWatchLists } from '../watch-list-queries.ts'
 

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
+import { quote } from '../../base/text.ts'
 import { unescapeFormula } from '../rows/formula-cells.ts'
-import { MalformedWatchFileError, quote } from '../rows/watch-errors.ts'
+import { MalformedWatchFileError } from '../rows/watch-errors.ts'
 import {
   COLUMNS,
   type Column,

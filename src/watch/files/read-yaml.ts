@@ -7,7 +7,8 @@ import {
   parseDocument,
   type YAMLParseError,
 } from 'yaml'
-import { MalformedWatchFileError, quote, UnreadableWatchFileError } from '../rows/watch-errors.ts'
+import { quote } from '../../base/text.ts'
+import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
 import { type Column, type Fault, isColumn, type WrittenRow } from '../rows/written-row.ts'
 import { readTextBlocks } from './read-text-blocks.ts'
 

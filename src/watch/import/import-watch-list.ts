@@ -1,6 +1,6 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { assertEnabled, lockWatchesOf } from '../resellers.ts'
+import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
 import { checkRows, WrongRows } from '../rows/check-rows.ts'
 import { InvalidRowsError, UnknownWatchListError } from '../rows/watch-errors.ts'
 import type { RowSource, WrongRow } from '../rows/written-row.ts'

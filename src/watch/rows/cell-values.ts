@@ -1,5 +1,5 @@
+import { quote } from '../../base/text.ts'
 import { MAX_PASSENGERS } from '../../upstream/passenger-rules.ts'
-import { quote } from './watch-errors.ts'
 
 export type Parsed<T> = { readonly value: T } | { readonly says: string }
 

@@ -1,6 +1,7 @@
+import { nameFault, textFault } from '../../base/text.ts'
+import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { type Parsed, parseCount, parseDate, parseDecimal, parseInterval } from './cell-values.ts'
 import { passengerFaults } from './passenger-faults.ts'
-import { flightIdFault, nameFault } from './text-rules.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
 import { type Column, type Fault, REQUIRED_COLUMNS, type WrittenRow } from './written-row.ts'
 
@@ -71,4 +72,9 @@ function createCellReader({ cells, faults: formFaults }: WrittenRow): CellReader
       return null
     },
   }
+}
+
+/** What is wrong with a flight id; white space around it is allowed. */
+function flightIdFault(text: string): string | undefined {
+  return textFault(text.trim(), MAX_FLIGHT_ID_CHARS)
 }

@@ -1,6 +1,6 @@
+import { quote } from '../../base/text.ts'
 import { type CheckedRow, checkRow } from './check-row.ts'
 import type { WatchEntry } from './watch-entry.ts'
-import { quote } from './watch-errors.ts'
 import type { RowSource, WrittenRow, WrongRow } from './written-row.ts'
 
 /** How many wrong rows are told one by one. */

@@ -1,48 +1,6 @@
 import { AppError } from '../../base/errors.ts'
+import { quote } from '../../base/text.ts'
 import type { WrongRow } from './written-row.ts'
-
-/** A reseller of this name is there already. */
-export class DuplicateResellerError extends AppError {
-  override readonly name = 'DuplicateResellerError'
-  override readonly code = 'watch.duplicate_reseller'
-  override readonly retryable = false
-
-  constructor(reseller: string) {
-    super(`there is a reseller named ${quote(reseller)} already`)
-  }
-}
-
-/** A name that nobody could type again, or tell from another. */
-export class InvalidResellerNameError extends AppError {
-  override readonly name = 'InvalidResellerNameError'
-  override readonly code = 'watch.invalid_reseller_name'
-  override readonly retryable = false
-
-  constructor(reseller: string, fault: string) {
-    super(`a reseller's name ${fault}: ${quote(reseller)}`)
-  }
-}
-
-export class UnknownResellerError extends AppError {
-  override readonly name = 'UnknownResellerError'
-  override readonly code = 'watch.unknown_reseller'
-  override readonly retryable = false
-
-  constructor(reseller: string) {
-    super(`there is no reseller named ${quote(reseller)}: "farewatch resellers list" shows them`)
-  }
-}
-
-/** A disabled reseller's watches are at rest: they can be read, paused and deleted, but none can begin. */
-export class ResellerDisabledError extends AppError {
-  override readonly name = 'ResellerDisabledError'
-  override readonly code = 'watch.reseller_disabled'
-  override readonly retryable = false
-
-  constructor(reseller: string) {
-    super(`the reseller ${quote(reseller)} is disabled`)
-  }
-}
 
 export class UnknownWatchListError extends AppError {
   override readonly name = 'UnknownWatchListError'
@@ -135,17 +93,4 @@ export function wrongRowLines(wrong: {
   )
   const more = wrong.count - wrong.rows.length
   return more > 0 ? [...lines, `  and ${more} more wrong ${more === 1 ? 'row' : 'rows'}`] : lines
-}
-
-const SHOWN_CHARS = 60
-/** What JSON leaves as it is although a terminal would act on it: C1 controls, separators, changes of direction. */
-const INVISIBLE = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-
-/** Text from outside within a message: quoted, cut, and with nothing in it that a terminal would act on. */
-export function quote(text: string): string {
-  const shown = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text
-  return JSON.stringify(shown).replace(
-    INVISIBLE,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

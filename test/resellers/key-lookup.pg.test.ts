@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import { createApiKey } from '../../src/access/api-keys.ts'
-import { createKeyAccess } from '../../src/access/check-keys.ts'
-import { newKey } from '../../src/access/key-text.ts'
 import type { Db } from '../../src/db/database.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createKeyAccess } from '../../src/resellers/check-keys.ts'
+import { newKey } from '../../src/resellers/key-text.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 

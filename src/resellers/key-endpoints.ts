@@ -1,16 +1,15 @@
 import { Type } from 'typebox'
-import { createApiKey, listApiKeys, revokeApiKey } from '../../access/api-keys.ts'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/logger.ts'
-import type { Db } from '../../db/database.ts'
-import { noteOperation } from '../../http/note-operation.ts'
-import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { ProblemError } from '../../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
-import { requireReseller } from '../resellers.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Db } from '../db/database.ts'
+import { noteOperation } from '../http/note-operation.ts'
+import { operations } from '../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
+import { ProblemError } from '../http/problems.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { requireReseller } from './resellers.ts'
 
-// Not in access/, which knows keys but no resellers by name.
 const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
 
 const CLOSED = { additionalProperties: false }

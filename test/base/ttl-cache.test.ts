@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { createBriefMemory } from '../../src/access/brief-memory.ts'
+import { createTtlCache } from '../../src/base/ttl-cache.ts'
 
 function aMemory(maxKeys = 10) {
   const clock = { nowMs: 0 }
-  const memory = createBriefMemory<string>({ forMs: 900, nowMs: () => clock.nowMs, maxKeys })
+  const memory = createTtlCache<string>({ ttlMs: 900, nowMs: () => clock.nowMs, maxKeys })
   const asked: string[] = []
   const get = (key: string, answer = 'a') =>
     memory.get(key, async () => {
@@ -54,11 +54,11 @@ it('forgets the oldest where there are too many', async () => {
 
 it('forgets nothing for the sake of what is not worth a place, and asks for that each time', async () => {
   const asked: string[] = []
-  const memory = createBriefMemory<string>({
-    forMs: 900,
+  const memory = createTtlCache<string>({
+    ttlMs: 900,
     nowMs: () => 0,
     maxKeys: 1,
-    isKept: (value) => value === 'good',
+    isCacheable: (value) => value === 'good',
   })
   const get = (key: string) =>
     memory.get(key, async () => {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { isWellFormedKey } from '../../src/access/key-text.ts'
+import { isWellFormedKey } from '../../src/resellers/key-text.ts'
 import { runFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { newReseller } from '../watch/watch-fixtures.ts'

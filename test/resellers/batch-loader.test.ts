@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { createGatheredQuestions } from '../../src/access/gathered-questions.ts'
+import { createBatchLoader } from '../../src/resellers/batch-loader.ts'
 
 const EVERY_MS = 50
 
 /** Answers with the key itself, but for `none`. */
 function someQuestions() {
   const asked: { keys: readonly string[]; atMs: number }[] = []
-  const questions = createGatheredQuestions<string>({
-    everyMs: EVERY_MS,
-    ask: async (keys) => {
+  const questions = createBatchLoader<string>({
+    intervalMs: EVERY_MS,
+    load: async (keys) => {
       asked.push({ keys, atMs: performance.now() })
       if (keys.includes('broken')) throw new Error('away')
       return new Map(keys.filter((key) => key !== 'none').map((key) => [key, key]))

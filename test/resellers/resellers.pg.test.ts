@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
+import { createReseller, findReseller, listResellers } from '../../src/resellers/resellers.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { disableReseller } from '../../src/watch/disable-reseller.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
-import { createReseller, disableReseller } from '../../src/watch/resellers.ts'
-import { findReseller, listResellers } from '../../src/watch/watch-queries.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,
@@ -12,7 +12,7 @@ import {
   manyCells,
   resellerWith,
   watchRows,
-} from './watch-fixtures.ts'
+} from '../watch/watch-fixtures.ts'
 
 describe('resellers', () => {
   it('have a name of their own', async ({ db }) => {

@@ -1,10 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { createApiKey, listApiKeys, revokeApiKey } from '../../src/access/api-keys.ts'
-import { createKeyAccess } from '../../src/access/check-keys.ts'
-import { noteUse } from '../../src/access/key-queries.ts'
-import { newKey } from '../../src/access/key-text.ts'
 import { type Db, sql } from '../../src/db/database.ts'
+import {
+  createApiKey,
+  listApiKeys,
+  recordKeyUse,
+  revokeApiKey,
+} from '../../src/resellers/api-keys.ts'
+import { createKeyAccess } from '../../src/resellers/check-keys.ts'
+import { newKey } from '../../src/resellers/key-text.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { newReseller } from '../watch/watch-fixtures.ts'
@@ -124,11 +128,11 @@ describe('the check of a key', () => {
 
     const [listed] = await listApiKeys(db)
     expect(listed?.lastUsedAt).toBeInstanceOf(Date)
-    expect(await noteUse(db, key.id)).toBe(false)
+    expect(await recordKeyUse(db, key.id)).toBe(false)
     await sql`
       update farewatch_private.api_key set last_used_at = last_used_at - interval '61 seconds'
     `.execute(db)
-    expect(await noteUse(db, key.id)).toBe(true)
+    expect(await recordKeyUse(db, key.id)).toBe(true)
   })
 
   it('is not hindered by a use that cannot be noted', async ({ db }) => {

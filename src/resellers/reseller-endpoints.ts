@@ -1,29 +1,38 @@
 import { Type } from 'typebox'
-import type { Logger } from '../../base/logger.ts'
-import type { Db } from '../../db/database.ts'
-import { noteOperation } from '../../http/note-operation.ts'
-import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant } from '../../http/read-request.ts'
-import { createReseller, disableReseller, requireReseller } from '../resellers.ts'
-import { listResellers } from '../watch-queries.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Db } from '../db/database.ts'
+import { noteOperation } from '../http/note-operation.ts'
+import { operations } from '../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
+import { Instant } from '../http/read-request.ts'
+import { createReseller, listResellers, requireReseller } from './resellers.ts'
 
-const { operator } = operations<{ readonly db: Db; readonly log: Logger }>()
+interface ResellerDeps {
+  readonly db: Db
+  readonly log: Logger
+  /** Stops the watches of a reseller. A dependency, because watch/ lies on a higher floor. */
+  readonly disableReseller: (
+    db: Db,
+    resellerId: number,
+  ) => Promise<{ readonly trackedFaresEnded: number }>
+}
+
+const { operator } = operations<ResellerDeps>()
 
 const CLOSED = { additionalProperties: false }
 const MAX_NAME_CHARS = 200
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARS })
 
-const reseller = {
+const members = {
   id: Type.Integer(),
   name: Type.String(),
   createdAt: Instant,
   disabledAt: Type.Union([Instant, Type.Null()]),
 }
-const Reseller = Type.Object(reseller, CLOSED)
+const Reseller = Type.Object(members, CLOSED)
 const Summary = Type.Object(
   {
-    ...reseller,
+    ...members,
     lists: Type.Integer({ description: 'Its watch lists.' }),
     watches: Type.Integer(),
     active: Type.Integer({
@@ -86,7 +95,7 @@ const disable = operator({
   params: Type.Object({ reseller: Name }, CLOSED),
   answer: {
     about: 'The reseller, and how many tracked fares nobody watches any more.',
-    schema: Type.Object({ ...reseller, trackedFaresEnded: Type.Integer() }, CLOSED),
+    schema: Type.Object({ ...members, trackedFaresEnded: Type.Integer() }, CLOSED),
   },
   problems: ['watch.unknown_reseller'],
   example: {
@@ -98,7 +107,10 @@ const disable = operator({
       trackedFaresEnded: 12,
     },
   },
-  handler: async ({ db, log }, { params: { reseller: name }, caller, request }) => {
+  handler: async (
+    { db, log, disableReseller },
+    { params: { reseller: name }, caller, request },
+  ) => {
     const { id } = await requireReseller(db, name)
     const { trackedFaresEnded } = await disableReseller(db, id)
     noteOperation(log, { caller, request }, { did: 'reseller disabled', reseller: name })
@@ -106,5 +118,5 @@ const disable = operator({
   },
 })
 
-/** The resellers, for who runs the service. */
+/** The endpoints with which operators manage resellers. */
 export const RESELLER_OPERATIONS = [listAll, create, disable]

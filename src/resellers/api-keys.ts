@@ -1,0 +1,141 @@
+import { randomInt } from 'node:crypto'
+import type { ResellerId } from '../base/reseller-id.ts'
+import { type Db, sql } from '../db/database.ts'
+import { affected, selectOne } from '../db/transaction.ts'
+import type { Scope } from '../http/caller.ts'
+import { hashOf, newKey, prefixOf } from './key-text.ts'
+import { ScopeNotGrantableError, UnknownKeyError } from './reseller-errors.ts'
+
+/** A key as lists show it, without anything that authenticates. */
+export interface ApiKey {
+  readonly id: number
+  /** The reseller's name; null for an operator's key. */
+  readonly reseller: string | null
+  readonly scopes: readonly Scope[]
+  readonly prefix: string
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  /** Accurate to the minute; null if the key was never used. */
+  readonly lastUsedAt: Date | null
+}
+
+export interface NewApiKey {
+  /** Null for an operator's key. */
+  readonly resellerId: number | null
+  /** Default: all scopes that a key of its kind may have. */
+  readonly scopes?: readonly Scope[] | undefined
+  readonly expiresAt?: Date | undefined
+}
+
+/** The scopes that a reseller's key and an operator's key may have. */
+export const GRANTABLE = {
+  reseller: ['read', 'watch'],
+  operator: ['read', 'operate'],
+} as const satisfies Record<string, readonly Scope[]>
+
+const KEY_COLUMNS = sql`
+  k.id, (select r.name from reseller r where r.id = k.reseller_id) as reseller, k.scopes, k.prefix,
+  k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+  k.last_used_at as "lastUsedAt"
+`
+
+/** Creates a key. Only its hash is stored, so this is the one time its text is known. Throws ScopeNotGrantableError. */
+export async function createApiKey(
+  db: Db,
+  { resellerId, scopes, expiresAt }: NewApiKey,
+): Promise<{ readonly text: string; readonly key: ApiKey }> {
+  const grantable: readonly Scope[] = GRANTABLE[resellerId === null ? 'operator' : 'reseller']
+  const granted = [...new Set(scopes ?? grantable)]
+  if (granted.length === 0 || !granted.every((scope) => grantable.includes(scope))) {
+    throw new ScopeNotGrantableError(granted, grantable)
+  }
+  const text = newKey(randomInt)
+  const key = await selectOne(
+    sql<ApiKey>`
+      insert into api_key as k (reseller_id, scopes, hash, prefix, expires_at)
+      values (${resellerId}, ${granted}::text[], ${hashOf(text)}, ${prefixOf(text)}, ${expiresAt ?? null})
+      returning ${KEY_COLUMNS}
+    `,
+    db,
+  )
+  return { text, key }
+}
+
+/** All keys, revoked and expired ones included, the oldest first; or one page of them. */
+export async function listApiKeys(
+  db: Db,
+  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
+): Promise<ApiKey[]> {
+  const { rows } = await sql<ApiKey>`
+    select ${KEY_COLUMNS} from api_key k where k.id > ${after} order by k.id limit ${limit ?? null}
+  `.execute(db)
+  return rows
+}
+
+/** Revokes a key in every process within a second. Revoking it a second time changes nothing. Throws UnknownKeyError. */
+export async function revokeApiKey(db: Db, id: number): Promise<ApiKey> {
+  const { rows } = await sql<ApiKey>`
+    update api_key k set revoked_at = coalesce(revoked_at, clock_timestamp())
+     where id = ${id}
+    returning ${KEY_COLUMNS}
+  `.execute(db)
+  const [key] = rows
+  if (key === undefined) throw new UnknownKeyError(id)
+  return key
+}
+
+/** The reseller and the scopes of a key. */
+export interface KeyGrant {
+  readonly id: number
+  /** Null for an operator's key. */
+  readonly resellerId: ResellerId | null
+  readonly scopes: readonly Scope[]
+  /** Milliseconds from the query until the key expires, by the database's clock; null if it never does. */
+  readonly endsInMs: number | null
+}
+
+/**
+ * The grants of valid keys by hash, in base64. Keys that are unknown, revoked or expired by the database's clock are
+ * missing from the result. The index compares hashes byte by byte; its timing reveals nothing about a key, because a
+ * hash cannot be inverted.
+ */
+export async function findGrants(
+  db: Db,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, KeyGrant>> {
+  const { rows } = await sql<KeyGrant & { readonly hash: Buffer }>`
+    select id, reseller_id as "resellerId", scopes, hash,
+           (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as "endsInMs"
+      from api_key
+     where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64'))}::bytea[])
+       and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+  `.execute(db)
+  return new Map(rows.map(({ hash, ...grant }) => [hash.toString('base64'), grant]))
+}
+
+/** The reseller of a name while no key exists. Undefined from the first key on, even if that key is revoked. */
+export async function findOpenReseller(db: Db, name: string): Promise<ResellerId | undefined> {
+  const { rows } = await sql<{ id: ResellerId }>`
+    select id from reseller where name = ${name} and not exists (select from api_key)
+  `.execute(db)
+  return rows[0]?.id
+}
+
+/** Whether a key was ever created. */
+export async function hasKeys(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`select exists(select from api_key) as yes`.execute(
+    db,
+  )
+  return rows[0]?.yes === true
+}
+
+/** Records the use of a key, at most once a minute across all processes. Returns whether it was recorded. */
+export async function recordKeyUse(db: Db, keyId: number): Promise<boolean> {
+  const statement = sql`
+    update api_key set last_used_at = clock_timestamp()
+     where id = ${keyId}
+       and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')
+  `
+  return (await affected(statement, db)) > 0
+}

@@ -1,0 +1,110 @@
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { ResellerId } from '../base/reseller-id.ts'
+import { createTtlCache } from '../base/ttl-cache.ts'
+import type { Db } from '../db/database.ts'
+import type { Access, Caller } from '../http/caller.ts'
+import { findGrants, findOpenReseller, GRANTABLE, type KeyGrant, recordKeyUse } from './api-keys.ts'
+import { createBatchLoader } from './batch-loader.ts'
+import { hashOf, isWellFormedKey } from './key-text.ts'
+
+export interface CheckKeysDeps {
+  readonly db: Db
+  readonly log: Logger
+  /** A monotonic clock. */
+  readonly nowMs: () => number
+  /** The reseller whose data local requests may read without a key until the first key exists. Default: none. */
+  readonly openReseller?: string | undefined
+}
+
+export interface KeyAccess extends Access {
+  /** Resolves when every recorded key use is written. */
+  settled(): Promise<void>
+}
+
+/** A revocation takes effect within a second: this time, plus the lookup that is running. */
+const CACHE_MS = 900
+const MAX_KEYS = 10_000
+const RECORD_USE_EVERY_MS = 60_000
+/**
+ * Lookups of keys that are not cached are batched, so guessing keys costs at most 100 queries a second. A valid key is
+ * delayed by at most 10 ms and never rejected.
+ */
+const BATCH_INTERVAL_MS = 10
+
+/** Checks the keys of requests against the database. A valid key is cached for less than a second. */
+export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps): KeyAccess {
+  const cache = { ttlMs: CACHE_MS, nowMs, maxKeys: MAX_KEYS }
+  // Unknown keys are not cached: otherwise guessed keys would evict valid ones.
+  const grants = createTtlCache<CachedGrant | undefined>({
+    ...cache,
+    isCacheable: (grant) => grant !== undefined,
+  })
+  const lookup = createBatchLoader<KeyGrant>({
+    load: (hashes) => findGrants(db, hashes),
+    intervalMs: BATCH_INTERVAL_MS,
+  })
+  const open = createTtlCache<ResellerId | undefined>(cache)
+  const uses = createUseRecorder({ db, log, nowMs })
+  return {
+    callerOf: async (key) => {
+      if (!isWellFormedKey(key)) return 'mistyped'
+      // The cache is keyed by hash, so that the text of a key stays in memory no longer than its request.
+      const hash = hashOf(key).toString('base64')
+      const grant = await grants.get(hash, async () => {
+        const queriedAtMs = nowMs()
+        return withEnd(await lookup.find(hash), queriedAtMs)
+      })
+      if (grant === undefined || nowMs() >= grant.endsAtMs) return 'unknown'
+      uses.record(grant.id)
+      return callerOfGrant(grant)
+    },
+    callerWithoutKey: async () => {
+      if (openReseller === undefined) return undefined
+      const resellerId = await open.get('', () => findOpenReseller(db, openReseller))
+      if (resellerId === undefined) return undefined
+      const scopes = GRANTABLE.reseller
+      return { kind: 'reseller', resellerId, scopes, limitKey: 'demo', demo: true }
+    },
+    settled: uses.settled,
+  }
+}
+
+interface CachedGrant extends KeyGrant {
+  /** When the key expires, by `nowMs`. */
+  readonly endsAtMs: number
+}
+
+/** The expiry counts from before the query, so a key may end early by the time of the query but never late. */
+function withEnd(grant: KeyGrant | undefined, queriedAtMs: number): CachedGrant | undefined {
+  if (grant === undefined) return undefined
+  return { ...grant, endsAtMs: queriedAtMs + (grant.endsInMs ?? Number.POSITIVE_INFINITY) }
+}
+
+function callerOfGrant({ id, resellerId, scopes }: KeyGrant): Caller {
+  const shared = { scopes, limitKey: `key ${id}`, demo: false }
+  if (resellerId === null) return { kind: 'operator', ...shared }
+  return { kind: 'reseller', resellerId, ...shared }
+}
+
+/** Records key uses in the background: no request waits for the write, and a failure is only logged. */
+function createUseRecorder({ db, log, nowMs }: Pick<CheckKeysDeps, 'db' | 'log' | 'nowMs'>) {
+  const recordedAtMs = new Map<number, number>()
+  const writing = new Set<Promise<unknown>>()
+  return {
+    record: (keyId: number) => {
+      const now = nowMs()
+      const last = recordedAtMs.get(keyId)
+      if (last !== undefined && now - last < RECORD_USE_EVERY_MS) return
+      recordedAtMs.set(keyId, now)
+      const write = recordKeyUse(db, keyId).catch((err: unknown) => {
+        log.warn({ keyId, reason: messageOf(err) }, 'use of a key could not be recorded')
+      })
+      writing.add(write)
+      void write.finally(() => writing.delete(write))
+    },
+    settled: async () => {
+      await Promise.all(writing)
+    },
+  }
+}

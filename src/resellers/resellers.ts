@@ -1,0 +1,99 @@
+import { nameFault } from '../base/text.ts'
+import { type Db, sql, type Tx } from '../db/database.ts'
+import { takeTransactionLock } from '../db/session-lock.ts'
+import {
+  DuplicateResellerError,
+  InvalidResellerNameError,
+  ResellerDisabledError,
+  UnknownResellerError,
+} from './reseller-errors.ts'
+
+export interface Reseller {
+  readonly id: number
+  readonly name: string
+  readonly createdAt: Date
+  /** Null while the reseller is enabled. */
+  readonly disabledAt: Date | null
+}
+
+/** A reseller with the size of its watch lists. */
+export interface ResellerSummary extends Reseller {
+  readonly lists: number
+  readonly watches: number
+  /** Watches that are neither paused nor ended; 0 for a disabled reseller. */
+  readonly active: number
+}
+
+/** The reseller of a name, or undefined. */
+export async function findReseller(db: Db, name: string): Promise<Reseller | undefined> {
+  const { rows } = await sql<Reseller>`
+    select id, name, created_at as "createdAt", disabled_at as "disabledAt"
+      from reseller
+     where name = ${name}
+  `.execute(db)
+  return rows[0]
+}
+
+/** The reseller of a name. Throws UnknownResellerError. */
+export async function requireReseller(db: Db, name: string): Promise<Reseller> {
+  const found = await findReseller(db, name)
+  if (found === undefined) throw new UnknownResellerError(name)
+  return found
+}
+
+/** All resellers ordered by name, or one page of them. */
+export async function listResellers(
+  db: Db,
+  { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
+): Promise<ResellerSummary[]> {
+  const { rows } = await sql<ResellerSummary>`
+    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt",
+           (select count(*) from watch_list l where l.reseller_id = r.id) as lists,
+           coalesce(w.watches, 0) as watches,
+           case when r.disabled_at is null then coalesce(w.active, 0) else 0 end as active
+      from reseller r
+      left join (select reseller_id, count(*) as watches,
+                        count(*) filter (where paused_at is null and ended_at is null) as active
+                   from watch
+                  group by reseller_id) w on w.reseller_id = r.id
+     where r.name > ${after ?? ''}
+     order by r.name
+     limit ${limit ?? null}
+  `.execute(db)
+  return rows
+}
+
+/** Adds a reseller. Throws DuplicateResellerError and InvalidResellerNameError. */
+export async function createReseller(db: Db, name: string): Promise<Reseller> {
+  const fault = nameFault(name)
+  if (fault !== undefined) throw new InvalidResellerNameError(name, fault)
+  const { rows } = await sql<Reseller>`
+    insert into reseller (name) values (${name})
+        on conflict (name) do nothing
+    returning id, name, created_at as "createdAt", disabled_at as "disabledAt"
+  `.execute(db)
+  const [created] = rows
+  if (created === undefined) throw new DuplicateResellerError(name)
+  return created
+}
+
+/**
+ * Serializes the transactions that change the watches of one reseller. It does not lock the reseller's row:
+ * numbering the records of the reseller's feed locks that row, and a long import must not delay those records.
+ */
+export async function lockWatchesOf(tx: Tx, resellerId: number): Promise<void> {
+  await takeTransactionLock(tx, `watches of reseller ${resellerId}`)
+}
+
+/**
+ * Throws ResellerDisabledError. Call it after lockWatchesOf: otherwise the reseller could be disabled between the
+ * check and the first write.
+ */
+export async function assertEnabled(tx: Tx, resellerId: number): Promise<void> {
+  const { rows } = await sql<{ name: string; disabled: boolean }>`
+    select name, disabled_at is not null as disabled from reseller where id = ${resellerId}
+  `.execute(tx)
+  const [reseller] = rows
+  if (reseller === undefined) throw new Error(`there is no reseller with id ${resellerId}`)
+  if (reseller.disabled) throw new ResellerDisabledError(reseller.name)
+}
