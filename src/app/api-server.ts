@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { createFeedWatch } from '../changes/feed-watch.ts'
 import { readFeedHeads } from '../changes/watch-feed-queries.ts'
-import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import { isDatabaseUnavailable } from '../db/database-health.ts'
 import { createApi } from '../http/api.ts'
 import { drainOnClose } from '../http/drain-on-close.ts'
 import { createRateLimit } from '../http/rate-limit.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../base/errors.ts'
-import { pingDatabase } from '../db/ping.ts'
+import { pingDatabase } from '../db/database-health.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import { RECONCILE_EVERY_MS } from '../schedules/reconciler.ts'

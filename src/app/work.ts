@@ -1,5 +1,5 @@
 import { createSemaphore } from '../base/semaphore.ts'
-import { databaseNow } from '../db/database-now.ts'
+import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'

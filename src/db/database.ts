@@ -1,19 +1,29 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
-import { dropSilent } from './drop-silent.ts'
+import type { ResellerId } from '../base/reseller-id.ts'
+import { withQueryTimeouts } from './query-timeout-pool.ts'
 import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
 
-/** Reads, or opens a transaction of its own. */
+/** For reads, and for functions that open their own transaction. */
 export type Db = Kysely<DB>
-/** Writes in the caller's transaction. */
+/** For functions that write in the caller's transaction. */
 export type Tx = Transaction<DB>
+
+/**
+ * The database on behalf of one reseller. A query of a reseller's data takes a Tenant instead of a `Db` and an id, so
+ * that no caller can forget the id.
+ */
+export interface Tenant {
+  readonly db: Db
+  readonly resellerId: ResellerId
+}
 
 export interface DatabaseOptions {
   readonly url: string
-  /** Shown in pg_stat_activity: which process holds what. */
+  /** Shown in pg_stat_activity. */
   readonly applicationName: string
   readonly log: Logger
   readonly maxConnections?: number
@@ -26,20 +36,20 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Our tables live apart from the public views, and from whatever else the database holds. */
+/** The schema of our tables. The public views have their own schema, `farewatch`. */
 export const PRIVATE_SCHEMA = 'farewatch_private'
 
 const INT8_OID = 20
-/** Probes of an idle connection begin after this long: the system's own two hours are no use to anybody. */
+/** TCP probes of an idle connection begin after this time. The system's default is two hours. */
 const KEEP_ALIVE_MS = 10_000
 
 /**
- * A backend that waits for a lock, or computes, does not see by itself that its process was killed, and would
- * keep that process's locks until it is done.
+ * A backend that computes or waits for a lock does not notice that its client was killed. Without these settings it
+ * would keep the client's locks until its statement ends.
  */
-const NOTICE_DEAD_CLIENTS = [
+const DETECT_DEAD_CLIENTS = [
   '-c client_connection_check_interval=2s',
-  // Of a host that vanished only probes can tell.
+  // When the client's host vanishes, nothing but a TCP probe notices.
   '-c tcp_keepalives_idle=30',
   '-c tcp_keepalives_interval=10',
   '-c tcp_keepalives_count=3',
@@ -48,8 +58,8 @@ const NOTICE_DEAD_CLIENTS = [
 /**
  * Opens the pool. Nothing connects until the first query.
  *
- * `int8` arrives as a number: our sequences and counts stay far below 2^53. `numeric` stays text: money is
- * never a float.
+ * `int8` is read as a number: our sequences and counts stay far below 2^53. `numeric` stays text: money is never a
+ * float.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { connectionString, serverOptions } = takeServerOptions(options.url)
@@ -64,22 +74,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    // Of two settings of one name the later one holds.
-    options: `${serverOptions} -c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${NOTICE_DEAD_CLIENTS}`,
+    // When a setting is given twice, the later value counts.
+    options: `${serverOptions} -c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${DETECT_DEAD_CLIENTS}`,
     types: { getTypeParser: typeParser },
   })
-  // Without a listener a connection that dies while idle would end the process.
+  // Without a listener the loss of an idle connection would end the process.
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'))
-  // A connection that is cut while it is checked out tells its user by the query; its event has no other listener.
+  // A checked-out connection that is lost also fails its query. Without a listener the event would end the process.
   pool.on('connect', (client) => {
     client.on('error', (err) => options.log.warn({ err }, 'database connection lost'))
   })
-  const dialect = new PostgresDialect({ pool: dropSilent(pool, { statementTimeoutMs }) })
+  const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, { statementTimeoutMs }) })
   const db = new Kysely<DB>({ dialect })
   return { db, pool, close: () => db.destroy() }
 }
 
-/** The URL without its `options`, which would replace ours, and those. */
+/** Splits `options` off the URL: in the URL they would replace ours. */
 function takeServerOptions(url: string): { connectionString: string; serverOptions: string } {
   const parsed = new URL(url)
   const serverOptions = parsed.searchParams.get('options')

@@ -2,9 +2,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
 import { AppError } from '../base/errors.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+import { selectOne } from './transaction.ts'
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
-/** Every migration's first line says whether processes of the previous version may go on beside it. */
+/** The first line of every migration says whether processes of the previous version may run on the new schema. */
 const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
 
 interface MigrationFile {
@@ -13,7 +14,7 @@ interface MigrationFile {
   readonly olderCodeMayRun: boolean
 }
 
-/** The database was migrated by a newer version that this code cannot run beside. */
+/** A newer version migrated the database, and this code cannot run on the new schema. */
 export class SchemaTooNewError extends AppError {
   override readonly name = 'SchemaTooNewError'
   override readonly code = 'db.schema_too_new'
@@ -21,12 +22,12 @@ export class SchemaTooNewError extends AppError {
 
   constructor(migration: string) {
     super(
-      `the database holds migration ${migration} of a newer farewatch: run that version, or newer`,
+      `the database has migration ${migration} of a newer farewatch: run that version or a newer one`,
     )
   }
 }
 
-/** Processes that do not migrate themselves found the database older than their code. */
+/** The database lacks a migration, and this process does not migrate. */
 export class SchemaTooOldError extends AppError {
   override readonly name = 'SchemaTooOldError'
   override readonly code = 'db.schema_too_old'
@@ -38,8 +39,8 @@ export class SchemaTooOldError extends AppError {
 }
 
 /**
- * Brings our schema up to this code's version under kysely's lock: many processes that start at once migrate
- * once. Returns the names of the migrations that this call applied.
+ * Applies the missing migrations under kysely's lock: of many processes that start at once, one migrates. Returns the
+ * names of the migrations that this call applied.
  */
 export async function migrate(db: Db): Promise<string[]> {
   const files = await readMigrations()
@@ -55,7 +56,7 @@ export async function migrate(db: Db): Promise<string[]> {
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
 }
 
-/** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the database as it is. */
+/** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the current schema. */
 export async function assertMigrated(db: Db): Promise<void> {
   const files = await readMigrations()
   const applied = new Set((await appliedMigrations(db)).map((m) => m.name))
@@ -80,10 +81,11 @@ function providerOf(files: readonly MigrationFile[]): MigrationProvider {
   const asMigration = (file: MigrationFile): Migration => ({
     up: async (db) => {
       await sql.raw(file.text).execute(db)
-      await sql`
-        insert into ${sql.table(`${PRIVATE_SCHEMA}.migration_note`)} (name, older_code_may_run)
-        values (${file.name}, ${file.olderCodeMayRun})
-      `.execute(db)
+      await (db as Db)
+        .withSchema(PRIVATE_SCHEMA)
+        .insertInto('migration_note')
+        .values({ name: file.name, older_code_may_run: file.olderCodeMayRun })
+        .execute()
     },
   })
   return {
@@ -106,13 +108,34 @@ async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promi
 }
 
 async function appliedMigrations(db: Db): Promise<{ name: string; olderCodeMayRun: boolean }[]> {
-  const table = `${PRIVATE_SCHEMA}.migration_note`
-  const exists = await sql<{ yes: boolean }>`
-    select to_regclass(${table}) is not null as yes
-  `.execute(db)
-  if (exists.rows[0]?.yes !== true) return []
-  const { rows } = await sql<{ name: string; olderCodeMayRun: boolean }>`
-    select name, older_code_may_run as "olderCodeMayRun" from ${sql.table(table)} order by name
-  `.execute(db)
-  return rows
+  const { exists } = await selectOne(
+    sql<{
+      exists: boolean
+    }>`select to_regclass(${`${PRIVATE_SCHEMA}.migration_note`}) is not null as exists`,
+    db,
+  )
+  if (!exists) return []
+  return db
+    .withSchema(PRIVATE_SCHEMA)
+    .selectFrom('migration_note')
+    .select(['name', 'older_code_may_run as olderCodeMayRun'])
+    .orderBy('name')
+    .execute()
+}
+
+export interface DatabaseVersions {
+  /** The name of the last migration. */
+  readonly schema: string
+  readonly postgresql: string
+}
+
+/** Returns the versions of the schema and of the server. Throws when the database was never migrated. */
+export async function readVersions(db: Db): Promise<DatabaseVersions> {
+  return selectOne(
+    sql<DatabaseVersions>`
+      select max(name) as schema, current_setting('server_version') as postgresql
+        from ${sql.table(`${PRIVATE_SCHEMA}.migration_note`)}
+    `,
+    db,
+  )
 }

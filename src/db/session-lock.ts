@@ -1,12 +1,12 @@
 import { type Db, sql } from './database.ts'
 import { selectOne } from './transaction.ts'
 
-/** Advisory locks of ours share one number space with whatever else lives in this database. */
+/** Advisory locks share one number space with other users of this database. */
 const LOCK_SPACE = 0x66_61_72_65
 
 /**
- * Runs `work` on one pinned connection while it holds the named lock, over as many transactions as it likes.
- * Returns undefined at once when another session holds it. A dead process gives the lock back by itself.
+ * Runs `work` on one pinned connection that holds the named lock, over any number of transactions. Returns undefined
+ * at once when another session holds the lock. Postgres releases the lock when the connection ends.
  */
 export async function withSessionLock<T>(
   db: Db,
@@ -24,7 +24,7 @@ export async function withSessionLock<T>(
     try {
       return await work(session)
     } finally {
-      // On a broken connection the lock is gone already, and the error of `work` is the one to tell.
+      // A lost connection has released the lock already, and the error of `work` is the one to report.
       await sql`select pg_advisory_unlock(${LOCK_SPACE}::int, hashtext(${name}))`
         .execute(session)
         .catch(() => undefined)
@@ -32,7 +32,7 @@ export async function withSessionLock<T>(
   })
 }
 
-/** Waits for the named lock within the caller's transaction, which holds it to its end. */
+/** Waits for the named lock. The caller's transaction holds it to its end. */
 export async function takeTransactionLock(tx: Db, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCK_SPACE}::int, hashtext(${name}))`.execute(tx)
 }

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RawBuilder } from 'kysely'
 import { backoffMs } from '../base/backoff.ts'
-import type { Db, Tx } from './database.ts'
+import { type Db, sql, type Tx } from './database.ts'
 
-/** Serialization failure, deadlock: the same transaction may succeed at once. Never 22xxx or 23xxx. */
-const RETRYABLE_IN_SESSION = new Set(['40001', '40P01'])
+/** Serialization failure and deadlock: the same transaction may succeed at once. Data errors (22xxx, 23xxx) never do. */
+const RETRYABLE = new Set(['40001', '40P01'])
 const MAX_ATTEMPTS = 4
 const BACKOFF = { baseMs: 50, maxMs: 1_000 }
 
 /**
- * Runs `work` in one transaction; again, after a jittered pause, when Postgres gave it up for another's sake.
- * `work` must therefore hold no effect outside the transaction.
+ * Runs `work` in one transaction. Retries it after a jittered pause when Postgres reports a serialization failure or a
+ * deadlock, so `work` must have no effect outside the transaction.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
@@ -18,14 +18,14 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
       return await runOnce(db, work)
     } catch (err) {
       const code = (err as { code?: unknown }).code
-      if (typeof code !== 'string' || !RETRYABLE_IN_SESSION.has(code)) throw err
+      if (typeof code !== 'string' || !RETRYABLE.has(code)) throw err
       if (attempt + 1 === MAX_ATTEMPTS) throw err
       await delay(backoffMs(BACKOFF, attempt, Math.random))
     }
   }
 }
 
-/** On a connection that broke, kysely's rollback fails too: the error of `work` is the one to tell. */
+/** On a lost connection kysely's rollback fails too. The error of `work` is the one to report. */
 async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   let failure: { readonly err: unknown } | undefined
   try {
@@ -42,14 +42,23 @@ async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   }
 }
 
-/** The row of a statement that returns exactly one. */
+/** Returns the row of a statement. Throws unless there is exactly one. */
 export async function selectOne<T>(query: RawBuilder<T>, db: Db): Promise<T> {
-  const [row, ...more] = (await query.execute(db)).rows
-  if (row === undefined || more.length > 0) throw new Error('the statement returned not one row')
+  const { rows } = await query.execute(db)
+  const [row] = rows
+  if (row === undefined || rows.length > 1) {
+    throw new Error(`the statement returned ${rows.length} rows instead of one`)
+  }
   return row
 }
 
-/** How many rows a statement wrote. */
+/** Returns how many rows a statement wrote. */
 export async function affected(query: RawBuilder<unknown>, db: Db): Promise<number> {
   return Number((await query.execute(db)).numAffectedRows ?? 0n)
+}
+
+/** The time by the database's clock. All processes use it, because their own clocks may be wrong. */
+export async function databaseNow(db: Db): Promise<Date> {
+  const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, db)
+  return now
 }

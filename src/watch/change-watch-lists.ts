@@ -1,5 +1,4 @@
-import { sql, type Tx } from '../db/database.ts'
-import type { Tenant } from '../db/tenant.ts'
+import { sql, type Tenant, type Tx } from '../db/database.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
 import { lockWatchesOf } from '../resellers/resellers.ts'
 import { DuplicateWatchListError, UnknownWatchListError } from './rows/watch-errors.ts'

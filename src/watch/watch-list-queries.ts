@@ -1,5 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
-import type { Tenant } from '../db/tenant.ts'
+import { type Db, sql, type Tenant } from '../db/database.ts'
 
 /** A watch list with the size of it. Its name is its identity: unique among its reseller's. */
 export interface WatchList {

@@ -1,5 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
-import type { Tenant } from '../db/tenant.ts'
+import { type Db, sql, type Tenant } from '../db/database.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-entry.ts'
 
 /** A watch as its reseller may see it. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { answerText } from '../../src/cli/text/sql-text.ts'
-import type { SqlAnswer } from '../../src/db/ask.ts'
+import type { QueryResult } from '../../src/db/run-analyst-query.ts'
 
-const ANSWER: SqlAnswer = {
+const ANSWER: QueryResult = {
   columns: [
     { name: 'city', kind: 'text' },
     { name: 'routes', kind: 'number' },
@@ -52,7 +52,7 @@ describe('an answer in SQL', () => {
     ['Infinity', '"Infinity"'],
     ['-Infinity', '"-Infinity"'],
   ])('has the number %s in JSON as %s', (text, expected) => {
-    const answer: SqlAnswer = { columns: [{ name: 'n', kind: 'number' }], rows: [[text]] }
+    const answer: QueryResult = { columns: [{ name: 'n', kind: 'number' }], rows: [[text]] }
 
     const line = answerText(answer, { json: true })
 
@@ -69,7 +69,7 @@ describe('an answer in SQL', () => {
   })
 
   it('has a name in JSON whatever is in it', () => {
-    const answer: SqlAnswer = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
+    const answer: QueryResult = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
 
     expect(JSON.parse(answerText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
   })

@@ -148,8 +148,8 @@ describe('a statement', () => {
       selectOne(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
 
     expect(await rowsUpTo(1)).toEqual({ n: 1 })
-    await expect(rowsUpTo(0)).rejects.toThrow('the statement returned not one row')
-    await expect(rowsUpTo(2)).rejects.toThrow('the statement returned not one row')
+    await expect(rowsUpTo(0)).rejects.toThrow('instead of one')
+    await expect(rowsUpTo(2)).rejects.toThrow('instead of one')
   })
 
   it('tells how many rows it wrote', async ({ db }) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { askSql } from '../../src/db/ask.ts'
+import { runAnalystQuery } from '../../src/db/run-analyst-query.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { hasPrometheus } from '../support/promtool.ts'
 import { until } from '../support/until.ts'
@@ -37,7 +37,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
 
   async function choicesOf({ datasource, definition }: VariableFile): Promise<string[]> {
     if (datasource.type !== 'prometheus') {
-      const { rows } = await askSql(ground.database, definition)
+      const { rows } = await runAnalystQuery(ground.database, definition)
       return rows.map(([value]) => value ?? '')
     }
     const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? []
@@ -104,7 +104,10 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
       name,
       ask: async () => {
         if (expr !== undefined) return hasData(filled(expr, dashboard.uid))
-        return (await askSql(ground.database, filled(rawSql ?? '', dashboard.uid))).rows.length > 0
+        return (
+          (await runAnalystQuery(ground.database, filled(rawSql ?? '', dashboard.uid))).rows
+            .length > 0
+        )
       },
     }))
     expect(queries.length).toBeGreaterThan(60)

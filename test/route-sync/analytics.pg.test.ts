@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
-import { askSql } from '../../src/db/ask.ts'
 import type { Database } from '../../src/db/database.ts'
+import { runAnalystQuery } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
 import { seedAnalytics } from './analytics-history.ts'
 
@@ -99,7 +99,7 @@ describe('the questions of the analytics page', () => {
   it.for(questions())('$title', async ({ title, statement }, { database }) => {
     await seedAnalytics(database.db)
 
-    const { rows } = await askSql(database, statement)
+    const { rows } = await runAnalystQuery(database, statement)
 
     expect(rows.map((cells) => cells.map((cell) => cell ?? '-').join(' | '))).toEqual(
       ANSWERS[title],
@@ -139,7 +139,7 @@ describe('a question', () => {
     await seedAnalytics(database.db)
     const asked = questions().find(({ title }) => title === 'New destinations of a place')
 
-    const { rows } = await askSql(
+    const { rows } = await runAnalystQuery(
       database,
       asked?.statement.replace('2026-01-01', '2022-01-01') ?? '',
     )
@@ -154,7 +154,7 @@ describe('routes_as_of', () => {
   }) => {
     await seedAnalytics(database.db)
 
-    const { rows } = await askSql(
+    const { rows } = await runAnalystQuery(
       database,
       `explain select * from farewatch.routes_as_of('2025-07-01') where departure_id = 'p1'`,
     )

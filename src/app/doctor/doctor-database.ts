@@ -1,10 +1,9 @@
 import { statfs } from 'node:fs/promises'
 import { messageOf } from '../../base/errors.ts'
 import { type Db, sql } from '../../db/database.ts'
-import { assertMigrated } from '../../db/migrate.ts'
-import { probeDatabase } from '../../db/probe.ts'
+import { probeDatabase } from '../../db/database-health.ts'
+import { assertMigrated, readVersions } from '../../db/migrate.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { readVersions } from '../../db/versions.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
 /** The clocks of our processes and of the stores may differ by less than what their decisions turn on. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { type Command, Option } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { percentDecoded } from '../../base/text.ts'
-import { askSql } from '../../db/ask.ts'
+import { runAnalystQuery } from '../../db/run-analyst-query.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { createContext, withApp } from '../context.ts'
 import { type AnswerFormat, answerText } from '../text/sql-text.ts'
@@ -20,7 +20,7 @@ export function addSqlCommands(program: Command): void {
     .action(async (statement: string, options: AnswerFormat) => {
       const context = createContext({ quiet: true })
       await withApp(context, { role: 'sql', sandbox: false }, async ({ database }) => {
-        const answer = await askSql(database, statement)
+        const answer = await runAnalystQuery(database, statement)
         process.stdout.write(answerText(answer, options))
       })
     })

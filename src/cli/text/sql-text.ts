@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import type { SqlAnswer, ValueKind } from '../../db/ask.ts'
+import type { ColumnKind, QueryResult } from '../../db/run-analyst-query.ts'
 import { UsageError } from '../usage-error.ts'
 import { table } from './text-format.ts'
 
@@ -10,7 +10,7 @@ export interface AnswerFormat {
 }
 
 /** The answer of `farewatch sql`, to the end of its last line. Throws UsageError where JSON would lose a column. */
-export function answerText({ columns, rows }: SqlAnswer, { csv, json }: AnswerFormat): string {
+export function answerText({ columns, rows }: QueryResult, { csv, json }: AnswerFormat): string {
   const names = columns.map(({ name }) => name)
   if (csv === true) return stringify([names, ...rows])
   if (json !== true) return `${table(names, rows)}\n`
@@ -37,7 +37,7 @@ function refuseTwice(names: readonly string[]): void {
  * `int8` beyond 2^53 and NaN.
  * @example jsonText('number', '9007199254740993') // '"9007199254740993"'
  */
-function jsonText(kind: ValueKind, value: string | null): string {
+function jsonText(kind: ColumnKind, value: string | null): string {
   if (value === null) return 'null'
   if (kind === 'boolean') return value === 't' ? 'true' : 'false'
   // Not parsed: its numbers may be longer than ours. Line ends can only stand between its tokens.

@@ -1,7 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { sameMoney } from '../../base/money.ts'
-import { sql } from '../../db/database.ts'
-import type { Tenant } from '../../db/tenant.ts'
+import { sql, type Tenant } from '../../db/database.ts'
 import { readVerifyAnswer } from '../../upstream/flights/verify-answer.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { fromJson } from '../decide/fare-state.ts'

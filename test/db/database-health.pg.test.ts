@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { describe, expect, inject } from 'vitest'
-import { DatabaseUnreachableError, probeDatabase } from '../../src/db/probe.ts'
+import { DatabaseUnreachableError, probeDatabase } from '../../src/db/database-health.ts'
 import { it } from '../support/test-database.ts'
 import { openAnother } from './empty-database.ts'
 

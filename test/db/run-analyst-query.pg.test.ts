@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest'
 import { answerText } from '../../src/cli/text/sql-text.ts'
-import { askSql, SqlError } from '../../src/db/ask.ts'
 import { sql } from '../../src/db/database.ts'
+import { runAnalystQuery, SqlError } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
 
 describe('a question in SQL', () => {
   it('is answered with the text of every value, as Postgres writes it', async ({ database }) => {
-    const answer = await askSql(
+    const answer = await runAnalystQuery(
       database,
       `select 1 as int, 12.10::numeric as money, true as yes, null as nothing, 'É' as text,
               timestamptz '2026-01-31 12:00+02' as instant, '{"a": 1}'::jsonb as json, '{1,2}'::int[] as list`,
@@ -30,23 +30,25 @@ describe('a question in SQL', () => {
   it('finds the public SQL without its schema, and no private table with its own', async ({
     database,
   }) => {
-    expect((await askSql(database, 'select count(*) from routes_current')).rows).toEqual([['0']])
-    await expect(askSql(database, 'select name from farewatch_private.schedule')).rejects.toThrow(
-      /permission denied/,
-    )
+    expect((await runAnalystQuery(database, 'select count(*) from routes_current')).rows).toEqual([
+      ['0'],
+    ])
+    await expect(
+      runAnalystQuery(database, 'select name from farewatch_private.schedule'),
+    ).rejects.toThrow(/permission denied/)
   })
 
   it('may have two columns of one name, no rows, and no columns', async ({ database }) => {
-    const twice = await askSql(database, 'select 1 as a, 2 as a')
+    const twice = await runAnalystQuery(database, 'select 1 as a, 2 as a')
     expect(twice.columns.map(({ name }) => name)).toEqual(['a', 'a'])
     expect(twice.rows).toEqual([['1', '2']])
 
-    expect(await askSql(database, 'select 1 as a where false')).toEqual({
+    expect(await runAnalystQuery(database, 'select 1 as a where false')).toEqual({
       columns: [{ name: 'a', kind: 'number' }],
       rows: [],
     })
-    expect(await askSql(database, '')).toEqual({ columns: [], rows: [] })
-    expect(await askSql(database, '-- nothing')).toEqual({ columns: [], rows: [] })
+    expect(await runAnalystQuery(database, '')).toEqual({ columns: [], rows: [] })
+    expect(await runAnalystQuery(database, '-- nothing')).toEqual({ columns: [], rows: [] })
   })
 
   it.for([
@@ -77,17 +79,19 @@ describe('a question in SQL', () => {
       /permission denied|read-only|cannot copy/,
     ],
   ] as const)('is refused where it holds %s', async ([_what, text, message], { database }) => {
-    const refused = askSql(database, text)
+    const refused = runAnalystQuery(database, text)
 
     await expect(refused).rejects.toThrow(SqlError)
     await expect(refused).rejects.toThrow(message)
   })
 
   it('writes nothing, whatever it asks before', async ({ database, db }) => {
-    await askSql(database, 'set transaction read write').catch(() => undefined)
-    await askSql(database, 'commit')
+    await runAnalystQuery(database, 'set transaction read write').catch(() => undefined)
+    await runAnalystQuery(database, 'commit')
 
-    await expect(askSql(database, 'create table t ()')).rejects.toThrow(/read-only|permission/)
+    await expect(runAnalystQuery(database, 'create table t ()')).rejects.toThrow(
+      /read-only|permission/,
+    )
 
     const { rows } = await sql`select from feed_head where feed = 'x'`.execute(db)
     expect(rows).toEqual([])
@@ -98,7 +102,7 @@ describe('a question in SQL', () => {
     database,
   }) => {
     for (const text of ['set search_path = public', 'select 1 / 0', 'copy schedule to stdout']) {
-      await askSql(database, text).catch(() => undefined)
+      await runAnalystQuery(database, text).catch(() => undefined)
     }
 
     const { rows } = await sql`
@@ -113,7 +117,7 @@ describe('the answer as lines of JSON', () => {
   it('has JSON for numbers, booleans and JSON, and strings for what JSON would not keep', async ({
     database,
   }) => {
-    const answer = await askSql(
+    const answer = await runAnalystQuery(
       database,
       `select 5::int2 as small, -5 as int, 9007199254740991::int8 as safe, 9007199254740993::int8 as large,
               1.5::float8 as float, 1e300::float8 as huge, 'NaN'::float8 as nan, '-Infinity'::float4 as infinite,
@@ -153,7 +157,7 @@ describe('the answer as lines of JSON', () => {
   })
 
   it('has one line a row', async ({ database }) => {
-    const answer = await askSql(database, 'select n from generate_series(1, 3) as n')
+    const answer = await runAnalystQuery(database, 'select n from generate_series(1, 3) as n')
 
     expect(answerText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
   })

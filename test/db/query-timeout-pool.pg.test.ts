@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Database, openDatabase, sql } from '../../src/db/database.ts'
+import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { isDatabaseUnavailable } from '../../src/db/unavailable.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'

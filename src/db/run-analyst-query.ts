@@ -2,23 +2,23 @@ import pg from 'pg'
 import { AppError } from '../base/errors.ts'
 import type { Database } from './database.ts'
 
-/** What a column's text stands for. `numeric` is text: money is never a float. */
-export type ValueKind = 'text' | 'number' | 'boolean' | 'json'
+/** How a column's text is to be read. `numeric` is text: money is never a float. */
+export type ColumnKind = 'text' | 'number' | 'boolean' | 'json'
 
-export interface SqlColumn {
+export interface ResultColumn {
   readonly name: string
-  readonly kind: ValueKind
+  readonly kind: ColumnKind
 }
 
-/** The answer to one question in SQL. */
-export interface SqlAnswer {
-  readonly columns: readonly SqlColumn[]
+/** The result of one SQL statement. */
+export interface QueryResult {
+  readonly columns: readonly ResultColumn[]
   /** Values as Postgres writes them; null is null. */
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** By type: bool; int8, int2, int4, oid, float4, float8; json, jsonb. */
-const KINDS: Readonly<Record<number, ValueKind>> = {
+/** By type id: bool; int8, int2, int4, oid, float4, float8; json, jsonb. */
+const KINDS: Readonly<Record<number, ColumnKind>> = {
   16: 'boolean',
   20: 'number',
   21: 'number',
@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<number, ValueKind>> = {
   3802: 'json',
 }
 
-/** Postgres did not like the question. */
+/** Postgres refused the statement. */
 export class SqlError extends AppError {
   override readonly name = 'SqlError'
   override readonly code = 'db.sql'
@@ -38,31 +38,34 @@ export class SqlError extends AppError {
 }
 
 /**
- * Runs one statement as the analyst: read only, and on the public SQL. It keeps a person from mistakes, not an attacker
- * out: the connection is the owner's, and a statement can take the owner's role back (`reset role` in a DO block,
- * `set_config`), with all that the owner may. Who must be kept out gets a login of their own (docs/analysts.md).
+ * Runs one statement as role farewatch_analyst: read only, and on the public SQL alone.
  *
- * Throws SqlError where Postgres refuses the statement.
+ * This prevents mistakes, not attacks: the connection belongs to the owner of the tables, and a statement can take the
+ * owner's role back (`reset role` in a DO block, `set_config`). People who must not write get a login of their own
+ * (docs/analysts.md). Throws SqlError when Postgres refuses the statement.
  */
-export async function askSql({ pool }: Pick<Database, 'pool'>, text: string): Promise<SqlAnswer> {
+export async function runAnalystQuery(
+  { pool }: Pick<Database, 'pool'>,
+  text: string,
+): Promise<QueryResult> {
   const client = await pool.connect()
   try {
     await client.query('begin read only')
     await client.query('set local search_path = farewatch')
     await client.query('set local role farewatch_analyst')
-    // Prepared, so that it is one statement and no more; every type as the text that Postgres writes.
-    const answer = await client.query<(string | null)[]>({
+    // A prepared statement cannot hold a second one. Every value arrives as the text that Postgres writes.
+    const result = await client.query<(string | null)[]>({
       text,
       name: '',
       rowMode: 'array',
       queryMode: 'extended',
       types: { getTypeParser: () => (value: string) => value },
     } as pg.QueryArrayConfig)
-    const columns = answer.fields.map(({ name, dataTypeID }) => ({
+    const columns = result.fields.map(({ name, dataTypeID }) => ({
       name,
       kind: KINDS[dataTypeID] ?? 'text',
     }))
-    return { columns, rows: answer.rows }
+    return { columns, rows: result.rows }
   } catch (err) {
     if (err instanceof pg.DatabaseError) {
       throw new SqlError(`${err.message}${err.hint === undefined ? '' : ` (${err.hint})`}`, {

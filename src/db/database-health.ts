@@ -1,0 +1,92 @@
+import pg from 'pg'
+import { AppError, messageOf } from '../base/errors.ts'
+import { type Db, sql } from './database.ts'
+import { selectOne } from './transaction.ts'
+
+const OLDEST_MAJOR = 18
+
+/** The database does not answer, or refuses the connection. The message names the host without the password. */
+export class DatabaseUnreachableError extends AppError {
+  override readonly name = 'DatabaseUnreachableError'
+  override readonly code = 'db.unreachable'
+  override readonly retryable = true
+
+  constructor(url: string, cause: unknown) {
+    const { hostname, port, pathname, searchParams } = new URL(url)
+    const host = searchParams.get('host') ?? (hostname || 'localhost')
+    const where = `${host}:${port || '5432'}${pathname}`
+    super(
+      `PostgreSQL at ${where} cannot be used (${messageOf(cause)}): check DATABASE_URL, or unset it to run an embedded one`,
+      { cause },
+    )
+  }
+}
+
+/** The server is older than our SQL needs. */
+export class DatabaseTooOldError extends AppError {
+  override readonly name = 'DatabaseTooOldError'
+  override readonly code = 'db.too_old'
+  override readonly retryable = false
+
+  constructor(version: string) {
+    super(`the database is PostgreSQL ${version}; farewatch needs ${OLDEST_MAJOR} or newer`)
+  }
+}
+
+/** Returns the server's version text. Throws unless the database answers and is new enough. */
+export async function probeDatabase(db: Db, url: string): Promise<string> {
+  const { version } = await selectOne(
+    sql<{ version: string }>`select current_setting('server_version') as version`,
+    db,
+  ).catch((err: unknown) => {
+    throw new DatabaseUnreachableError(url, err)
+  })
+  if (Number.parseInt(version, 10) < OLDEST_MAJOR) throw new DatabaseTooOldError(version)
+  return version
+}
+
+/**
+ * Runs `select 1` on a new connection. Rejects after `timeoutMs`.
+ *
+ * The connection is outside the pool: an exhausted or stalled pool does not mean that the database is down.
+ */
+export async function pingDatabase(url: string, timeoutMs: number): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'farewatch ping',
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  })
+  // A lost connection also fails the query. Without a listener the event would end the process.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('select 1')
+  } finally {
+    // Not awaited: on a stalled connection `end` would not return either.
+    client.end().catch(() => undefined)
+  }
+}
+
+/** 57014: the statement timed out, as it does on an overloaded database. */
+const SQL_STATES = /^(57014|57P0[123]|08...|53300|25006)$/
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+])
+/** Messages of pg for a lost connection and for a connect timeout. It gives these errors no code. */
+const DRIVER_MESSAGES =
+  /timeout exceeded when trying to connect|connection terminated|timeout expired|query read timeout/i
+
+/** Whether an error means that the database is down or overloaded, so that the caller may retry later. */
+export function isDatabaseUnavailable(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  const { code } = thrown as { code?: unknown }
+  if (typeof code === 'string' && (SQL_STATES.test(code) || SOCKET_CODES.has(code))) return true
+  if (thrown instanceof AggregateError && thrown.errors.some(isDatabaseUnavailable)) return true
+  return DRIVER_MESSAGES.test(thrown.message)
+}
