@@ -13,7 +13,7 @@ import { it } from '../support/test-database.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { newReseller } from '../watch/watch-fixtures.ts'
 import { type RouteOfList, SeedClient, ServiceError, type VerifyRequest } from './seed-client.ts'
-import { keyOf } from './verify-scene.ts'
+import { keyOf } from './verify-fixture.ts'
 
 const ONE_ADULT = { residents: { adults: 0 }, nonResidents: { adults: 1 } }
 const FAMILY = {

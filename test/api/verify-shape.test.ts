@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { viewFlight } from '../../src/upstream/flights/flight-view.ts'
-import { VERIFY_EXAMPLE, VerifyResult } from '../../src/verify/on-demand/flight-endpoints.ts'
+import { VERIFY_EXAMPLE, VerifyResultShape } from '../../src/verify/on-demand/flight-endpoints.ts'
 
 const ID = '101500'
 const PASSENGERS = {
@@ -27,12 +27,12 @@ describe('the documented shape of a verify answer', () => {
     const viewed = () => viewFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
 
     expect(viewed).not.toThrow()
-    expect(Value.Errors(VerifyResult, { [ID]: { available: true, flight: sent } })).toEqual([])
+    expect(Value.Errors(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toEqual([])
   })
 
   it('does not have what we refuse', () => {
     const sent = { ...flight, dates: { departure: 'tomorrow' } }
 
-    expect(Value.Check(VerifyResult, { [ID]: { available: true, flight: sent } })).toBe(false)
+    expect(Value.Check(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toBe(false)
   })
 })

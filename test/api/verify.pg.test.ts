@@ -7,14 +7,14 @@ import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
 import { kinds, trackFare } from '../verify/fare-fixtures.ts'
-import { gone, ONE_ADULT, scene } from './verify-scene.ts'
+import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const GONE = gone('1234')
 
 describe('a flight', () => {
   it('is answered with what the upstream says of it, to the digit', async ({ db }) => {
-    const said = `{"1234": {"available": true, "flight": ${JSON.stringify(flight()).replace('"id":1234', '"id":1234,"ref":98765432109876543210')}}, "77": {"available": false}}`
-    const { get, asked } = await scene(db, json(said))
+    const body = `{"1234": {"available": true, "flight": ${JSON.stringify(flight()).replace('"id":1234', '"id":1234,"ref":98765432109876543210')}}, "77": {"available": false}}`
+    const { get, asked } = await startFixture(db, json(body))
 
     const { status, text, headers } = await get(`flightId=1234&returnFlightId=77&${ONE_ADULT}`)
 
@@ -22,7 +22,7 @@ describe('a flight', () => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(headers.get('farewatch-observed-at')).toBeNull()
     expect(text).toContain('"ref":98765432109876543210')
-    expect(JSON.parse(text)).toEqual(JSON.parse(said))
+    expect(JSON.parse(text)).toEqual(JSON.parse(body))
     expect(asked).toHaveLength(1)
     expect(Object.fromEntries(new URL(asked[0] ?? '', 'http://x').searchParams)).toMatchObject({
       flightId: '1234',
@@ -34,13 +34,13 @@ describe('a flight', () => {
   })
 
   it('that is gone has an entry without a flight', async ({ db }) => {
-    const { get } = await scene(db)
+    const { get } = await startFixture(db)
 
     expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
   })
 
   it('asked for as its own return has one entry', async ({ db }) => {
-    const { get } = await scene(db)
+    const { get } = await startFixture(db)
 
     const { text } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
 
@@ -49,7 +49,7 @@ describe('a flight', () => {
 
   it('is shown without our secrets, whatever the upstream sends', async ({ db }) => {
     const site = { id: 1, name: CANARY, url: `https://x.invalid/?accessToken=${CANARY}`, logo: '' }
-    const { get } = await scene(db, json(JSON.stringify(available(flight({ site })))))
+    const { get } = await startFixture(db, json(JSON.stringify(available(flight({ site })))))
 
     const { status, text } = await get(`flightId=1234&${ONE_ADULT}`)
 
@@ -72,7 +72,7 @@ describe('a question that breaks a rule', () => {
         ] as const,
     ),
   ] as const)('%s names it, before any call', async ([mix, parameter, detail], { db }) => {
-    const { get, asked } = await scene(db)
+    const { get, asked } = await startFixture(db)
 
     const { status, body } = await get(`flightId=1&${mix}`)
 
@@ -91,9 +91,10 @@ describe('a question that breaks a rule', () => {
     ['flightId=1&residents[adults]=1', 'nonResidents[adults]'],
     ['flightId=1&nonResidents[adults]=1', 'residents[adults]'],
     [`flightId=1&${ONE_ADULT}&maxAge=-1`, 'maxAge'],
+    [`flightId=1&${ONE_ADULT}&maxAge=601`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
   ] as const)('%s names the parameter', async ([query, parameter], { db }) => {
-    const { get, asked } = await scene(db)
+    const { get, asked } = await startFixture(db)
 
     const { status, body } = await get(query)
 
@@ -106,7 +107,7 @@ describe('a question that breaks a rule', () => {
 it('counts that are no numbers are ignored and named, as parameters are that do not exist', async ({
   db,
 }) => {
-  const { get, asked } = await scene(db)
+  const { get, asked } = await startFixture(db)
   const mix =
     'residents[adults]=two&nonResidents[adults]=%2B2&residents[children]=&nonResidents[infants]=1e1'
 
@@ -125,7 +126,7 @@ it('counts that are no numbers are ignored and named, as parameters are that do 
 it('is answered to no key that was revoked while the upstream took its time', async ({ db }) => {
   const asked = Promise.withResolvers<void>()
   const told = Promise.withResolvers<void>()
-  const { get } = await scene(db, (request, response) => {
+  const { get } = await startFixture(db, (request, response) => {
     asked.resolve()
     void told.promise.then(() => GONE(request, response))
   })
@@ -158,7 +159,7 @@ describe('what the upstream does not tell', () => {
     'by %s is a 503 with the reason, and nobody’s belief',
     async ([, answer, reason], { db }) => {
       const fareId = await trackFare(db, { flightId: '1234', returnFlightId: '77' })
-      const { get } = await scene(db, answer)
+      const { get } = await startFixture(db, answer)
 
       const { status, headers, body, text } = await get(
         `flightId=1234&returnFlightId=77&${ONE_ADULT}`,
@@ -176,7 +177,7 @@ describe('what the upstream does not tell', () => {
   )
 
   it('by a 429 is a 503 that passes its Retry-After on', async ({ db }) => {
-    const { get } = await scene(db, (_, response) => {
+    const { get } = await startFixture(db, (_, response) => {
       response.writeHead(429, { 'retry-after': '77' }).end()
     })
 
@@ -195,7 +196,7 @@ describe('what the upstream does not tell', () => {
       gainConfirmations: 1,
       countGapMs: 0,
     }
-    const { get, asked } = await scene(db, GONE, { rules, slotPatienceMs: 0 })
+    const { get, asked } = await startFixture(db, GONE, { rules, slotTimeoutMs: 0 })
     const first = await get(`flightId=1234&${ONE_ADULT}`)
 
     const { status, headers, body } = await get(`flightId=5&${ONE_ADULT}`)
@@ -211,9 +212,9 @@ describe('what the upstream does not tell', () => {
 describe('a fare that is watched', () => {
   it('is observed by whoever asks, by the path of any other check', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
-    const { get, say } = await scene(db, json(JSON.stringify(available())))
+    const { get, setAnswer } = await startFixture(db, json(JSON.stringify(available())))
     await get(`flightId=1234&${ONE_ADULT}`)
-    say(GONE)
+    setAnswer(GONE)
     await get(`flightId=1234&${ONE_ADULT}`)
     expect(await kinds(db, fareId)).toEqual(['became_available'])
 
@@ -226,7 +227,7 @@ describe('a fare that is watched', () => {
 
   it('of another question is not', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
-    const { get } = await scene(db)
+    const { get } = await startFixture(db)
 
     await get('flightId=1234&residents[adults]=0&nonResidents[adults]=2')
     await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)

@@ -1,9 +1,7 @@
 import { describe, expect } from 'vitest'
-import type { ResellerId } from '../../src/base/reseller-id.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { endWatches } from '../../src/verify/end-watches-job.ts'
 import { expireFares } from '../../src/verify/expire-fares-job.ts'
-import { findYoungerObservation } from '../../src/verify/on-demand/younger-observation.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,
@@ -91,16 +89,9 @@ describe('a fare that is watched again after its end', () => {
     expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
   })
 
-  it('counts no answer to a question from before its end, and has none to give', async ({ db }) => {
-    const { fare, resellerId } = await revived(db)
-    const passengers = {
-      residents: { adults: 0, children: 0, infants: 0 },
-      nonResidents: { adults: 1, children: 0, infants: 0 },
-    }
-    const tenant = { db, resellerId: resellerId as ResellerId }
-    const question = { flightId: '101', returnFlightId: null, passengers }
+  it('drops an answer to a request that began before its end', async ({ db }) => {
+    const { fare } = await revived(db)
 
-    expect(await findYoungerObservation(tenant, question, 3_600)).toBeUndefined()
     expect(await record(db, fare, soon(0.5), available())).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
 import { takeSlot, tryTakeSlot } from '../../src/upstream/budget/reserve-slots.ts'
-import { createSlotLine } from '../../src/verify/on-demand/slot-line.ts'
+import { createSlotQueue } from '../../src/verify/on-demand/slot-queue.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -64,7 +64,7 @@ async function processBehind(databaseUrl: string, upstreamUrl: string) {
   const rules = { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 1 }
   const metrics = createMetrics()
   const deps = { db, upstream: client, breaker, clock: systemClock, rules, metrics, log: silentLog }
-  const takeOnDemandSlot = createSlotLine({ ...request, db, patienceMs: 20_000 })
+  const takeOnDemandSlot = createSlotQueue({ ...request, db, timeoutMs: 20_000 })
   return { door, deps: { ...deps, takeSlot: takeOnDemandSlot }, pull }
 }
 

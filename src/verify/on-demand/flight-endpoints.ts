@@ -73,7 +73,7 @@ const Flight = Type.Object({
   ),
 })
 
-export const VerifyResult = Type.Record(
+export const VerifyResultShape = Type.Record(
   Type.String(),
   Type.Object(
     {

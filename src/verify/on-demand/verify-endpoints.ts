@@ -4,11 +4,11 @@ import { ignoreParameters } from '../../http/check-query.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
-import { ignoredCounts, questionOf, readMix } from './asked-question.ts'
-import { VERIFY_EXAMPLE, VerifyResult } from './flight-endpoints.ts'
-import type { OnDemand } from './on-demand.ts'
-import type { SilenceReason, Unsaid } from './said.ts'
-import { findYoungerObservation } from './younger-observation.ts'
+import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
+import type { OnDemand } from './coalesce-requests.ts'
+import { VERIFY_EXAMPLE, VerifyResultShape } from './flight-endpoints.ts'
+import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
+import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
 
 export interface VerifyEndpointDeps {
   readonly db: Db
@@ -17,8 +17,8 @@ export interface VerifyEndpointDeps {
 
 const { shared } = operations<VerifyEndpointDeps>()
 
-const DAY_SECONDS = 86_400
-const count = (who: string) => Type.String({ description: `${who}, 0 to 12; no number: ignored.` })
+const count = (who: string) =>
+  Type.String({ description: `${who}, 0 to 12. A value that is not a number is ignored.` })
 const flightId = (description: string) =>
   Type.String({ minLength: 1, maxLength: MAX_FLIGHT_ID_CHARS, description })
 
@@ -34,10 +34,10 @@ const QUERY = Type.Object(
     'nonResidents[infants]': Type.Optional(count('Non-resident infants')),
     maxAge: Type.Integer({
       minimum: 0,
-      maximum: DAY_SECONDS,
+      maximum: MAX_AGE_SECONDS,
       default: 0,
       description:
-        'Of a fare that the caller watches an observation of the last so many seconds will do; 0: ask the upstream.',
+        'Accepts an answer that this endpoint received from the upstream at most this many seconds ago. 0 always asks the upstream.',
     }),
   },
   { additionalProperties: false },
@@ -48,18 +48,18 @@ const verifyFares = shared({
   method: 'GET',
   path: '/api/v1/flights/fares/verify',
   tag: 'The upstream’s interface',
-  summary: 'Whether a flight, and its return, can be booked now',
+  summary: 'Tells whether a flight, and its return flight, can be booked now',
   description:
-    'Asks the upstream, within its budget. There must be an adult, and no more infants than adults. What cannot be told of every flight is a 503 with the `reason`, never an `available` of false.',
+    'Asks the upstream, within the budget of requests. There must be at least one adult, and no more infants than adults. If the availability of any of the flights is unknown, the answer is a 503 with the `reason`, never `available: false`.',
   scope: 'read',
   upstream: true,
   query: QUERY,
   answer: {
-    about: 'One entry a flight that was asked for, by its id.',
-    schema: VerifyResult,
+    about: 'One entry for each requested flight, by its id.',
+    schema: VerifyResultShape,
     headers: {
       'farewatch-observed-at':
-        'Where `maxAge` let an observation do: when the upstream was asked. Missing: just now.',
+        'When the upstream was asked, if `maxAge` allowed a kept answer. Missing if the upstream was asked for this request.',
     },
   },
   problems: ['verify.passenger_rule', 'verify.unknown'],
@@ -72,52 +72,51 @@ const verifyFares = shared({
     },
     answer: VERIFY_EXAMPLE,
   },
-  handler: async ({ db, onDemand }, { query, caller, readmit, reply }) => {
-    const { maxAge, ...asked } = query
-    const ignored = ignoredCounts(asked)
+  handler: async ({ db, onDemand }, { query, readmit, reply }) => {
+    const { maxAge, ...given } = query
+    const ignored = ignoredCounts(given)
     if (ignored.length > 0) ignoreParameters(reply, ignored)
-    const question = questionOf(asked, readMix(asked))
+    const question = questionOf(given, readMix(given))
     reply.type('application/json; charset=utf-8')
-    if (maxAge > 0 && caller.kind === 'reseller') {
-      const tenant = { db, resellerId: caller.resellerId }
-      const known = await findYoungerObservation(tenant, question, maxAge)
-      if (known !== undefined) {
-        reply.header('farewatch-observed-at', known.observedAt.toISOString())
-        return reply.send(known.result)
+    if (maxAge > 0) {
+      const cached = await findCachedObservation(db, question, maxAge)
+      if (cached !== undefined) {
+        reply.header('farewatch-observed-at', cached.askedAt.toISOString())
+        return reply.send(cached.body)
       }
     }
-    const said = await onDemand.ask(question)
+    const result = await onDemand.verify(question)
     await readmit()
-    if (said.kind === 'unknown') throw unknownProblem(said)
-    return reply.send(said.result)
+    if (result.kind === 'unknown') throw unknownProblem(result)
+    return reply.send(result.body)
   },
 })
 
 /** The upstream's verification of fares, through our budget. */
 export const VERIFY_OPERATIONS = [verifyFares]
 
-/** Constant text: what the upstream sent beside its answer is for logs. */
-const WHY: Readonly<Record<SilenceReason, string>> = {
+/** Constant texts: what the upstream sent with its answer is for the log only. */
+const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
   timeout: 'the upstream did not answer in time',
   network: 'the connection to the upstream failed',
-  http_4xx: 'the upstream refused the question',
+  http_4xx: 'the upstream rejected the request',
   http_5xx: 'the upstream failed',
-  rate_limited: 'the upstream asked us to wait',
-  auth: 'the upstream refused our credential',
-  malformed: 'the upstream sent no readable answer',
-  contract_violation: 'the answer of the upstream broke its interface',
-  id_missing: 'the answer of the upstream left a flight out',
+  rate_limited: 'the upstream is limiting our requests',
+  auth: 'the upstream rejected our credential',
+  malformed: 'the upstream sent an unreadable answer',
+  contract_violation: 'the answer of the upstream does not conform to its interface',
+  id_missing: 'the answer of the upstream lacks a requested flight',
   identity_mismatch: 'the upstream answered with another flight',
-  circuit_open: 'the upstream is left alone, for it is in trouble or asked us to wait',
-  no_slot: 'the budget of requests to the upstream is spent',
-  too_large: 'the answer of the upstream was too large',
+  circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
+  no_slot: 'the budget of requests to the upstream is used up',
+  too_large: 'the answer of the upstream is too large',
   stopping: 'this process is stopping',
 }
 
-function unknownProblem({ reason, retryAfterMs }: Unsaid): ProblemError {
+function unknownProblem({ reason, retryAfterMs }: UnknownResult): ProblemError {
   return new ProblemError('verify.unknown', {
     reason,
-    detail: WHY[reason],
+    detail: DETAILS[reason],
     headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
   })
 }

@@ -9,80 +9,96 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
-import { isRateLimited } from '../checks/ask-fares.ts'
+import { type Check, isRateLimited } from '../checks/ask-fares.ts'
 import { reportChecks } from '../checks/check-events.ts'
 import { lockFares } from '../checks/lock-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { guardLosses } from '../incidents/guard-losses.ts'
 import { reportIncidents } from '../incidents/incident-events.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
-import { asksQuestion } from './same-question.ts'
+import { publishResult } from './cached-observation.ts'
+import { parseVerifyResult, type VerifyResult } from './verify-result.ts'
 
-/** What the upstream said just now, and the tracked fare whose history it feeds, where somebody watches it. */
 export interface OnDemandAnswer {
   readonly observation: Observation
+  /** The observation as the answer to a caller. */
+  readonly result: VerifyResult
+  /** The tracked fare that recorded the check; null if no watch asks the question. */
   readonly fareId: number | null
 }
 
-export interface AskNowDeps extends VerifyDeps {
-  /** Waits for a slot of the budget, and says by throwing that it had none; absent: as long as it takes. */
+export interface OnDemandCheckDeps extends VerifyDeps {
+  /** Waits for a slot of the budget, and throws if it gets none. Without it the check waits as long as it takes. */
   readonly takeSlot?: (signal: AbortSignal) => Promise<TakenSlot>
 }
 
 /**
- * Asks one question now, within the budget's lane for it. The answer of a watched fare takes the same path as any
- * other: confirmed, recorded, told. While the upstream is to be left alone it is not asked, and no slot is spent:
- * the answer is unknown, `circuit_open`, and changes nothing.
+ * Checks one question now, in a slot that the budget reserves for lanes.
  *
- * Throws PassengerRuleError or QuestionError for a question that the interface forbids, before a slot is spent.
+ * A known answer is kept for callers that accept an older one, and a tracked fare records the check by the same rules
+ * as a scheduled one. While the circuit breaker is open or the upstream has asked for a pause, no call is made and no
+ * slot is taken: the answer is unknown, `circuit_open`, and nothing is recorded.
+ *
+ * Throws PassengerRuleError or QuestionError, before it takes a slot, for a question that the interface forbids.
  */
 export async function verifyOnDemand(
-  deps: AskNowDeps,
+  deps: OnDemandCheckDeps,
   question: Question,
   signal: AbortSignal,
 ): Promise<OnDemandAnswer> {
-  const { db, rules } = deps
+  const { db } = deps
   assertQuestion(question)
-  const { observation, askedAt } = await ask(deps, question, signal)
+  const { observation, askedAt } = await callUpstream(deps, question, signal)
+  const result = parseVerifyResult(question, observation)
   const fareId = await findTrackedFare(db, question)
-  if (fareId === null || askedAt === null || isRateLimited(observation)) {
-    return { observation, fareId }
+  if (askedAt !== null) {
+    if (fareId !== null && !isRateLimited(observation)) {
+      await recordCheck(deps, { fareId, askedAt, observation })
+    }
+    if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
   }
+  return { observation, result, fareId }
+}
 
-  const checks = [{ fareId, askedAt, observation }]
+async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void> {
+  const { db, rules } = deps
+  const checks = [check]
   const { recorded, moves } = await inTransaction(db, async (tx) => {
-    const locked = await lockFares(tx, [fareId])
+    const locked = await lockFares(tx, [check.fareId])
     const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
     const args = { checks, locked, rules: guarded.rules, claimId: null }
     return { recorded: await recordChecks(tx, args), moves: guarded.moves }
   })
   reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
   reportIncidents(deps, moves)
-  return { observation, fareId }
 }
 
-interface Asked {
+interface Call {
   readonly observation: Observation
-  /** When the request began, by the database's clock; null where there was none. */
+  /** When the request began, by the database's clock; null if no request was made. */
   readonly askedAt: Date | null
 }
 
-/** Where the slot has passed before the call could go out, another is taken. */
-async function ask(deps: AskNowDeps, question: Question, signal: AbortSignal): Promise<Asked> {
+/** If the slot passes before the call can start, takes another slot. */
+async function callUpstream(
+  deps: OnDemandCheckDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Call> {
   for (;;) {
     try {
-      return await askAtSlot(deps, question, signal)
+      return await callAtSlot(deps, question, signal)
     } catch (err) {
       if (!(err instanceof UpstreamSlotMissedError)) throw err
     }
   }
 }
 
-async function askAtSlot(
-  deps: AskNowDeps,
+async function callAtSlot(
+  deps: OnDemandCheckDeps,
   question: Question,
   signal: AbortSignal,
-): Promise<Asked> {
+): Promise<Call> {
   const { clock, upstream, breaker, metrics, takeSlot = slotTaker(deps) } = deps
   try {
     const admission = await breaker?.admission('verify')
@@ -105,8 +121,17 @@ function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
 }
 
 async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
+  const { flightId, returnFlightId, passengers } = question
+  const { residents, nonResidents } = passengers
   const { rows } = await sql<{ id: number }>`
-    select id from tracked_fare where ${asksQuestion(question)} and ended_at is null
+    select id
+      from tracked_fare
+     where flight_id = ${flightId} and return_flight_id is not distinct from ${returnFlightId}
+       and (residents_adults, residents_children, residents_infants)
+           = (${residents.adults}, ${residents.children}, ${residents.infants})
+       and (non_residents_adults, non_residents_children, non_residents_infants)
+           = (${nonResidents.adults}, ${nonResidents.children}, ${nonResidents.infants})
+       and ended_at is null
   `.execute(db)
   return rows[0]?.id ?? null
 }

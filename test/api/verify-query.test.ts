@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ProblemError } from '../../src/http/problems.ts'
 import { readMix as sandboxReadMix } from '../../src/sandbox/world/passengers.ts'
-import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/on-demand/asked-question.ts'
+import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/on-demand/verify-query.ts'
 
 const count = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -1, max: 14 }).map(String) },

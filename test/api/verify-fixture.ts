@@ -1,37 +1,43 @@
 import { onTestFinished } from 'vitest'
 import type { Db } from '../../src/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
-import type { OnDemandDeps } from '../../src/verify/on-demand/on-demand.ts'
-import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
-import { answering, json, type Answer as Saying } from '../upstream/answering-server.ts'
+import type { OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
+import {
+  type Answer as ApiAnswer,
+  ask,
+  bearer,
+  newKeyText,
+  startApi,
+} from '../support/api-server.ts'
+import { type Answer, answering, json } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 
 export const ONE_ADULT = 'residents[adults]=0&nonResidents[adults]=1'
 
-/** What makes nothing unknown of a flight: it is gone. */
-export function gone(id: string): Saying {
+/** The upstream's answer that a flight is unavailable. */
+export function gone(id: string): Answer {
   return json(JSON.stringify({ [id]: { available: false } }))
 }
 
-export interface Scene {
-  /** What the upstream says from now on. */
-  say(answer: Saying): void
-  /** Path and query of what the upstream was asked. */
+export interface VerifyFixture {
+  /** Sets the upstream's answer from now on. */
+  setAnswer(answer: Answer): void
+  /** Path and query of each request that the upstream received. */
   readonly asked: readonly string[]
-  /** Asks the API; as an operator unless a key is given. */
-  get(query: string, key?: string, signal?: AbortSignal): Promise<Answer>
-  /** Another server of the API on the same database and the same upstream, as another process would be. */
-  another(): Promise<Pick<Scene, 'get'>>
+  /** Calls the verify endpoint, with an operator's key unless another is given. */
+  get(query: string, key?: string, signal?: AbortSignal): Promise<ApiAnswer>
+  /** Starts a second API server on the same database and upstream. It shares no memory with the first. */
+  another(): Promise<Pick<VerifyFixture, 'get'>>
 }
 
-/** The API on a database, and an upstream whose answer a test may change. */
-export async function scene(
+/** The API on a database, and an upstream whose answer the test sets. */
+export async function startFixture(
   db: Db,
-  answer: Saying = gone('1234'),
+  first: Answer = gone('1234'),
   verify: Partial<OnDemandDeps> = {},
-): Promise<Scene> {
-  let say = answer
-  const server = await answering((request, response) => say(request, response))
+): Promise<VerifyFixture> {
+  let answer = first
+  const server = await answering((request, response) => answer(request, response))
   onTestFinished(() => server[Symbol.asyncDispose]())
   const key = await newKeyText(db)
   const start = async () => {
@@ -48,8 +54,8 @@ export async function scene(
     ...(await start()),
     another: start,
     asked: server.requests,
-    say: (next) => {
-      say = next
+    setAnswer: (next) => {
+      answer = next
     },
   }
 }

@@ -5,41 +5,42 @@ import type { Db } from '../../db/database.ts'
 import { reserveOne } from '../../upstream/budget/reserve-slots.ts'
 import { type Skew, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
 
-/** The budget has no slot near enough for one who waits. `retryAfterMs` is when it may be worth asking again. */
+/** The budget granted no slot in time. */
 export class NoSlotError extends AppError {
   override readonly name = 'NoSlotError'
   override readonly code = 'verify.no_slot'
   override readonly retryable = true
-  readonly retryAfterMs = RETRY_AFTER_MS
+  /** Slots are granted at most this far ahead, so those that are taken now have passed by then. */
+  readonly retryAfterMs = 5_000
 
-  constructor(patienceMs: number) {
-    super(`the budget had no slot for a check on demand within ${patienceMs} ms`)
+  constructor(timeoutMs: number) {
+    super(`the budget granted no slot for an on-demand check within ${timeoutMs} ms`)
   }
 }
 
-/** As far ahead as slots are given: what is taken now is free then. */
-const RETRY_AFTER_MS = 5_000
 const PAUSE_MS = { min: 50, max: 1_000 }
 
-export interface SlotLineDeps {
+export interface SlotQueueDeps {
   readonly db: Db
   readonly clock: Clock
   readonly requestsPerSecond: number
-  /** How long one waits for a slot to be given; it may then lie five seconds ahead. */
-  readonly patienceMs: number
+  /** How long a check waits until a slot is granted to it. */
+  readonly timeoutMs: number
 }
 
 /**
- * Makes the line in which this process's checks on demand wait for slots: first come, first served, and one alone at
- * the budget, whose row every worker needs. Throws NoSlotError, and the signal's reason when it aborts.
+ * Creates the queue in which this process's on-demand checks wait for slots, first in, first out.
+ *
+ * Only the first of the queue queries the budget: every worker needs that row's lock. The returned function throws
+ * NoSlotError, or the signal's reason when it aborts.
  */
-export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Promise<TakenSlot> {
-  const line = createSemaphore(1)
-  const { clock, patienceMs } = deps
+export function createSlotQueue(deps: SlotQueueDeps): (signal: AbortSignal) => Promise<TakenSlot> {
+  const queue = createSemaphore(1)
+  const { clock, timeoutMs } = deps
   return async (signal) => {
-    const endMs = clock.now().getTime() + patienceMs
+    const endMs = clock.now().getTime() + timeoutMs
     for (;;) {
-      const { slot, ...skew } = await line(() => reserveUntil(deps, endMs, signal))
+      const { slot, ...skew } = await queue(() => reserveUntil(deps, endMs, signal))
       const taken = await waitForSlot(slot, { ...skew, clock, signal })
       if (taken !== undefined) return taken
     }
@@ -47,7 +48,7 @@ export function createSlotLine(deps: SlotLineDeps): (signal: AbortSignal) => Pro
 }
 
 async function reserveUntil(
-  { db, clock, requestsPerSecond, patienceMs }: SlotLineDeps,
+  { db, clock, requestsPerSecond, timeoutMs }: SlotQueueDeps,
   endMs: number,
   signal: AbortSignal,
 ): Promise<Skew & { readonly slot: Date }> {
@@ -56,7 +57,7 @@ async function reserveUntil(
     signal.throwIfAborted()
     const { slot, ...skew } = await reserveOne(db, clock, { requestsPerSecond, lane: true })
     if (slot !== undefined) return { slot, ...skew }
-    if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(patienceMs)
+    if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(timeoutMs)
     await clock.sleep(pauseMs, signal)
   }
 }

@@ -6,8 +6,8 @@ import {
   MAX_PASSENGERS,
 } from '../../upstream/passenger-rules.ts'
 
-/** The six counts as a request has them, by their names there. */
-export type GivenCounts = Readonly<Partial<Record<CountName, string>>>
+/** The six passenger counts of a request, by their parameter names. */
+export type CountParameters = Readonly<Partial<Record<CountName, string>>>
 
 const GROUPS = ['residents', 'nonResidents'] as const
 const TYPES = ['adults', 'children', 'infants'] as const
@@ -17,19 +17,22 @@ export const COUNT_NAMES: readonly CountName[] = GROUPS.flatMap((group) =>
   TYPES.map((type) => `${group}[${type}]` as const),
 )
 
-/** A decimal number: "2", "+2", "2.0"; and "1.5", which is one, but no count. */
+/** A decimal number: "2", "+2", "2.0". Also "1.5", which is a number but not a valid count. */
 const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
 
-/** The counts that are no numbers: by the interface they count for nothing. */
-export function ignoredCounts(given: GivenCounts): CountName[] {
+/** The counts that are not numbers. By the interface they are read as 0. */
+export function ignoredCounts(given: CountParameters): CountName[] {
   return COUNT_NAMES.filter((name) => {
     const text = given[name]
     return text !== undefined && !NUMERIC.test(text)
   })
 }
 
-/** Reads the mix of a request; what is missing or ignored is 0. Throws a ProblemError that names the broken rule. */
-export function readMix(given: GivenCounts): PassengerMix {
+/**
+ * Reads the passenger mix of a request. Missing and ignored counts are 0.
+ * Throws a ProblemError that names the broken rule.
+ */
+export function readMix(given: CountParameters): PassengerMix {
   const count = (name: CountName) => {
     const text = given[name] ?? ''
     const number = NUMERIC.test(text) ? Number(text) : 0
@@ -50,7 +53,7 @@ export function readMix(given: GivenCounts): PassengerMix {
   throw new ProblemError('verify.passenger_rule', { detail: rule })
 }
 
-/** The question about two ids of a request. Throws a ProblemError that names the id and its rule. */
+/** Builds the question from the flight ids of a request. Throws a ProblemError that names the id and its rule. */
 export function questionOf(
   { flightId, returnFlightId }: { flightId: string; returnFlightId?: string },
   passengers: PassengerMix,

@@ -1,18 +1,18 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createSlotLine, NoSlotError } from '../../src/verify/on-demand/slot-line.ts'
+import { createSlotQueue, NoSlotError } from '../../src/verify/on-demand/slot-queue.ts'
 import { it } from '../support/test-database.ts'
 
 const CALLS = 8
 const { signal } = new AbortController()
 
 it('slots are given in the order in which they were asked for', async ({ db }) => {
-  const takeSlot = createSlotLine({
+  const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
     // A slot each quarter of a second: a machine that stands still for less changes no order.
     requestsPerSecond: 10,
-    patienceMs: 10_000,
+    timeoutMs: 10_000,
   })
   const given: number[] = []
   const wanted = Array.from({ length: CALLS }, (_, n) => n)
@@ -28,11 +28,11 @@ it('slots are given in the order in which they were asked for', async ({ db }) =
 })
 
 it('who is given none in time is told so, and those behind too', async ({ db }) => {
-  const takeSlot = createSlotLine({
+  const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
     requestsPerSecond: 0.1,
-    patienceMs: 200,
+    timeoutMs: 200,
   })
   await takeSlot(signal)
 

@@ -1,0 +1,188 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import type { Observation } from '../../src/upstream/observation.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { question } from '../upstream/verify-fixtures.ts'
+import { gone as GONE, observation, RULES, silent, trackFare } from '../verify/fare-fixtures.ts'
+import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
+
+const ASKED = `flightId=1234&${ONE_ADULT}`
+const UNAVAILABLE = { kind: 'known', body: '{"1234":{"available":false}}' }
+
+type VerifyFares = OnDemandDeps['upstream']['verifyFares']
+
+/** The on-demand checks of one API process. */
+function startProcess(db: Db, verifyFares: VerifyFares, metrics = createMetrics()) {
+  const onDemand = createOnDemand({
+    db,
+    upstream: { verifyFares },
+    clock: systemClock,
+    rules: { ...RULES, requestsPerSecond: 1_000 },
+    metrics,
+    log: silentLog,
+  })
+  onTestFinished(() => onDemand.close())
+  return onDemand
+}
+
+/** An upstream that answers when the test says so. */
+function heldUpstream() {
+  const { promise, resolve: answer, reject: fail } = Promise.withResolvers<Observation>()
+  promise.catch(() => undefined)
+  const state = { calls: 0 }
+  const verifyFares: VerifyFares = () => {
+    state.calls += 1
+    return promise
+  }
+  return { state, verifyFares, answer, fail }
+}
+
+describe('equal questions that overlap in one process', () => {
+  it('twenty equal requests make one upstream call and get the same body', async ({ db }) => {
+    const { state, verifyFares, answer } = heldUpstream()
+    const onDemand = startProcess(db, verifyFares)
+
+    const results = Array.from({ length: 20 }, () => onDemand.verify(question()))
+    answer(observation(GONE))
+
+    expect(await Promise.all(results)).toEqual(Array.from({ length: 20 }, () => UNAVAILABLE))
+    expect(state.calls).toBe(1)
+  })
+
+  it('two equal requests share an unknown result', async ({ db }) => {
+    const { state, verifyFares, answer } = heldUpstream()
+    const onDemand = startProcess(db, verifyFares)
+
+    const results = [onDemand.verify(question()), onDemand.verify(question())]
+    answer(observation(silent))
+
+    expect(await Promise.all(results)).toMatchObject([{ reason: 'timeout' }, { reason: 'timeout' }])
+    expect(state.calls).toBe(1)
+  })
+
+  it('questions that differ in one passenger make two calls', async ({ db }) => {
+    const { state, verifyFares, answer } = heldUpstream()
+    const onDemand = startProcess(db, verifyFares)
+    const { passengers } = question()
+    const withChild = { ...passengers, residents: { ...passengers.residents, children: 1 } }
+
+    const results = [
+      onDemand.verify(question()),
+      onDemand.verify(question({ passengers: withChild })),
+    ]
+    answer(observation(GONE))
+
+    expect(await Promise.all(results)).toEqual([UNAVAILABLE, UNAVAILABLE])
+    expect(state.calls).toBe(2)
+  })
+
+  it('a call that fails with a bug fails for all its callers, and the next request makes a new call', async ({
+    db,
+  }) => {
+    const { verifyFares, fail } = heldUpstream()
+    const calls = [verifyFares, async () => observation(GONE)]
+    const onDemand = startProcess(db, (...args) => (calls.shift() ?? verifyFares)(...args))
+    const results = [onDemand.verify(question()), onDemand.verify(question())]
+
+    fail(new Error('a bug'))
+
+    for (const result of results) await expect(result).rejects.toThrow('a bug')
+    expect(await onDemand.verify(question())).toEqual(UNAVAILABLE)
+  })
+
+  it('a process that stops answers its callers that it is stopping', async ({ db }) => {
+    const called = Promise.withResolvers<void>()
+    const onDemand = startProcess(db, (_question, { signal }) => {
+      called.resolve()
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    })
+    const results = [onDemand.verify(question()), onDemand.verify(question())]
+    await called.promise
+
+    await onDemand.close()
+
+    expect(await Promise.all(results)).toEqual([
+      { kind: 'unknown', reason: 'stopping', retryAfterMs: 5_000 },
+      { kind: 'unknown', reason: 'stopping', retryAfterMs: 5_000 },
+    ])
+  })
+})
+
+it('two processes make one call each for equal questions, each with a slot of the budget', async ({
+  db,
+}) => {
+  const { state, verifyFares, answer } = heldUpstream()
+  const metrics = createMetrics()
+  const processes = [1, 2].map(() => startProcess(db, verifyFares, metrics))
+
+  const results = processes.flatMap((process) => [
+    process.verify(question()),
+    process.verify(question()),
+  ])
+  await until('a call of each process', () => state.calls === 2)
+  answer(observation(GONE))
+
+  expect(await Promise.all(results)).toEqual(Array.from({ length: 4 }, () => UNAVAILABLE))
+  expect(state.calls).toBe(2)
+  const slots = (await metrics.budgetSlots.get()).values
+  expect(slots.find(({ labels }) => labels.lane === 'on_demand')?.value).toBe(2)
+})
+
+it('equal requests one after another make one call each', async ({ db }) => {
+  const { get, another, asked } = await startFixture(db)
+  const other = await another()
+
+  await get(ASKED)
+  await other.get(ASKED)
+  await get(ASKED)
+
+  expect(asked).toHaveLength(3)
+})
+
+describe('a caller that disconnects', () => {
+  it('leaves the call to the other caller that shares it', async ({ db }) => {
+    const released = Promise.withResolvers<void>()
+    const { get, asked } = await startFixture(db, (request, response) => {
+      void released.promise.then(() => gone('1234')(request, response))
+    })
+    const leaving = new AbortController()
+    const left = get(ASKED, undefined, leaving.signal).catch(() => 'left')
+    await until('the call', () => asked.length === 1)
+    const staying = get(ASKED)
+
+    leaving.abort()
+    expect(await left).toBe('left')
+    released.resolve()
+
+    expect(await staying).toMatchObject({ status: 200, text: '{"1234":{"available":false}}' })
+  })
+
+  it('leaves a check that its tracked fare records', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const released = Promise.withResolvers<void>()
+    const { get, asked } = await startFixture(db, (request, response) => {
+      void released.promise.then(() => gone('1234')(request, response))
+    })
+    const leaving = new AbortController()
+    const left = get(ASKED, undefined, leaving.signal).catch(() => 'left')
+    await until('the call', () => asked.length === 1)
+
+    leaving.abort()
+    expect(await left).toBe('left')
+    released.resolve()
+
+    await until('its observation', async () => {
+      const { rows } = await sql<{ id: number }>`
+        select tracked_fare_id as id from fare_state where checks = 1
+      `.execute(db)
+      return rows[0]?.id === fareId
+    })
+  })
+})

@@ -1,0 +1,235 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import {
+  findCachedObservation,
+  publishResult,
+} from '../../src/verify/on-demand/cached-observation.ts'
+import { it } from '../support/test-database.ts'
+import { json } from '../upstream/answering-server.ts'
+import { available, price, question } from '../upstream/verify-fixtures.ts'
+import { available as AVAILABLE, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
+import { gone, keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
+
+const ASKED = `flightId=1234&${ONE_ADULT}`
+const YOUNG = `${ASKED}&maxAge=600`
+const HERE = json(JSON.stringify(available()))
+const DEARER = json(
+  JSON.stringify(
+    available({
+      price: price({
+        total: '90.00',
+        nonResidents: { adult: 90, child: null, infant: null },
+      }),
+    }),
+  ),
+)
+
+interface Kept {
+  readonly askedAt: Date
+  readonly body: string
+}
+
+async function keptAnswers(db: Db): Promise<readonly Kept[]> {
+  const { rows } = await sql<Kept>`
+    select asked_at as "askedAt", body from verify_result order by asked_at
+  `.execute(db)
+  return rows
+}
+
+/** Makes every kept answer older. */
+async function age(db: Db, seconds: number): Promise<void> {
+  await sql`
+    update verify_result set asked_at = asked_at - make_interval(secs => ${seconds}::int)
+  `.execute(db)
+}
+
+function ago(seconds: number): Date {
+  return new Date(Date.now() - seconds * 1_000)
+}
+
+describe('maxAge', () => {
+  it('returns a kept answer with exactly its body and the instant of its request', async ({
+    db,
+  }) => {
+    const { get, asked } = await startFixture(db, HERE)
+    const startMs = Date.now()
+    const live = await get(ASKED)
+
+    const known = await get(YOUNG)
+
+    expect(asked).toHaveLength(1)
+    expect(live.headers.get('farewatch-observed-at')).toBeNull()
+    expect(known.status).toBe(200)
+    expect(known.text).toBe(live.text)
+    const observedAt = new Date(known.headers.get('farewatch-observed-at') ?? '')
+    expect(await keptAnswers(db)).toEqual([{ askedAt: observedAt, body: live.text }])
+    expect(observedAt.getTime()).toBeGreaterThan(startMs - 1_000)
+    expect(observedAt.getTime()).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('of 0, and a request without it, asks the upstream', async ({ db }) => {
+    const { get, asked } = await startFixture(db, HERE)
+
+    for (const query of [ASKED, ASKED, `${ASKED}&maxAge=0`]) await get(query)
+
+    expect(asked).toHaveLength(3)
+  })
+
+  it('does not accept an answer that is older', async ({ db }) => {
+    const { get, asked } = await startFixture(db, HERE)
+    await get(ASKED)
+    await age(db, 300)
+
+    const older = await get(`${ASKED}&maxAge=400`)
+    expect(older.headers.get('farewatch-observed-at')).not.toBeNull()
+    expect(asked).toHaveLength(1)
+
+    const younger = await get(`${ASKED}&maxAge=200`)
+    expect(younger.headers.get('farewatch-observed-at')).toBeNull()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('returns the newest of several answers', async ({ db }) => {
+    const { get, setAnswer, asked } = await startFixture(db, HERE)
+    await get(ASKED)
+    setAnswer(DEARER)
+    const newest = await get(ASKED)
+
+    const known = await get(YOUNG)
+
+    expect(known.text).toContain('"total":"90.00"')
+    expect(known.text).toBe(newest.text)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('returns an answer that a tracked fare does not believe yet', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    await watchFare(db, 'alpha', fareId)
+    const { get, setAnswer, asked } = await startFixture(db, HERE)
+    await get(ASKED)
+    setAnswer(gone('1234'))
+    await get(ASKED)
+
+    const known = await get(YOUNG)
+
+    expect(asked).toHaveLength(2)
+    expect(known.text).toBe('{"1234":{"available":false}}')
+  })
+
+  it('returns the kept answer although a newer call got no answer', async ({ db }) => {
+    const { get, setAnswer, asked } = await startFixture(db, HERE)
+    const live = await get(ASKED)
+    setAnswer((_, response) => response.writeHead(500).end('oops'))
+    expect((await get(ASKED)).status).toBe(503)
+
+    const known = await get(YOUNG)
+
+    expect(known.status).toBe(200)
+    expect(known.text).toBe(live.text)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('returns a pair of flights as it was answered', async ({ db }) => {
+    const both = { ...available(), ...available({ id: 77 }, '77') }
+    const { get, asked } = await startFixture(db, json(JSON.stringify(both)))
+    const pair = `flightId=1234&returnFlightId=77&${ONE_ADULT}`
+    const live = await get(pair)
+
+    const known = await get(`${pair}&maxAge=60`)
+
+    expect(known.text).toBe(live.text)
+    expect(asked).toHaveLength(1)
+  })
+
+  it('returns the kept answer to every caller, whoever watches the fare', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const other = await trackFare(db, { flightId: 'other' })
+    const alpha = await keyOf(db, await watchFare(db, 'alpha', fareId))
+    const beta = await keyOf(db, await watchFare(db, 'beta', other))
+    const { get, asked } = await startFixture(db, HERE)
+    const live = await get(ASKED, alpha)
+
+    const known = await Promise.all([get(YOUNG, alpha), get(YOUNG, beta), get(YOUNG)])
+
+    expect(known.map(({ text }) => text)).toEqual([live.text, live.text, live.text])
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('maxAge asks the upstream', () => {
+  it.for([
+    ['another passenger mix', 'flightId=1234&residents[adults]=0&nonResidents[adults]=2'],
+    [
+      'residents instead of non-residents',
+      'flightId=1234&residents[adults]=1&nonResidents[adults]=0',
+    ],
+    ['a return flight', `flightId=1234&returnFlightId=77&${ONE_ADULT}`],
+  ])('if the kept answer is for a question without %s', async ([, query], { db }) => {
+    const { get, asked } = await startFixture(db, HERE)
+    await get(ASKED)
+
+    const answer = await get(`${query}&maxAge=600`)
+
+    expect(answer.headers.get('farewatch-observed-at')).toBeNull()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('after a call that got no answer', async ({ db }) => {
+    const { get, setAnswer, asked } = await startFixture(db, json('{}'))
+    expect((await get(YOUNG)).status).toBe(503)
+    expect(await keptAnswers(db)).toEqual([])
+    setAnswer(HERE)
+
+    expect((await get(YOUNG)).status).toBe(200)
+
+    expect(asked).toHaveLength(2)
+  })
+
+  it('if only a scheduled check has asked', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const key = await keyOf(db, await watchFare(db, 'alpha', fareId))
+    await record(db, fareId, ago(10), AVAILABLE())
+    const { get, asked } = await startFixture(db, HERE)
+
+    await get(YOUNG, key)
+
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('kept answers', () => {
+  it('keep the one of two whose request began later, whichever is written last', async ({ db }) => {
+    const later = { askedAt: ago(10), body: 'later' }
+    await publishResult(db, question(), later)
+    await publishResult(db, question(), { askedAt: ago(20), body: 'earlier' })
+
+    expect(await findCachedObservation(db, question(), 600)).toEqual(later)
+  })
+
+  it('are deleted by the next answer once they are ten minutes old', async ({ db }) => {
+    for (const [flightId, seconds] of [
+      ['1', 590],
+      ['2', 610],
+      ['3', 5_000],
+    ] as const) {
+      await publishResult(db, question({ flightId }), { askedAt: ago(seconds), body: flightId })
+    }
+
+    await publishResult(db, question({ flightId: '4' }), { askedAt: ago(1), body: '4' })
+
+    expect((await keptAnswers(db)).map(({ body }) => body)).toEqual(['1', '4'])
+  })
+
+  it('are deleted without waiting for a process that replaces an expired one', async ({ db }) => {
+    await publishResult(db, question({ flightId: '1' }), { askedAt: ago(10), body: '1' })
+    await publishResult(db, question({ flightId: '2' }), { askedAt: ago(10), body: '2' })
+    await age(db, 700)
+
+    await db.transaction().execute(async (tx) => {
+      await sql`update verify_result set body = 'replaced' where body = '1'`.execute(tx)
+      await publishResult(db, question({ flightId: '3' }), { askedAt: ago(1), body: '3' })
+    })
+
+    expect((await keptAnswers(db)).map(({ body }) => body)).toEqual(['replaced', '3'])
+  })
+})
