@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { ROUTE_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
@@ -16,13 +17,7 @@ const CLOSED = { additionalProperties: false }
 const MAX_PLACES = 100
 /** Records that one request looks at, whether they pass or not: it is answered in time, however few do. */
 const LOOKED_AT = 100_000
-const Kind = Type.Enum([
-  'route_added',
-  'route_removed',
-  'route_gained_availability',
-  'route_lost_availability',
-  'place_changed',
-])
+const Kind = Type.Enum([...ROUTE_CHANGE_KINDS])
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const instant = (description: string) => Type.Unsafe<Date>({ ...Instant, description })
 

@@ -1,5 +1,5 @@
+import type { RouteChangeKind } from '../base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../db/database.ts'
-import type { RouteChangeKind } from './route-feed.ts'
 
 /** A record of the feed of route changes. */
 export interface RouteChange {

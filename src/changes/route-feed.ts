@@ -1,12 +1,6 @@
+import type { RouteChangeKind } from '../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
-
-export type RouteChangeKind =
-  | 'route_added'
-  | 'route_removed'
-  | 'route_gained_availability'
-  | 'route_lost_availability'
-  | 'place_changed'
 
 /**
  * Notes what is about to change, while the state still shows what held before.

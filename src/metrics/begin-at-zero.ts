@@ -1,17 +1,9 @@
 import type { Counter, Histogram } from 'prom-client'
+import { ROUTE_CHANGE_KINDS, RUN_OUTCOMES } from '../base/kinds.ts'
 
 const LISTS = ['routes', 'with-availability']
 const STAGES = ['fetch', 'stage', 'diff', 'apply']
-/** How a run ends in the process that made it; decisions about held ones are in `farewatch_sync_runs_recorded`. */
-const STATUSES = ['applied', 'unchanged', 'held', 'rejected', 'failed']
 const LIST_FAULTS = ['duplicate', 'conflicting_place', 'unknown_pair']
-const ROUTE_CHANGES = [
-  'route_added',
-  'route_removed',
-  'route_gained_availability',
-  'route_lost_availability',
-  'place_changed',
-]
 const FARE_CHANGES = [
   'became_available',
   'became_unavailable',
@@ -75,13 +67,13 @@ interface Zeroable {
  */
 export function beginAtZero(metrics: Zeroable): void {
   for (const list of LISTS) {
-    for (const status of STATUSES) metrics.syncRuns.inc({ list, status }, 0)
+    for (const status of RUN_OUTCOMES) metrics.syncRuns.inc({ list, status }, 0)
     for (const stage of STAGES) metrics.syncStageDuration.zero({ list, stage })
     for (const fault of LIST_FAULTS) metrics.syncListFaults.inc({ list, fault }, 0)
     metrics.syncReviews.inc({ list }, 0)
     metrics.syncReturned.inc({ list }, 0)
   }
-  for (const kind of ROUTE_CHANGES) metrics.routeChanges.inc({ kind }, 0)
+  for (const kind of ROUTE_CHANGE_KINDS) metrics.routeChanges.inc({ kind }, 0)
   for (const kind of FARE_CHANGES) metrics.availabilityChanges.inc({ kind }, 0)
   for (const outcome of ['available', 'unavailable']) {
     metrics.observations.inc({ outcome, reason: '' }, 0)

@@ -1,4 +1,5 @@
-import type { SyncCounts, SyncStatus } from '../../src/route-sync/runs/sync-run.ts'
+import type { RunStatus } from '../../src/base/kinds.ts'
+import type { SyncCounts } from '../../src/route-sync/runs/sync-run.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { FaultName } from '../../src/sandbox/faults/fault-table.ts'
 import type { AnswerAnomaly, UnknownReason } from '../../src/upstream/observation.ts'
@@ -41,7 +42,7 @@ export interface ListOutcome {
   readonly of?: RouteListName
   /** What the client ends with: `ok`, or the code of its error. */
   readonly client: string
-  readonly run: SyncStatus
+  readonly run: RunStatus
   /** The code of the run's reason; of the client's error unless given. */
   readonly reason?: string
   /** What the run counted, of a list that was applied. */
@@ -83,7 +84,7 @@ export function everywhere(said: Said): Answers {
 export function refused(
   code: string,
   reason: UnknownReason,
-  { run = 'rejected' }: { readonly run?: SyncStatus } = {},
+  { run = 'rejected' }: { readonly run?: RunStatus } = {},
 ): Required<Pick<FaultCase, 'list' | 'verify'>> {
   return { list: { client: code, run }, verify: { client: everywhere(reason) } }
 }

@@ -1,10 +1,10 @@
 import { systemClock } from '../../src/base/clock.ts'
+import type { RunStatus } from '../../src/base/kinds.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { SyncDeps } from '../../src/route-sync/apply-or-hold.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { approveRun, rejectRun } from '../../src/route-sync/review/decide-run.ts'
 import { reviewRun } from '../../src/route-sync/review/report-plan.ts'
-import type { SyncStatus } from '../../src/route-sync/runs/sync-run.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { noScrub, upstreamOf } from './sync-fixtures.ts'
 
@@ -44,7 +44,7 @@ export async function hoursPass(db: Db, hours: number): Promise<void> {
 }
 
 export interface DecidedRun {
-  readonly status: SyncStatus
+  readonly status: RunStatus
   readonly reviewId: number | null
   readonly resolution: string | null
   readonly resolvedBy: number | null

@@ -1,4 +1,4 @@
-import type { RouteChangeKind } from '../../changes/route-feed.ts'
+import type { RouteChangeKind } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import type { Resolution } from '../runs/resolve-runs.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { RUN_STATUSES } from '../../base/kinds.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
@@ -14,15 +15,7 @@ const MaybeInstant = Type.Union([Instant, Type.Null()])
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const CLOSED = { additionalProperties: false }
 
-const Status = Type.Enum([
-  'applied',
-  'unchanged',
-  'held',
-  'rejected',
-  'failed',
-  'approved',
-  'dropped',
-])
+const Status = Type.Enum([...RUN_STATUSES])
 
 /** One finished run. */
 export const SyncRun = Type.Object(

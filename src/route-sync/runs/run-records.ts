@@ -1,3 +1,4 @@
+import type { RunStatus } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { RouteListBody, RouteListName } from '../../upstream/route-list.ts'
@@ -7,7 +8,6 @@ import {
   type SyncCounts,
   type SyncOutcome,
   type SyncReason,
-  type SyncStatus,
 } from './sync-run.ts'
 
 /** The statuses of a run whose list was believed. */
@@ -124,7 +124,7 @@ function settleAt(tx: Tx, runId: number, instant: RawBuilder<unknown>): Promise<
 export interface RunEnd {
   readonly runId: number
   readonly list: RouteListName
-  readonly status: SyncStatus
+  readonly status: RunStatus
   readonly baseline?: boolean
   readonly reason?: SyncReason
   /** The first run of the review that the list belongs to, where it was suspicious. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { SyncStatus } from './sync-run.ts'
+import type { RunStatus } from '../../base/kinds.ts'
 
 export class RunNotFoundError extends AppError {
   override readonly name = 'RunNotFoundError'
@@ -17,7 +17,7 @@ export class NotHeldError extends AppError {
   override readonly code = 'sync.not_held'
   override readonly retryable = false
 
-  constructor(runId: number, status: SyncStatus) {
+  constructor(runId: number, status: RunStatus) {
     super(`run ${runId} is ${status}, not held: "farewatch sync review" lists what is held`)
   }
 }

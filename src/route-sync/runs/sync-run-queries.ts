@@ -1,7 +1,8 @@
+import { RUN_STATUSES, type RunStatus } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
 import { ACCEPTED, ARRIVED_AT } from './run-records.ts'
-import type { SyncOutcome, SyncStatus } from './sync-run.ts'
+import type { SyncOutcome } from './sync-run.ts'
 
 /** A finished run, as listings show it. */
 export interface SyncRunRow extends SyncOutcome {
@@ -27,7 +28,7 @@ const RUN_COLUMNS = sql`
 
 export interface SyncRunPage {
   readonly list?: RouteListName | undefined
-  readonly statuses?: readonly SyncStatus[] | undefined
+  readonly statuses?: readonly RunStatus[] | undefined
   readonly limit: number
   /** The last run of the page before. */
   readonly after?: number | undefined
@@ -107,8 +108,8 @@ export async function countRuns(
 ): Promise<{ readonly list: string; readonly status: string; readonly count: number }[]> {
   const { rows } = await sql<{ list: string; status: string; count: number }>`
     select list, status, count(r.id) as count
-      from unnest(array['routes', 'with-availability']) list
-     cross join unnest(array['applied', 'unchanged', 'held', 'rejected', 'failed', 'approved', 'dropped']) status
+      from unnest(${ROUTE_LISTS}::text[]) list
+     cross join unnest(${RUN_STATUSES}::text[]) status
       left join sync_run r using (list, status)
      group by list, status
   `.execute(db)

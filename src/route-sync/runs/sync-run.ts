@@ -1,14 +1,6 @@
+import type { RunStatus } from '../../base/kinds.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 import type { UpstreamWait } from '../../upstream/upstream-wait.ts'
-
-export type SyncStatus =
-  | 'applied'
-  | 'unchanged'
-  | 'held'
-  | 'rejected'
-  | 'failed'
-  | 'approved'
-  | 'dropped'
 
 /** What is asked of a run. */
 export interface SyncRequest {
@@ -55,7 +47,7 @@ export interface SyncCounts {
 export interface SyncOutcome extends SyncCounts {
   readonly runId: number
   readonly list: RouteListName
-  readonly status: SyncStatus
+  readonly status: RunStatus
   readonly baseline: boolean
   readonly reason: SyncReason | null
   /** Of a list that was suspicious: the first run of its review, itself where it opened one. */
