@@ -125,7 +125,8 @@ describe('the architecture', () => {
       .filter((file) => /process\.env\b/.test(file.text))
       .map((file) => file.name)
       .filter(
-        (name) => name !== 'src/config/config.ts' && name !== 'src/cli/commands/sql-commands.ts',
+        (name) =>
+          name !== 'src/config/config.ts' && name !== 'src/cli/commands/database-commands.ts',
       )
     expect(readers).toEqual([])
   })

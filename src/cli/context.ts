@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type App, assertReady, migrateApp, openApp } from '../app/app.ts'
+import { type App, assertReady, migrateApp, openApp, openQueue } from '../app/app.ts'
 import { systemClock } from '../base/clock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import { createScrub, type Scrub } from '../base/secrets.ts'
 import { type Config, loadConfig, secretsOf } from '../config/config.ts'
 import { embedMissing } from '../embedded/embed-missing.ts'
+import type { QueueSystem } from '../queue/queue-system.ts'
 import { interruptSignal, untilInterrupted } from './interrupt.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { createLogLines } from './text/log-lines.ts'
@@ -80,4 +81,22 @@ export async function withApp<T>(
   } finally {
     await embedded.release()
   }
+}
+
+const CLOSE_MS = 2_000
+
+/** Opens what a one-shot command about the queue needs, runs it and closes everything again. */
+export function withQueue<T>(
+  context: CliContext,
+  role: string,
+  work: (app: App, queue: QueueSystem) => Promise<T>,
+): Promise<T> {
+  return withApp(context, { role, sandbox: false }, async (app) => {
+    const queue = openQueue(app)
+    try {
+      return await work(app, queue)
+    } finally {
+      await queue.close({ graceMs: CLOSE_MS })
+    }
+  })
 }

@@ -1,4 +1,4 @@
-import type { AppError } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 
 /** What every command answers to the shell; docs/reference/cli.md tells them. */
 export const EXIT = {
@@ -30,4 +30,11 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
 /** The exit code of an expected failure. */
 export function exitOfError({ code }: AppError): number {
   return USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed
+}
+
+/** The command line asks for something that cannot be. */
+export class UsageError extends AppError {
+  override readonly name = 'UsageError'
+  override readonly code = 'cli.usage'
+  override readonly retryable = false
 }

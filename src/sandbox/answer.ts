@@ -32,3 +32,8 @@ export interface Asked {
 export function refusal(status: number, code: string, message: string): Answer {
   return { status, contentType: JSON_TYPE, body: JSON.stringify({ error: { code, message } }) }
 }
+
+export const ENDPOINT_NAMES = ['routes', 'with-availability', 'csv', 'verify', 'booking'] as const
+
+/** The endpoints of the interface, as the log and the fault rules name them. */
+export type EndpointName = (typeof ENDPOINT_NAMES)[number]

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
-import { type RouteLists, toCsv } from './endpoints/route-lists.ts'
+import { type RouteLists, toCsv } from './endpoints/route-list-endpoints.ts'
 import { draw, mix, mixText } from './world/random.ts'
 import type { Route } from './world/wire.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AppError } from '../../src/base/errors.ts'
-import { EXIT, exitOfError } from '../../src/cli/exit-codes.ts'
-import { UsageError } from '../../src/cli/usage-error.ts'
+import { EXIT, exitOfError, UsageError } from '../../src/cli/exit-codes.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,

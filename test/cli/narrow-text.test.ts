@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { probeText } from '../../src/cli/text/probe-text.ts'
+import { probeText } from '../../src/cli/commands/upstream-commands.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
 import type { PlanReport } from '../../src/route-sync/review/report-plan.ts'

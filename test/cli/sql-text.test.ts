@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerText } from '../../src/cli/text/sql-text.ts'
+import { answerText } from '../../src/cli/commands/database-commands.ts'
 import type { QueryResult } from '../../src/db/run-analyst-query.ts'
 
 const ANSWER: QueryResult = {

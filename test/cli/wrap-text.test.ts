@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { besideName, screenWidth, wrapText } from '../../src/cli/text/wrap-text.ts'
+import { besideName, screenWidth, wrapText } from '../../src/cli/text/text-format.ts'
 
 describe('a text for a screen', () => {
   it('is cut between words, and never within one', () => {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { answerText } from '../../src/cli/text/sql-text.ts'
+import { answerText } from '../../src/cli/commands/database-commands.ts'
 import { sql } from '../../src/db/database.ts'
 import { runAnalystQuery, SqlError } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'

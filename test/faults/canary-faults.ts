@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
-import { FAULT_NAMES, FAULTS } from '../../src/sandbox/faults/fault-table.ts'
+import { FAULT_NAMES, FAULTS, type FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { until } from '../support/until.ts'
 import type { CanaryGround } from './canary-ground.ts'
 import { ruleOf } from './fault-case.ts'

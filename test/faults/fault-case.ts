@@ -1,7 +1,6 @@
 import type { RunStatus } from '../../src/base/kinds.ts'
 import type { SyncCounts } from '../../src/route-sync/runs/sync-run.ts'
-import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
-import type { FaultName } from '../../src/sandbox/faults/fault-table.ts'
+import type { FaultName, FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { AnswerAnomaly, UnknownReason } from '../../src/upstream/observation.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'

@@ -1,4 +1,4 @@
-import type { FaultName } from '../../src/sandbox/faults/fault-table.ts'
+import type { FaultName } from '../../src/sandbox/faults/fault-rule.ts'
 import { BODY_CASES, STATUS_CASES, WIRE_CASES } from './answer-cases.ts'
 import type { CasesOf } from './fault-case.ts'
 import { LIST_CASES, SIZE_CASES } from './list-cases.ts'

@@ -6,7 +6,7 @@ import type { LoggedRequest, LogPage } from '../../src/sandbox/endpoints/request
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../src/sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
 import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { silentLog } from '../support/silent-log.ts'

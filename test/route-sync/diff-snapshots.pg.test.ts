@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { differenceText } from '../../src/cli/text/sync-report-text.ts'
-import { runText } from '../../src/cli/text/sync-run-text.ts'
+import { runText } from '../../src/cli/text/sync-runs-text.ts'
 import type { Db } from '../../src/db/database.ts'
 import { showRun } from '../../src/route-sync/read/show-run.ts'
 import {

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readRules } from '../../src/sandbox/faults/fault-rule.ts'
-import { FAULT_NAMES, FAULTS } from '../../src/sandbox/faults/fault-table.ts'
-import { parseFaultText } from '../../src/sandbox/faults/fault-text.ts'
+import {
+  FAULT_NAMES,
+  FAULTS,
+  parseFaultText,
+  readRules,
+} from '../../src/sandbox/faults/fault-rule.ts'
 
 const page = readFileSync(
   path.resolve(import.meta.dirname, '../../docs/reference/sandbox.md'),

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fareHistory, fareStateAt, sameState } from '../../src/sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
-import type { Flight } from '../../src/sandbox/world/flight-schedule.ts'
+import {
+  dayOf,
+  type Flight,
+  findFlight,
+  flightIdOf,
+} from '../../src/sandbox/world/flight-schedule.ts'
 import { isBookable } from '../../src/sandbox/world/route-life.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY_MS, later, START, sample } from './support.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
 import { zoneOffsetMs } from '../../src/sandbox/world/geography.ts'
 import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { fareHistory } from '../../src/sandbox/world/fare-life.ts'
-import { dayOf, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { dayOf, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import { routeHistory } from '../../src/sandbox/world/route-life.ts'
 import { later, START, startTestSandbox } from './support.ts'
 

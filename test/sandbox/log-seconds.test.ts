@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { SecondCount } from '../../src/sandbox/endpoints/count-by-second.ts'
+import type { SecondCount } from '../../src/sandbox/endpoints/request-log.ts'
 import { until } from '../support/until.ts'
 import { type Ground, prepareGround } from './faults/ground.ts'
 

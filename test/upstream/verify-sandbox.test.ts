@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../src/sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-id.ts'
+import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import { START, sample, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { type ClientFixture, clientOf } from './client-fixture.ts'
 import { question } from './verify-fixtures.ts'

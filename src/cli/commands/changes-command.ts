@@ -4,12 +4,12 @@ import { readAvailabilityChanges } from '../../changes/feed-queries.ts'
 import { readWatchChanges } from '../../changes/watch-feed-queries.ts'
 import { findReseller } from '../../resellers/resellers.ts'
 import { createContext, withApp } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import type { Terminal } from '../terminal.ts'
 import { changeSentence, type ShownChange } from '../text/change-text.ts'
 import { printable } from '../text/text-format.ts'
-import { UsageError } from '../usage-error.ts'
 
 interface ChangesOptions {
   readonly reseller?: string

@@ -2,14 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type App, openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
-import type { Finding } from '../../app/doctor/doctor-finding.ts'
+import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
 import { systemClock } from '../../base/clock.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type CliContext, createContext } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { endSoon, interruptSignal, untilInterrupted } from '../interrupt.ts'
-import { doctorText } from '../text/doctor-text.ts'
-import { screenWidth } from '../text/wrap-text.ts'
+import { besideName, printable, screenWidth } from '../text/text-format.ts'
 
 /** A store that does not answer must not keep the doctor from its answer. */
 const CLOSE_MS = 2_000
@@ -62,4 +61,40 @@ async function findAll({ config, log }: CliContext): Promise<Finding[]> {
 async function closeAll(app: App, queue: ReturnType<typeof openQueue>): Promise<void> {
   await queue.close({ graceMs: CLOSE_MS })
   await app.close()
+}
+
+export interface Screen {
+  /** In characters; infinite in a pipe. */
+  readonly width: number
+  readonly colours: boolean
+}
+
+const WORDS: Readonly<Record<FindingLevel, string>> = { ok: 'ok', look: 'look', wrong: 'WRONG' }
+const COLOURS: Readonly<Record<FindingLevel, string>> = {
+  ok: '\x1b[32m',
+  look: '\x1b[33m',
+  wrong: '\x1b[31m',
+}
+const RESET = '\x1b[0m'
+
+/** One line a finding, what to do under it, and the sum of all at the end. */
+export function doctorText(findings: readonly Finding[], screen: Screen): string {
+  return [...findings.map((finding) => findingText(finding, screen)), '', sumText(findings)].join(
+    '\n',
+  )
+}
+
+function findingText({ about, level, says, todo }: Finding, { width, colours }: Screen): string {
+  const word = WORDS[level].padEnd(7)
+  const name = `${word}${about.padEnd(14)}`
+  const text = besideName(name, printable(says), width)
+  const coloured = colours ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
+  if (todo === null) return coloured
+  return `${coloured}\n${besideName(`${' '.repeat(name.length)}→ `, printable(todo), width)}`
+}
+
+function sumText(findings: readonly Finding[]): string {
+  const of = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
+  const looks = of('look') === 0 ? '' : `, ${of('look')} to look at`
+  return of('wrong') === 0 ? `nothing is wrong${looks}` : `${of('wrong')} wrong${looks}`
 }

@@ -4,11 +4,10 @@ import { brokenPassengerRule, totalOf } from '../../upstream/passenger-rules.ts'
 import { type FareDetail, findFare, readTimeline } from '../../verify/fare-queries.ts'
 import { verifyOnDemand } from '../../verify/on-demand/verify-on-demand.ts'
 import { createContext, withApp } from '../context.ts'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT, UsageError } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import { table } from '../text/text-format.ts'
-import { UsageError } from '../usage-error.ts'
 
 interface VerifyOptions {
   readonly flight: string

@@ -4,9 +4,9 @@ import { SCOPES, type Scope } from '../../http/caller.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { createContext, withApp } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
 import { table } from '../text/text-format.ts'
-import { UsageError } from '../usage-error.ts'
 
 const NEEDS = { role: 'keys', sandbox: false }
 

@@ -6,9 +6,9 @@ import {
   type SavedSchedule,
 } from '../../schedules/schedule-queries.ts'
 import { createContext, withApp } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { dueText } from '../text/status-text.ts'
 import { table } from '../text/text-format.ts'
-import { UsageError } from '../usage-error.ts'
 
 const NEEDS = { role: 'schedules', sandbox: false }
 

@@ -9,8 +9,8 @@ import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { describeStore } from '../../queue/queue-connection.ts'
 import { hasKeys } from '../../resellers/api-keys.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { endSoon, interruptSignal } from '../interrupt.ts'
-import { UsageError } from '../usage-error.ts'
 
 const ROLES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
   up: {

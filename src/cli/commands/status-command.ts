@@ -2,13 +2,11 @@ import type { Command } from 'commander'
 import { readOverview } from '../../app/read-overview.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { createContext } from '../context.ts'
+import { createContext, withQueue } from '../context.ts'
 import { interruptSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
 import { statusText } from '../text/status-text.ts'
-import { printable } from '../text/text-format.ts'
-import { screenWidth } from '../text/wrap-text.ts'
-import { withQueue } from '../with-queue.ts'
+import { printable, screenWidth } from '../text/text-format.ts'
 
 interface StatusOptions {
   readonly watch?: boolean

@@ -13,8 +13,7 @@ import type { Terminal } from '../terminal.ts'
 import { planText } from '../text/sync-report-text.ts'
 import { runsText } from '../text/sync-runs-text.ts'
 import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { count, megabytes, seconds } from '../text/text-format.ts'
-import { screenWidth } from '../text/wrap-text.ts'
+import { count, megabytes, screenWidth, seconds } from '../text/text-format.ts'
 import { addSyncReviewCommands } from './sync-review-commands.ts'
 
 interface SyncOptions {

@@ -11,14 +11,13 @@ import {
 } from '../../route-sync/runs/sync-run-queries.ts'
 import { diffSnapshots } from '../../route-sync/snapshots/diff-snapshots.ts'
 import { createContext, withApp } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
-import { runText } from '../text/sync-run-text.ts'
-import { heldText } from '../text/sync-runs-text.ts'
+import { heldText, runText } from '../text/sync-runs-text.ts'
 import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { screenWidth } from '../text/wrap-text.ts'
-import { UsageError } from '../usage-error.ts'
+import { screenWidth } from '../text/text-format.ts'
 
 interface JsonOption {
   readonly json?: boolean

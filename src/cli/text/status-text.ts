@@ -1,7 +1,6 @@
 import type { Overview, QueueState } from '../../app/read-overview.ts'
 import { durationText } from '../../base/duration-text.ts'
-import { count, countOf, printable } from './text-format.ts'
-import { besideName } from './wrap-text.ts'
+import { besideName, count, countOf, printable } from './text-format.ts'
 
 /** The state of everything in about twenty lines; what is wrong is in capitals. */
 export function statusText(overview: Overview, width: number): string {

@@ -4,8 +4,7 @@ import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-ex
 import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
 import type { ListDifference } from '../../route-sync/snapshots/diff-snapshots.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { count, countOf, megabytes, printable } from './text-format.ts'
-import { besideName } from './wrap-text.ts'
+import { besideName, count, countOf, megabytes, printable } from './text-format.ts'
 
 /** What a sync would do with a list, in a few lines. */
 export function planText(plan: DryRun, width = Number.POSITIVE_INFINITY): string {

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { AppError } from '../../base/errors.ts'
+import { cleanText } from '../../base/text.ts'
+import { type HttpServer, sendProblem } from '../../http/server.ts'
 import type { World } from '../world/world.ts'
-import { assertKnown, readInstant, readSeq } from './control-query.ts'
-import { countBySecond } from './count-by-second.ts'
-import type { Query } from './read-question.ts'
-import type { RequestLog } from './request-log.ts'
-import type { RouteLists } from './route-lists.ts'
+import type { Query } from './fare-endpoints.ts'
+import { countBySecond, type RequestLog } from './request-log.ts'
+import type { RouteLists } from './route-list-endpoints.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
 
 const LOG_PAGE = 10_000
@@ -47,4 +48,65 @@ export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): vo
     const to = readInstant(query, 'to')?.getTime() ?? Number.POSITIVE_INFINITY
     return { seconds: countBySecond(requestLog.between(from, to)) }
   })
+}
+
+/** A control endpoint was asked what it does not understand, or for what is not there. */
+export class ControlQueryError extends AppError {
+  override readonly name = 'ControlQueryError'
+  override readonly code = 'request.invalid'
+  override readonly retryable = false
+  readonly statusCode: 400 | 404
+
+  constructor(message: string, statusCode: 400 | 404 = 400) {
+    super(message)
+    this.statusCode = statusCode
+  }
+}
+
+/** Lets the endpoints of a scope say what they did not understand; anything else goes on to the server. */
+export function answerControlErrors(scope: HttpServer): void {
+  scope.setErrorHandler((thrown, _request, reply) => {
+    if (!(thrown instanceof ControlQueryError)) throw thrown
+    return sendProblem(reply, {
+      status: thrown.statusCode,
+      code: thrown.code,
+      title: thrown.message,
+    })
+  })
+}
+
+/** Throws ControlQueryError for a parameter that the endpoint does not have: it would be ignored without a word. */
+export function assertKnown(query: Query, names: readonly string[]): void {
+  const unknown = Object.keys(query).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  throw new ControlQueryError(
+    `there is no parameter ${cleanText(unknown, 60)}; there are ${names.join(', ')}`,
+  )
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** An instant with its zone, or undefined where the parameter is absent. Throws ControlQueryError. */
+export function readInstant(query: Query, name: string): Date | undefined {
+  const text = query[name]
+  if (text === undefined) return undefined
+  const instant = typeof text === 'string' && INSTANT.test(text) ? new Date(text) : undefined
+  if (instant && !Number.isNaN(instant.getTime())) return instant
+  throw new ControlQueryError(
+    `${name} must be an instant with its zone, such as 2026-01-31T12:00:00Z`,
+  )
+}
+
+/** A text that must be there, once. Throws ControlQueryError. */
+export function readText(query: Query, name: string): string {
+  const text = query[name]
+  if (typeof text === 'string' && text !== '') return text
+  throw new ControlQueryError(`${name} is required, once`)
+}
+
+/** The seq of a log entry; 0 where the parameter is absent. Throws ControlQueryError. */
+export function readSeq(query: Query, name: string): number {
+  const text = query[name] ?? '0'
+  if (typeof text === 'string' && /^\d{1,15}$/.test(text)) return Number(text)
+  throw new ControlQueryError(`${name} must be the seq of a log entry, 0 or more`)
 }

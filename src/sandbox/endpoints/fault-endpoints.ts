@@ -1,8 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendProblem } from '../../http/server.ts'
 import type { ActiveFault, FaultLayer } from '../faults/fault-layer.ts'
-import { type CheckedRule, readRules, SandboxFaultError } from '../faults/fault-rule.ts'
-import { FAULT_NAMES, isFaultName } from '../faults/fault-table.ts'
+import {
+  type CheckedRule,
+  FAULT_NAMES,
+  isFaultName,
+  readRules,
+  SandboxFaultError,
+} from '../faults/fault-rule.ts'
 
 /** The faults in force can be seen and changed while the sandbox runs. Each answers with those that hold then. */
 export function faultEndpoints(server: FastifyInstance, faults: FaultLayer): void {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { DAY_MS } from '../world/episodes.ts'
 import { fareHistory, fareStateAt } from '../world/fare-life.ts'
-import { findFlight } from '../world/flight-id.ts'
+import { findFlight } from '../world/flight-schedule.ts'
 import { routeHistory, routeStateAt } from '../world/route-life.ts'
 import { findPair, type World } from '../world/world.ts'
-import { assertKnown, ControlQueryError, readInstant, readText } from './control-query.ts'
-import type { Query } from './read-question.ts'
+import { assertKnown, ControlQueryError, readInstant, readText } from './control-endpoints.ts'
+import type { Query } from './fare-endpoints.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
 
 /** Long enough for a year, short enough to answer at once. */

@@ -1,5 +1,5 @@
-import type { EndpointName } from '../endpoint-name.ts'
-import type { FaultName } from '../faults/fault-table.ts'
+import type { EndpointName } from '../answer.ts'
+import type { FaultName } from '../faults/fault-rule.ts'
 import type { VerifyQuestion } from '../verify-fares.ts'
 
 /** One request as the sandbox saw it. Never holds the token. */
@@ -72,4 +72,37 @@ export function createRequestLog(capacity: number): RequestLog {
     },
     count: () => last,
   }
+}
+
+/** The requests of one second to one endpoint. */
+export interface SecondCount {
+  /** Real time, ISO 8601, a whole second. */
+  readonly second: string
+  readonly endpoint: EndpointName
+  readonly count: number
+  /** By status; `none` counts requests that were sent no status. */
+  readonly byStatus: Readonly<Record<string, number>>
+}
+
+/** One element for each second and endpoint with a request, in order of their first request. */
+export function countBySecond(requests: readonly LoggedRequest[]): SecondCount[] {
+  const groups = Map.groupBy(
+    requests,
+    ({ realMs, endpoint }) => `${Math.floor(realMs / 1000)} ${endpoint}`,
+  )
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (!first) return []
+    const second = new Date(Math.floor(first.realMs / 1000) * 1000).toISOString()
+    const statuses = Map.groupBy(group, ({ outcome }) => String(outcome.status ?? 'none'))
+    const byStatus = [...statuses].map(([status, some]) => [status, some.length] as const)
+    return [
+      {
+        second,
+        endpoint: first.endpoint,
+        count: group.length,
+        byStatus: Object.fromEntries(byStatus),
+      },
+    ]
+  })
 }

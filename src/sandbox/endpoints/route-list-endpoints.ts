@@ -1,6 +1,9 @@
+import { stringify } from 'csv-stringify/sync'
 import type { FastifyInstance } from 'fastify'
 import { type Answer, CSV_TYPE, JSON_TYPE } from '../answer.ts'
-import type { RouteLists } from './route-lists.ts'
+import { routesAt, routesWithAvailabilityAt } from '../world/route-life.ts'
+import type { Route } from '../world/wire.ts'
+import type { World } from '../world/world.ts'
 import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
 
 /**
@@ -32,4 +35,43 @@ export function routeListEndpoints(
 
 function list(contentType: string, body: string | Buffer): Answer {
   return { status: 200, contentType, body, versioned: true }
+}
+
+/** The three forms of the route list at an instant, ready to send. */
+export interface RouteLists {
+  routes(worldNow: Date): string | Buffer
+  withAvailability(worldNow: Date): string | Buffer
+  csv(worldNow: Date): string | Buffer
+  counts(worldNow: Date): RouteCounts
+}
+
+export interface RouteCounts {
+  readonly routes: number
+  readonly withAvailability: number
+}
+
+/** The lists of the world itself, made anew for every question. */
+export function worldRouteLists(world: World): RouteLists {
+  return {
+    routes: (now) => JSON.stringify(routesAt(world, now)),
+    withAvailability: (now) => JSON.stringify(routesWithAvailabilityAt(world, now)),
+    csv: (now) => toCsv(routesAt(world, now)),
+    counts: (now) => ({
+      routes: routesAt(world, now).length,
+      withAvailability: routesWithAvailabilityAt(world, now).length,
+    }),
+  }
+}
+
+const PLACE_COLUMNS = ['id', 'iata', 'city', 'country'] as const
+
+/** assumption: the interface does not show the columns; ours are both places' fields, one row a route. */
+export function toCsv(routes: readonly Route[]): string {
+  const header = ['departure', 'destination'].flatMap((side) =>
+    PLACE_COLUMNS.map((column) => `${side}_${column}`),
+  )
+  const rows = routes.map(({ departure, destination }) =>
+    [departure, destination].flatMap((place) => PLACE_COLUMNS.map((column) => place[column])),
+  )
+  return stringify([header, ...rows])
 }

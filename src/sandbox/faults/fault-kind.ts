@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type Answer, JSON_TYPE } from '../answer.ts'
-import type { EndpointName } from '../endpoint-name.ts'
+import { type Answer, type EndpointName, JSON_TYPE } from '../answer.ts'
 import type { ParameterTable, Values } from './fault-parameters.ts'
 
 /** What a fault has before it when it strikes. */

@@ -1,7 +1,6 @@
 import { draw, mix, mixText } from '../world/random.ts'
 import type { Scene, Spoilt } from './fault-kind.ts'
-import type { CheckedRule } from './fault-rule.ts'
-import type { FaultName } from './fault-table.ts'
+import type { CheckedRule, FaultName } from './fault-rule.ts'
 
 const FAULT = 97
 

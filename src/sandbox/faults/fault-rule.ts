@@ -1,10 +1,15 @@
 import { AppError } from '../../base/errors.ts'
 import { cleanText } from '../../base/text.ts'
-import { ENDPOINT_NAMES, type EndpointName } from '../endpoint-name.ts'
-import { isRecord } from '../what-is-said.ts'
+import { ENDPOINT_NAMES, type EndpointName } from '../answer.ts'
+import { isRecord } from '../verify-fares.ts'
+import { BODY_FAULTS, SIZE_FAULTS } from './body-faults.ts'
 import type { FaultKind, Spoil } from './fault-kind.ts'
 import type { ParameterTable } from './fault-parameters.ts'
-import { FAULT_NAMES, FAULTS, type FaultName, isFaultName } from './fault-table.ts'
+import { FIELD_FAULTS } from './field-faults.ts'
+import { LIST_FAULTS } from './list-faults.ts'
+import { STATUS_FAULTS } from './status-faults.ts'
+import { VERIFY_FAULTS } from './verify-faults.ts'
+import { WIRE_FAULTS } from './wire-faults.ts'
 
 export type FaultEndpoint = EndpointName | 'all'
 
@@ -125,4 +130,53 @@ function readNumber(
 
 function shown(value: unknown): string {
   return value === undefined ? 'missing' : cleanText(JSON.stringify(value), 60)
+}
+
+const KINDS = {
+  ...STATUS_FAULTS,
+  ...WIRE_FAULTS,
+  ...BODY_FAULTS,
+  ...SIZE_FAULTS,
+  ...LIST_FAULTS,
+  ...FIELD_FAULTS,
+  ...VERIFY_FAULTS,
+}
+
+export type FaultName = keyof typeof KINDS
+
+/** Everything that the sandbox can do wrong, by name. */
+export const FAULTS: Readonly<Record<FaultName, FaultKind>> = KINDS
+
+export const FAULT_NAMES = Object.keys(KINDS) as readonly FaultName[]
+
+export function isFaultName(name: unknown): name is FaultName {
+  return typeof name === 'string' && Object.hasOwn(FAULTS, name)
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/
+const FORM = 'NAME[:endpoint][:probability][:seconds][,key=value…]'
+
+/**
+ * Takes a rule of one line apart, for readRules to check. What stands empty between two colons is not given.
+ * Throws SandboxFaultError for text of another form.
+ *
+ * @example parseFaultText('status:verify:0.2:60,code=503')
+ * // { name: 'status', endpoint: 'verify', probability: 0.2, durationSeconds: 60, code: 503 }
+ */
+export function parseFaultText(text: string): Record<string, unknown> {
+  const [head = '', ...pairs] = text.split(',')
+  const [name = '', endpoint = '', probability = '', seconds = '', ...more] = head.split(':')
+  if (more.length > 0) throw new SandboxFaultError(`"${head}" has more than the four of ${FORM}`)
+  const given = { name, endpoint, probability, durationSeconds: seconds }
+  const parameters = pairs.map((pair) => {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new SandboxFaultError(`"${pair}" is no key=value of ${FORM}`)
+    return [pair.slice(0, at), pair.slice(at + 1)] as const
+  })
+  const taken = [...Object.entries(given).filter(([, value]) => value !== ''), ...parameters]
+  return Object.fromEntries(taken.map(([key, value]) => [key, numberOrText(value)]))
+}
+
+function numberOrText(text: string): string | number {
+  return NUMBER.test(text) ? Number(text) : text
 }

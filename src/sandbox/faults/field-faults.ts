@@ -1,8 +1,7 @@
 import { draw, mixText } from '../world/random.ts'
 import type { Flight, FlightPlace, Route, RoutePlace, VerifyResult } from '../world/wire.ts'
 import { integer, oneOf } from './fault-parameters.ts'
-import { inFlights } from './result-flights.ts'
-import { shapeFault } from './shape-fault.ts'
+import { inFlights, shapeFault } from './shape-fault.ts'
 
 const percent = integer({ min: 1, max: 100, initial: 10 })
 const ODD_TEXTS = ['🛫🏝️', 'ירושלים \u202e', '=1+1', '<script>alert(1)</script>', "'); drop table"]

@@ -1,6 +1,6 @@
 import type { Asked } from '../answer.ts'
-import { whatIsSaid } from '../what-is-said.ts'
-import type { Flight, Route, VerifyResult } from '../world/wire.ts'
+import { whatIsSaid } from '../verify-fares.ts'
+import type { Flight, Route, VerifyEntry, VerifyResult } from '../world/wire.ts'
 import {
   defineFault,
   type FaultKind,
@@ -61,4 +61,16 @@ function withBody({ answer }: Scene, value: unknown, asked?: Asked): Spoilt | un
   if (value === undefined) return undefined
   const said = asked === undefined ? {} : { available: whatIsSaid(asked.ids, value) }
   return { answer: unheard(answer, { body: JSON.stringify(value), ...said }) }
+}
+
+/** Changes every flight of a result; undefined where there is none. */
+export function inFlights(
+  result: VerifyResult,
+  change: (flight: Flight) => object,
+): object | undefined {
+  const entries = Object.entries(result)
+  if (!entries.some(([, { available }]) => available)) return undefined
+  const changed = (entry: VerifyEntry) =>
+    entry.available ? { ...entry, flight: change(entry.flight) } : entry
+  return Object.fromEntries(entries.map(([id, entry]) => [id, changed(entry)]))
 }

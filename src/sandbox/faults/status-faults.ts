@@ -1,6 +1,5 @@
 import { percentDecoded } from '../../base/text.ts'
-import { refusal } from '../answer.ts'
-import { ENDPOINT_NAMES } from '../endpoint-name.ts'
+import { ENDPOINT_NAMES, refusal } from '../answer.ts'
 import { defineFault, replaced, type Scene } from './fault-kind.ts'
 import { httpOrigin, integer, oneOf, oneOfNumbers } from './fault-parameters.ts'
 

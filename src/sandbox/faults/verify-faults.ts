@@ -1,7 +1,6 @@
 import type { PassengerPrices, Price } from '../world/wire.ts'
 import { oneOf } from './fault-parameters.ts'
-import { inFlights } from './result-flights.ts'
-import { type ResultScene, shapeFault } from './shape-fault.ts'
+import { inFlights, type ResultScene, shapeFault } from './shape-fault.ts'
 
 const HOUR_SECONDS = 3600
 const ODD_PRICES = {

@@ -1,4 +1,4 @@
-import { ENDPOINT_NAMES } from '../endpoint-name.ts'
+import { ENDPOINT_NAMES } from '../answer.ts'
 import { defineFault, type FaultKind, type Send, unheard } from './fault-kind.ts'
 import { integer, oneOf } from './fault-parameters.ts'
 import {

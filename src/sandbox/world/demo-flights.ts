@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from './episodes.ts'
 import { fareHistory } from './fare-life.ts'
-import { dayOf, flightIdOf } from './flight-id.ts'
+import { dayOf, flightIdOf } from './flight-schedule.ts'
 import { draw, mix } from './random.ts'
 import { isBookable } from './route-life.ts'
 import type { World } from './world.ts'

@@ -8,8 +8,7 @@ import {
   type Window,
 } from './episodes.ts'
 import { adultCentsAt, priceMoments } from './fare-price.ts'
-import { findFlight } from './flight-id.ts'
-import { type Flight, SALE_DAYS } from './flight-schedule.ts'
+import { type Flight, findFlight, SALE_DAYS } from './flight-schedule.ts'
 import { draw, drawExponential, mix } from './random.ts'
 import { unbookables } from './route-life.ts'
 import type { World } from './world.ts'

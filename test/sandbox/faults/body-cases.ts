@@ -1,7 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import type { BODY_FAULTS } from '../../../src/sandbox/faults/body-faults.ts'
-import type { SIZE_FAULTS } from '../../../src/sandbox/faults/size-faults.ts'
+import type { BODY_FAULTS, SIZE_FAULTS } from '../../../src/sandbox/faults/body-faults.ts'
 import type { STATUS_FAULTS } from '../../../src/sandbox/faults/status-faults.ts'
 import { START, TOKEN } from '../support.ts'
 import { type FaultCase, jsonOf, unsaid } from './fault-case.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { EndpointName } from '../../../src/sandbox/answer.ts'
 import type { RequestOutcome } from '../../../src/sandbox/endpoints/request-log.ts'
 import type { Flight, Route } from '../../../src/sandbox/world/wire.ts'
 import type { Heard } from '../raw-client.ts'

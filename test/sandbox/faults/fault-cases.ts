@@ -1,5 +1,4 @@
-import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
-import type { FaultName } from '../../../src/sandbox/faults/fault-table.ts'
+import type { FaultName, FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
 import { BODY_CASES } from './body-cases.ts'
 import type { FaultCase } from './fault-case.ts'
 import { SHAPE_CASES } from './shape-cases.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../../../src/sandbox/answer.ts'
-import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { Answer, EndpointName } from '../../../src/sandbox/answer.ts'
 import { createFaultLayer } from '../../../src/sandbox/faults/fault-layer.ts'
 import { type FaultRule, readRules } from '../../../src/sandbox/faults/fault-rule.ts'
 import { manualClock, START } from '../support.ts'

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { readRules, SandboxFaultError } from '../../../src/sandbox/faults/fault-rule.ts'
-import { FAULT_NAMES, FAULTS } from '../../../src/sandbox/faults/fault-table.ts'
-import { parseFaultText } from '../../../src/sandbox/faults/fault-text.ts'
+import {
+  FAULT_NAMES,
+  FAULTS,
+  parseFaultText,
+  readRules,
+  SandboxFaultError,
+} from '../../../src/sandbox/faults/fault-rule.ts'
 
 describe('fault rules', () => {
   it('are taken with what they do not say filled in', () => {

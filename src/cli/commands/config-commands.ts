@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { API_DOCUMENT } from '../../app/api-document.ts'
 import { loadConfig } from '../../config/config.ts'
 import { redactedConfig } from '../../config/config-report.ts'
 import { createTerminal } from '../terminal.ts'
@@ -26,4 +27,12 @@ export function addConfigCommand(program: Command): void {
       ])
       terminal.out(table(['name', 'value', 'from', 'what'], rows))
     })
+}
+
+export function addOpenApiCommand(program: Command): void {
+  program
+    .command('openapi')
+    .description('print the OpenAPI document of the read API')
+    .addHelpText('after', '\nExample:\n  farewatch openapi > openapi.json')
+    .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT, null, 2)}\n`))
 }
