@@ -187,14 +187,6 @@ export interface PlaceVersion {
   valid_to: Date | null
 }
 
-export interface QuestionInFlight {
-  asker: string
-  lease_until: Date
-  question: string
-  said: ColumnType<unknown, string, string> | null
-  started_at: Generated<Date>
-}
-
 export interface RecheckClock {
   counted_at: Generated<Date>
   only_row: Generated<boolean>
@@ -334,6 +326,12 @@ export interface UpstreamBudget {
   share: Generated<number>
 }
 
+export interface VerifyResult {
+  asked_at: Date
+  body: string
+  question: string
+}
+
 export interface Watch {
   began_at: Generated<Date>
   created_at: Generated<Date>
@@ -388,7 +386,6 @@ export interface DB {
   own_change: OwnChange
   pending_absence: PendingAbsence
   place_version: PlaceVersion
-  question_in_flight: QuestionInFlight
   recheck_clock: RecheckClock
   reseller: Reseller
   route_availability_version: RouteAvailabilityVersion
@@ -401,6 +398,7 @@ export interface DB {
   tracked_fare: TrackedFare
   upstream_breaker: UpstreamBreaker
   upstream_budget: UpstreamBudget
+  verify_result: VerifyResult
   watch: Watch
   watch_change: WatchChange
   watch_list: WatchList

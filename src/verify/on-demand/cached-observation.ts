@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Question } from '../../upstream/observation.ts'
 
@@ -23,23 +23,29 @@ export async function publishResult(
   question: Question,
   { askedAt, body }: CachedObservation,
 ): Promise<void> {
-  await sql`
-    insert into verify_result as r (question, asked_at, body) values (${keyOf(question)}, ${askedAt}, ${body})
-        on conflict (question) do update
-       set asked_at = excluded.asked_at, body = excluded.body
-     where r.asked_at < excluded.asked_at
-  `.execute(db)
+  const row = { question: keyOf(question), asked_at: askedAt, body }
+  await db
+    .insertInto('verify_result')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .column('question')
+        .doUpdateSet({ asked_at: askedAt, body })
+        .whereRef('verify_result.asked_at', '<', 'excluded.asked_at'),
+    )
+    .execute()
   await deleteExpired(db)
 }
 
 /** Skips rows that another process is deleting or replacing: two deletes must not wait for each other. */
 async function deleteExpired(db: Db): Promise<void> {
-  await sql`
-    delete from verify_result
-     where question in (select question from verify_result
-                         where asked_at < clock_timestamp() - make_interval(secs => ${MAX_AGE_SECONDS}::int)
-                           for update skip locked)
-  `.execute(db)
+  const expired = db
+    .selectFrom('verify_result')
+    .select('question')
+    .where('asked_at', '<', secondsAgo(MAX_AGE_SECONDS))
+    .forUpdate()
+    .skipLocked()
+  await db.deleteFrom('verify_result').where('question', 'in', expired).execute()
 }
 
 /** The kept answer to a question, unless its request began more than `maxAgeSeconds` ago. */
@@ -48,13 +54,17 @@ export async function findCachedObservation(
   question: Question,
   maxAgeSeconds: number,
 ): Promise<CachedObservation | undefined> {
-  const { rows } = await sql<CachedObservation>`
-    select asked_at as "askedAt", body
-      from verify_result
-     where question = ${keyOf(question)}
-       and asked_at between clock_timestamp() - make_interval(secs => ${maxAgeSeconds}::int) and clock_timestamp()
-  `.execute(db)
-  return rows[0]
+  return db
+    .selectFrom('verify_result')
+    .select(['asked_at as askedAt', 'body'])
+    .where('question', '=', keyOf(question))
+    .where('asked_at', '>=', secondsAgo(maxAgeSeconds))
+    .where('asked_at', '<=', sql<Date>`clock_timestamp()`)
+    .executeTakeFirst()
+}
+
+function secondsAgo(seconds: number): RawBuilder<Date> {
+  return sql`clock_timestamp() - make_interval(secs => ${seconds}::int)`
 }
 
 /** A question's text may be longer than an index entry allows. */
