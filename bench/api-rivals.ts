@@ -8,7 +8,7 @@ import type { ResellerId } from '../src/base/reseller-id.ts'
 import { readRouteChanges } from '../src/changes/route-change-queries.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'
-import { readWatchTimeline } from '../src/verify/views/watch-facts.ts'
+import { readWatchTimeline } from '../src/verify/read/watch-facts.ts'
 import { log } from './verify-ground.ts'
 
 /** What the parent wants run; it is told how often that could be. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/verify/decide/decide.ts'
 import { initialState, toJson } from '../../src/verify/decide/fare-state.ts'
-import { viewOfWatch, type WatchFacts } from '../../src/verify/views/watch-view.ts'
+import { viewOfWatch, type WatchFacts } from '../../src/verify/read/watch-view.ts'
 import { entryOf } from '../../src/watch/rows/watch-entry.ts'
 import { at, available, observation, RULES, UNAVAILABLE } from './answers.ts'
 

@@ -1,7 +1,7 @@
 import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/duration-text.ts'
 import { listSchedules } from '../../schedules/schedule-queries.ts'
-import type { Status } from '../../verify/status/read-status.ts'
+import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../schedules-of.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 

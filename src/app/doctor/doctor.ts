@@ -1,7 +1,7 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import { withDeadline } from '../../base/deadline.ts'
 import { messageOf } from '../../base/errors.ts'
-import { readStatus, type Status } from '../../verify/status/read-status.ts'
+import { readStatus, type Status } from '../../verify/read/read-status.ts'
 import { examineRefusals } from './doctor-credential.ts'
 import {
   examineClock,

@@ -1,6 +1,6 @@
-import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { selectOne } from '../../db/transaction.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
 const INCIDENTS = ['mass_loss', 'upstream_trouble']

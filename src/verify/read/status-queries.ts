@@ -1,7 +1,7 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { CURRENT_INTERVALS, currentSeconds } from '../views/staleness.ts'
+import { CURRENT_INTERVALS, currentSeconds } from './staleness.ts'
 
 /** How old is what is believed of fares. Ages are seconds since the last good check began. */
 export interface BeliefAges {

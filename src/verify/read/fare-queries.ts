@@ -1,5 +1,5 @@
-import { type Db, sql } from '../db/database.ts'
-import { CONFIRM_AFTER_SECONDS } from '../recheck/recheck-rules.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { CONFIRM_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 
 /** What is believed of a tracked fare, and when it is checked next. */
 export interface FareDetail {
