@@ -4,7 +4,7 @@ import { API_OPERATIONS } from './api-operations.ts'
 
 const ABOUT = `Routes, fares and their changes, as farewatch holds them.
 
-Send a key as \`Authorization: Bearer fwk_…\`; \`farewatch keys create\` makes one. Every failure is a problem of
+Send a key as \`Authorization: Bearer fwk_…\`; \`bin/farewatch keys create\` makes one. Every failure is a problem of
 RFC 9457 with a stable \`code\`. Lists are read page by page: pass \`next\` as \`cursor\` until it is null.`
 
 /** The OpenAPI document of the API, as docs/reference/openapi.json holds it. */

@@ -20,7 +20,7 @@ import { addWatchListCommands } from './commands/watch-list-commands.ts'
 
 /** The whole command line, as the tests and the documentation see it too. */
 export function createProgram(): Command {
-  const program = new Command('farewatch')
+  const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares: history, changes and metrics for resellers.')
     .version(packageJson.version)
     .showHelpAfterError('(add --help for the options)')

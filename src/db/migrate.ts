@@ -34,7 +34,7 @@ export class SchemaTooOldError extends AppError {
   override readonly retryable = true
 
   constructor(migration: string) {
-    super(`the database lacks migration ${migration}: run "farewatch migrate" first`)
+    super(`the database lacks migration ${migration}: run "bin/farewatch migrate" first`)
   }
 }
 

@@ -27,7 +27,7 @@ export function describeStore({ kind, url }: QueueConnection): string {
 /** What an operator does about a store that is away. */
 export function adviceFor({ kind }: QueueConnection): string {
   return kind === 'postgres'
-    ? 'check that the database runs, that DATABASE_URL names it, and that "farewatch migrate" has run'
+    ? 'check that the database runs, that DATABASE_URL names it, and that "bin/farewatch migrate" has run'
     : 'check that Redis runs and that REDIS_URL names it'
 }
 

@@ -28,7 +28,9 @@ export class UnknownResellerError extends AppError {
   override readonly retryable = false
 
   constructor(reseller: string) {
-    super(`there is no reseller named ${quote(reseller)}: "farewatch resellers list" shows them`)
+    super(
+      `there is no reseller named ${quote(reseller)}: "bin/farewatch resellers list" shows them`,
+    )
   }
 }
 
@@ -49,7 +51,7 @@ export class UnknownKeyError extends AppError {
   override readonly retryable = false
 
   constructor(id: number) {
-    super(`there is no key ${id}: "farewatch keys list" shows them`)
+    super(`there is no key ${id}: "bin/farewatch keys list" shows them`)
   }
 }
 

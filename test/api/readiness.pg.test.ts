@@ -88,7 +88,7 @@ describe('the readiness of an API', () => {
     expect([away.status, namesOf(away)]).toEqual([503, ['database', 'schema']])
     expect(alive).toEqual({ status: 200, body: { status: 'live' } })
     expect([older.status, namesOf(older)]).toEqual([503, ['schema']])
-    expect(older.body.checks[0]?.fault).toContain('farewatch migrate')
+    expect(older.body.checks[0]?.fault).toContain('bin/farewatch migrate')
   }, 60_000)
 })
 

@@ -64,6 +64,11 @@ function shownIn(text: string): string[] {
   ].map(([, line = '']) => line.trim())
 }
 
+/** The code of a page: its blocks and the spans between backticks. */
+function codeOf(page: string): string {
+  return [...page.matchAll(/```[^`]*```|`[^`\n]+`/g)].join('\n')
+}
+
 /** The longest that it begins with. */
 function commandOf(line: string): Runnable | undefined {
   const found = commands.filter(({ name }) => `${line} `.startsWith(`${name} `))
@@ -119,7 +124,7 @@ describe('every page', () => {
   it.each(
     readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')),
   )('shows commands that exist: %s', (file) => {
-    const shown = shownIn(readFileSync(path.join(DOCS, file), 'utf8'))
+    const shown = shownIn(codeOf(readFileSync(path.join(DOCS, file), 'utf8')))
 
     for (const line of shown) {
       const known = commandOf(line)

@@ -89,17 +89,21 @@ describe('farewatch doctor', () => {
       .map(({ about, says, todo }) => `${about}: ${says} -> ${todo}`)
     expect(todos).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^workers: no tick has ever ended.* -> .*farewatch worker/),
+        expect.stringMatching(/^workers: no tick has ever ended.* -> .*bin\/farewatch worker/),
         expect.stringMatching(/^dead jobs: 2 of verify, .*Error: no luck -> .*jobs retry verify/),
         expect.stringMatching(/^schedules: sync-routes is overdue for 10 min.* -> start a worker/),
         expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
-        expect.stringMatching(/^incidents: mass_loss for .* -> farewatch incidents list$/),
-        expect.stringMatching(/^incidents: upstream_trouble for .* -> farewatch upstream probe$/),
+        expect.stringMatching(/^incidents: mass_loss for .* -> bin\/farewatch incidents list$/),
+        expect.stringMatching(
+          /^incidents: upstream_trouble for .* -> bin\/farewatch upstream probe$/,
+        ),
         expect.stringMatching(/^credential: the upstream refuses it for verify.* -> put a new one/),
       ]),
     )
     expect(stdout).toMatch(/^ok {5}database {6}PostgreSQL /)
-    expect(stdout).toMatch(/\nWRONG {2}held runs {5}run 1 .*\n {21}→ farewatch sync review 1\n/)
+    expect(stdout).toMatch(
+      /\nWRONG {2}held runs {5}run 1 .*\n {21}→ bin\/farewatch sync review 1\n/,
+    )
     expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d to look at\n$`))
   }, 120_000)
 
@@ -153,7 +157,7 @@ describe('farewatch doctor', () => {
     const report = await doctor({ DATABASE_URL: databaseUrl })
 
     expect(report.exit).toBe(1)
-    expect(report.about('schema')[0]?.todo).toBe('farewatch migrate')
+    expect(report.about('schema')[0]?.todo).toBe('bin/farewatch migrate')
     expect(report.about('the rest')[0]?.says).toContain('the schema is well')
     expect(report.about('schedules')).toEqual([])
   })

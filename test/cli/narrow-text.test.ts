@@ -120,7 +120,7 @@ describe('on a narrow screen', () => {
   it('a command stays whole, on a line of its own', () => {
     const review = { run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never
 
-    expect(reviewText(review, 80)).toMatch(/^ {4}farewatch sync approve 1234$/m)
+    expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch sync approve 1234$/m)
   })
 
   it('a probed call is what its columns say, without those that say nothing', () => {

@@ -95,7 +95,7 @@ describe('farewatch incidents', () => {
     const again = await farewatch('incidents', 'close', 'mass_loss')
 
     expect(listed.stdout).toMatch(/\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\n\d+ fares are held/)
-    expect(listed.stdout).toContain('farewatch incidents close mass_loss\n')
+    expect(listed.stdout).toContain('bin/farewatch incidents close mass_loss\n')
     expect(trouble.exit).toBe(0)
     expect(trouble.stdout).toMatch(/^upstream_trouble is closed: \d+ fares are asked once more/)
     expect(jsonLines(closed)).toMatchObject([{ id: 1, kind: 'mass_loss' }])

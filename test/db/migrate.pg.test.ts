@@ -106,7 +106,7 @@ describe('a database that nobody has migrated', () => {
     expect(error).toMatchObject({
       code: 'db.schema_too_old',
       retryable: true,
-      message: expect.stringMatching(/0001_ground: run "farewatch migrate" first/) as string,
+      message: expect.stringMatching(/0001_ground: run "bin\/farewatch migrate" first/) as string,
     })
   })
 })

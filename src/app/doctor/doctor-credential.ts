@@ -17,7 +17,7 @@ export async function examineRefusals({ app }: DoctorDeps): Promise<Finding[]> {
     if (open !== null || agoMs > LATELY_MS) return []
     const says = `the upstream refused one for ${endpoint} until ${durationText(Math.max(0, agoMs))} ago`
     const todo =
-      'farewatch doctor, once more: where this stays, a worker has an old one; restart it'
+      'bin/farewatch doctor, once more: where this stays, a worker has an old one; restart it'
     return [look('credential', says, todo)]
   })
 }

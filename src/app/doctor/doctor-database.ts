@@ -25,17 +25,17 @@ export async function examineSchema({ app }: DoctorDeps): Promise<Finding> {
   try {
     await assertMigrated(db)
   } catch (err) {
-    return wrong('schema', messageOf(err), 'farewatch migrate')
+    return wrong('schema', messageOf(err), 'bin/farewatch migrate')
   }
   return ok('schema', `up to date: ${(await readVersions(db)).schema}`)
 }
 
-/** Analysts, and `farewatch sql`, ask as a role that reads the public SQL and nothing else. */
+/** Analysts, and `bin/farewatch sql`, ask as a role that reads the public SQL and nothing else. */
 export async function examineRoles({ app }: DoctorDeps): Promise<Finding> {
   const { user, exists, member, peeks } = await readRoles(app.database.db)
   if (!exists) {
     const todo =
-      'as an administrator: create role farewatch_analyst nologin; then farewatch migrate'
+      'as an administrator: create role farewatch_analyst nologin; then bin/farewatch migrate'
     return wrong('roles', 'the role farewatch_analyst is missing', todo)
   }
   if (peeks) {
@@ -46,7 +46,7 @@ export async function examineRoles({ app }: DoctorDeps): Promise<Finding> {
     const todo = `as an administrator: grant farewatch_analyst to "${user}"`
     return look(
       'roles',
-      `"${user}" may not ask as farewatch_analyst: farewatch sql is refused`,
+      `"${user}" may not ask as farewatch_analyst: bin/farewatch sql is refused`,
       todo,
     )
   }

@@ -83,7 +83,7 @@ export async function examineProgress(deps: DoctorDeps): Promise<Finding[]> {
 
 async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const start =
-    'is a worker running? farewatch worker, or farewatch up; a running one tells why at its /readyz and /livez'
+    'is a worker running? bin/farewatch worker, or bin/farewatch up; a running one tells why at its /readyz and /livez'
   const last = await lastTickOf(queue)
   if (last === undefined) return [wrong('workers', 'no tick has ever ended: no worker runs', start)]
   const now = app.clock.now()
@@ -95,7 +95,7 @@ async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
   if (failing.length === 0) {
     return [ok('workers', `the last tick ended ${durationText(silentMs)} ago`)]
   }
-  const todo = 'the log of the worker tells more; farewatch jobs list --queue ticks'
+  const todo = 'the log of the worker tells more; bin/farewatch jobs list --queue ticks'
   return failing.map(({ name, failure }) =>
     wrong('workers', `ticks fail: "${name}", ${failure ?? ''}`, todo),
   )
@@ -113,7 +113,7 @@ async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
       return wrong(
         'waiting jobs',
         says,
-        'start a worker, or more of them; farewatch status shows whether they move',
+        'start a worker, or more of them; bin/farewatch status shows whether they move',
       )
     }
     told.push(`${name}: ${waiting} waiting, ${active} active`)
@@ -129,7 +129,7 @@ export async function examineDeadJobs({ app, queue }: DoctorDeps): Promise<Findi
     const [newest] = dead === 0 ? [] : await queue.jobs(name, 'dead', 1)
     if (newest === undefined) continue
     const says = `${dead} of ${name}, the newest ${agoText(newest, app.clock.now())}: ${newest.failure ?? ''}`
-    const todo = `farewatch jobs list --queue ${name}; then farewatch jobs retry ${name} --all, or drop`
+    const todo = `bin/farewatch jobs list --queue ${name}; then bin/farewatch jobs retry ${name} --all, or drop`
     findings.push(wrong('dead jobs', says, todo))
   }
   return findings.length > 0 ? findings : [ok('dead jobs', 'none')]

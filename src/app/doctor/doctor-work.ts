@@ -63,7 +63,7 @@ function listFindings(
   { list, lastSuccessAt, lastAttemptAt, held }: Status['lists'][number],
   { cron, now }: { cron: string; now: Date },
 ): Finding[] {
-  const todo = `farewatch sync runs --list ${list} --limit 5; then farewatch sync --list ${list}`
+  const todo = `bin/farewatch sync runs --list ${list} --limit 5; then bin/farewatch sync --list ${list}`
   if (lastSuccessAt === null) {
     const first = lastAttemptAt === null || now.getTime() - lastAttemptAt.getTime() < SYNC_MS
     const says = `${list} was never accepted`
@@ -74,7 +74,9 @@ function listFindings(
   const late = ageMs > MISSED_SLOTS * longestGapMs(cron, now) + SYNC_MS
   if (!late) return [ok('lists', says)]
   // What is held waits for a person, who is told of it by its own line.
-  return held > 0 ? [look('lists', says, 'farewatch sync review')] : [wrong('lists', says, todo)]
+  return held > 0
+    ? [look('lists', says, 'bin/farewatch sync review')]
+    : [wrong('lists', says, todo)]
 }
 
 export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
@@ -83,7 +85,7 @@ export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
     const since =
       fetchedAt === null ? '' : ` for ${durationText(at.getTime() - fetchedAt.getTime())}`
     const says = `run ${runId} of ${list} is held${since}: ${reason?.text ?? 'no reason given'}`
-    return wrong('held runs', says, `farewatch sync review ${runId}`)
+    return wrong('held runs', says, `bin/farewatch sync review ${runId}`)
   })
 }
 
@@ -92,11 +94,15 @@ export function examineIncidents({ incidents, at }: Status): Finding[] {
   return incidents.map(({ kind, openedAt }) => {
     const since = durationText(at.getTime() - openedAt.getTime())
     return kind === 'mass_loss'
-      ? wrong('incidents', `mass_loss for ${since}: losses are held`, 'farewatch incidents list')
+      ? wrong(
+          'incidents',
+          `mass_loss for ${since}: losses are held`,
+          'bin/farewatch incidents list',
+        )
       : wrong(
           'incidents',
           `${kind} for ${since}: losses are held, checks go at a tenth`,
-          'farewatch upstream probe',
+          'bin/farewatch upstream probe',
         )
   })
 }
@@ -111,7 +117,7 @@ export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] 
       look(
         'budget',
         `the upstream asked for a pause until ${until}`,
-        'farewatch upstream probe tells its limits',
+        'bin/farewatch upstream probe tells its limits',
       ),
     ]
   }
@@ -148,12 +154,12 @@ export function examineUpstream(
       ? wrong(
           'credential',
           `the upstream refuses it for ${endpoint}, for ${ms}`,
-          'put a new one where UPSTREAM_ACCESS_TOKEN points, try it by farewatch upstream probe --flight ID, restart the workers',
+          'put a new one where UPSTREAM_ACCESS_TOKEN points, try it by bin/farewatch upstream probe --flight ID, restart the workers',
         )
       : wrong(
           'upstream',
           `calls of ${endpoint} fail, for ${ms}; probes go on`,
-          'farewatch upstream probe --flight ID',
+          'bin/farewatch upstream probe --flight ID',
         )
   })
   if (given.UPSTREAM_ACCESS_TOKEN === undefined) {
@@ -187,7 +193,7 @@ export function examineBeliefs({ beliefs }: Status): Finding[] {
     wrong(
       'fares',
       says,
-      'farewatch sql "select last_reason, count(*) from farewatch.availability_current where stale group by 1"',
+      'bin/farewatch sql "select last_reason, count(*) from farewatch.availability_current where stale group by 1"',
     ),
   ]
 }

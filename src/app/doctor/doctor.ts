@@ -100,7 +100,7 @@ function notLookedAt(before: string): Finding {
   return wrong(
     'the rest',
     `is not looked at before the ${before} is well`,
-    'farewatch doctor, once more',
+    'bin/farewatch doctor, once more',
   )
 }
 

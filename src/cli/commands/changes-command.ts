@@ -39,7 +39,7 @@ export function addChangesCommand(program: Command): void {
     .option('--limit <n>', 'at most so many', integerOption(1, 1_000_000), 1_000_000)
     .option('--follow', 'go on as more come')
     .option('--json', 'one line of JSON a change')
-    .addHelpText('after', '\nExample:\n  farewatch changes --reseller demo --follow')
+    .addHelpText('after', '\nExample:\n  bin/farewatch changes --reseller demo --follow')
     .action(async (options: ChangesOptions) => {
       const context = createContext({ quiet: true })
       const signal = interruptSignal()

@@ -10,7 +10,7 @@ export function addConfigCommand(program: Command): void {
     .command('config')
     .description('print the configuration in force, without its secrets')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch config')
+    .addHelpText('after', '\nExample:\n  bin/farewatch config')
     .action(({ json }: { json?: boolean }) => {
       const lines = redactedConfig(loadConfig())
       const terminal = createTerminal(process)
@@ -33,6 +33,6 @@ export function addOpenApiCommand(program: Command): void {
   program
     .command('openapi')
     .description('print the OpenAPI document of the read API')
-    .addHelpText('after', '\nExample:\n  farewatch openapi > openapi.json')
+    .addHelpText('after', '\nExample:\n  bin/farewatch openapi > openapi.json')
     .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT, null, 2)}\n`))
 }

@@ -15,7 +15,7 @@ export function addMigrateCommand(program: Command): void {
     .command('migrate')
     .description('bring the database up to this version')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… farewatch migrate')
+    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… bin/farewatch migrate')
     .action(async ({ json }: { json?: boolean }) => {
       const { config, log, terminal } = createContext({ quiet: true })
       const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: false })
@@ -40,7 +40,7 @@ export function addSqlCommands(program: Command): void {
     .option('--json', 'one line of JSON a row')
     .addHelpText(
       'after',
-      '\nExample:\n  farewatch sql "select count(*) from farewatch.routes_current"',
+      '\nExample:\n  bin/farewatch sql "select count(*) from farewatch.routes_current"',
     )
     .action(async (statement: string, options: AnswerFormat) => {
       const context = createContext({ quiet: true })
@@ -52,7 +52,7 @@ export function addSqlCommands(program: Command): void {
   program
     .command('psql')
     .description('print the connection string, and open psql on it where there is one')
-    .addHelpText('after', '\nExample:\n  farewatch psql')
+    .addHelpText('after', '\nExample:\n  bin/farewatch psql')
     .action(openPsql)
 }
 
@@ -69,7 +69,8 @@ async function openPsql(): Promise<void> {
       stdio: 'inherit',
       env: { ...process.env, ...(password === '' ? {} : { PGPASSWORD: password }) },
     })
-    if (error !== undefined) terminal.step('psql is not installed: farewatch sql asks without it')
+    if (error !== undefined)
+      terminal.step('psql is not installed: bin/farewatch sql asks without it')
   } finally {
     await embedded.release()
   }
@@ -88,7 +89,7 @@ export interface AnswerFormat {
   readonly json?: boolean
 }
 
-/** The answer of `farewatch sql`, to the end of its last line. Throws UsageError where JSON would lose a column. */
+/** The answer of `bin/farewatch sql`, to the end of its last line. Throws UsageError where JSON would lose a column. */
 export function answerText({ columns, rows }: QueryResult, { csv, json }: AnswerFormat): string {
   const names = columns.map(({ name }) => name)
   if (csv === true) return stringify([names, ...rows])

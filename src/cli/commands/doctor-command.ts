@@ -21,7 +21,7 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nIt changes nothing and asks the upstream nothing. 1 is its exit code where something is wrong.' +
-        '\n\nExample:\n  farewatch doctor',
+        '\n\nExample:\n  bin/farewatch doctor',
     )
     .action(async (options: { json?: boolean }) => {
       process.exitCode = await runDoctor(options)

@@ -34,7 +34,10 @@ export function addFaresCommands(program: Command): void {
   }
   verify
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch verify --flight 12345 --non-residents-adults 2')
+    .addHelpText(
+      'after',
+      '\nExample:\n  bin/farewatch verify --flight 12345 --non-residents-adults 2',
+    )
     .action(async (options: VerifyOptions) => {
       process.exitCode = await verifyNow(options)
     })
@@ -44,7 +47,7 @@ export function addFaresCommands(program: Command): void {
     .command('show <id>')
     .description('what is believed of a fare, its timeline, and when it is checked next and why')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch fares show 17')
+    .addHelpText('after', '\nExample:\n  bin/farewatch fares show 17')
     .action((id: string, options: { json?: boolean }) => showFare(id, options))
 }
 

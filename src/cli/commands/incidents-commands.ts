@@ -23,7 +23,7 @@ export function addIncidentsCommands(program: Command): void {
     .description('what is open, and what was, the newest first')
     .option('--limit <n>', 'how many', integerOption(1, 10_000), 10)
     .option('--json', 'one line of JSON an incident')
-    .addHelpText('after', '\nExample:\n  farewatch incidents list')
+    .addHelpText('after', '\nExample:\n  bin/farewatch incidents list')
     .action(printIncidents)
   incidents
     .command('close')
@@ -38,7 +38,7 @@ is not true ends by itself when the answers are right again, and upstream_troubl
 again: closing that lets checks climb back to the whole budget, and it opens anew where they still tell nothing.
 
 Example:
-  farewatch incidents close mass_loss`,
+  bin/farewatch incidents close mass_loss`,
     )
     .action(close)
 }
@@ -77,7 +77,7 @@ function adviceText(held: number): string {
   return [
     `${count(held)} fares are held: still shown as bookable though their last answer said otherwise.`,
     'Is one of them for sale on the selling site? Then the answers are wrong, and this ends by itself.',
-    'Is none? Then the losses are true: farewatch incidents close mass_loss',
+    'Is none? Then the losses are true: bin/farewatch incidents close mass_loss',
   ].join('\n')
 }
 

@@ -44,7 +44,7 @@ export function addJobsCommands(program: Command): void {
     .addOption(new Option('--state <state>', 'which ones').choices(JOB_STATES).default('dead'))
     .option('--limit <n>', 'at most so many of a queue', integerOption(1, 1_000), 20)
     .option('--json', 'one line of JSON a job')
-    .addHelpText('after', '\nExample:\n  farewatch jobs list --queue verify')
+    .addHelpText('after', '\nExample:\n  bin/farewatch jobs list --queue verify')
     .action(printJobs)
   for (const verb of ['retry', 'drop'] as const) addVerb(jobs, verb)
 }
@@ -59,7 +59,7 @@ function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
     .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
-      `\nExamples:\n  farewatch jobs ${verb} verify 17 18\n  farewatch jobs ${verb} route-sync --all`,
+      `\nExamples:\n  bin/farewatch jobs ${verb} verify 17 18\n  bin/farewatch jobs ${verb} route-sync --all`,
     )
     .action(async (queue: string, ids: string[], options: ChangeOptions) => {
       process.exitCode = await changeJobs(verb, queueNamed(queue), { ids, ...options })

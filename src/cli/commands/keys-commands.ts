@@ -32,20 +32,23 @@ export function addKeysCommands(program: Command): void {
     )
     .option('--expires <instant>', 'when it ends; never', instantOption)
     .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  farewatch keys create --reseller northwind --scopes read')
+    .addHelpText(
+      'after',
+      '\nExample:\n  bin/farewatch keys create --reseller northwind --scopes read',
+    )
     .action(create)
   keys
     .command('list')
     .description('all keys, by their first characters; the ended ones too')
     .option('--json', 'one line of JSON a key')
-    .addHelpText('after', '\nExample:\n  farewatch keys list')
+    .addHelpText('after', '\nExample:\n  bin/farewatch keys list')
     .action(printKeys)
   keys
     .command('revoke')
     .argument('<id>', 'as "keys list" shows it', integerOption(1, Number.MAX_SAFE_INTEGER))
     .description('end a key for good, within a second')
     .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  farewatch keys revoke 3')
+    .addHelpText('after', '\nExample:\n  bin/farewatch keys revoke 3')
     .action(revoke)
 }
 

@@ -19,19 +19,19 @@ export function addResellersCommands(program: Command): void {
     .command('create <name>')
     .description('add a reseller')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch resellers create northwind')
+    .addHelpText('after', '\nExample:\n  bin/farewatch resellers create northwind')
     .action(createNamed)
   resellers
     .command('list')
     .description('all resellers, with the size of their watch lists')
     .option('--json', 'one line of JSON a reseller')
-    .addHelpText('after', '\nExample:\n  farewatch resellers list')
+    .addHelpText('after', '\nExample:\n  bin/farewatch resellers list')
     .action(printResellers)
   resellers
     .command('disable <name>')
     .description('stop all watches of a reseller; its watch lists and its feed stay')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch resellers disable northwind')
+    .addHelpText('after', '\nExample:\n  bin/farewatch resellers disable northwind')
     .action(disableNamed)
 }
 

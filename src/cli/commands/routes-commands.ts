@@ -34,7 +34,7 @@ export function addRoutesCommands(program: Command): void {
     .addOption(new Option('--format <format>').choices(EXPORT_FORMATS).default('csv'))
     .addHelpText(
       'after',
-      '\nExample:\n  farewatch routes export --as-of 2026-01-31 --format csv > routes.csv',
+      '\nExample:\n  bin/farewatch routes export --as-of 2026-01-31 --format csv > routes.csv',
     )
     .action(writeRoutes)
 }

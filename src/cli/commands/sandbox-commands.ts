@@ -34,8 +34,8 @@ interface SandboxFlags {
 
 const EXAMPLES = `
 Examples:
-  farewatch sandbox --routes routes.json --port 8090
-  farewatch sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes
+  bin/farewatch sandbox --routes routes.json --port 8090
+  bin/farewatch sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes
 
 A fault is NAME[:endpoint][:probability][:seconds][,key=value…]; what is left empty has its default:
 every endpoint, always, until it is removed. The names, explained in docs/reference/sandbox.md:
@@ -126,8 +126,8 @@ export function addDemoCommand(program: Command): void {
     .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  UPSTREAM_BASE_URL=http://127.0.0.1:8090 farewatch demo\n\n' +
-        'For a demonstration in parts: "farewatch up" without UPSTREAM_BASE_URL does this by itself.',
+      '\nExample:\n  UPSTREAM_BASE_URL=http://127.0.0.1:8090 bin/farewatch demo\n\n' +
+        'For a demonstration in parts: "bin/farewatch up" without UPSTREAM_BASE_URL does this by itself.',
     )
     .action(watchDemo)
 }

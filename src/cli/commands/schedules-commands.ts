@@ -22,14 +22,14 @@ export function addSchedulesCommands(program: Command): void {
     .command('list')
     .description('when each schedule was due last, and is next; in UTC')
     .option('--json', 'one line of JSON a schedule')
-    .addHelpText('after', '\nExample:\n  farewatch schedules list')
+    .addHelpText('after', '\nExample:\n  bin/farewatch schedules list')
     .action(printSchedules)
   schedules
     .command('run')
     .argument('<name>', 'as "schedules list" shows it')
     .description('make a schedule due now; a worker takes it within five seconds')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch schedules run sync-routes')
+    .addHelpText('after', '\nExample:\n  bin/farewatch schedules run sync-routes')
     .action(runSchedule)
 }
 

@@ -77,7 +77,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
 function requireAddresses({ config }: CliContext): void {
   if (config.DATABASE_URL === undefined) {
     throw new UsageError(
-      'DATABASE_URL is not set: "farewatch up" runs everything on an embedded database',
+      'DATABASE_URL is not set: "bin/farewatch up" runs everything on an embedded database',
     )
   }
 }
@@ -117,7 +117,9 @@ async function openDemo({ terminal, log }: CliContext, { database: { db } }: App
   await ensureDemoReseller(db)
   const says = 'the API is open to this machine'
   if (terminal.interactive) {
-    terminal.step(`${says} as "${DEMO_RESELLER}", until "farewatch keys create" makes a first key`)
+    terminal.step(
+      `${says} as "${DEMO_RESELLER}", until "bin/farewatch keys create" makes a first key`,
+    )
   } else log.warn({ reseller: DEMO_RESELLER }, `${says} until a first key exists`)
 }
 

@@ -27,7 +27,7 @@ export function addStatusCommand(program: Command): void {
     .description('the state of everything, on one screen')
     .option('--watch', 'go on, every two seconds, until Ctrl-C')
     .option('--json', 'one line of JSON a reading')
-    .addHelpText('after', '\nExample:\n  farewatch status --watch')
+    .addHelpText('after', '\nExample:\n  bin/farewatch status --watch')
     .action(printStatus)
 }
 

@@ -39,7 +39,7 @@ export function addSyncCommands(program: Command): void {
     )
     .option('--dry-run', 'print what it would do, and change nothing')
     .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  farewatch sync --list routes --json')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync --list routes --json')
     .action(async (options: SyncOptions) => {
       process.exitCode = await (options.dryRun === true ? planSync(options) : runSync(options))
     })
@@ -49,7 +49,7 @@ export function addSyncCommands(program: Command): void {
     .description('what came of the last runs, newest first')
     .option('--limit <n>', 'how many', integerOption(1, 10_000), 20)
     .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  farewatch sync runs --limit 5')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync runs --limit 5')
     .action(async (_options: unknown, command: Command) => {
       await printRuns(command.optsWithGlobals<RunsOptions>())
     })

@@ -33,7 +33,7 @@ export function addSyncReviewCommands(sync: Command): void {
     .description('everything that is known of a run')
     .argument('<run>', 'its number', runNumber)
     .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  farewatch sync show 7')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync show 7')
     .action(async (runId: number, _options: unknown, command: Command) => {
       await printRun(runId, command.optsWithGlobals<JsonOption>())
     })
@@ -45,7 +45,7 @@ export function addSyncReviewCommands(sync: Command): void {
     .argument('<from>', 'the first run', runNumber)
     .argument('<to>', 'the second run', runNumber)
     .option('--json', 'one line of JSON a difference')
-    .addHelpText('after', '\nExample:\n  farewatch sync diff 6 7')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync diff 6 7')
     .action(async (from: number, to: number, _options: unknown, command: Command) => {
       await printDifferences([from, to], command.optsWithGlobals<JsonOption>())
     })
@@ -59,7 +59,7 @@ function addDecisions(sync: Command): void {
     )
     .argument('[run]', 'a held run; all of them where missing', runNumber)
     .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  farewatch sync review 7')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync review 7')
     .action(async (runId: number | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<JsonOption>()
       await (runId === undefined ? printHeld(options) : printReview(runId, options))
@@ -69,7 +69,7 @@ function addDecisions(sync: Command): void {
     .description('apply a held list as it was fetched')
     .argument('<run>', 'a held run', runNumber)
     .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  farewatch sync approve 7')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync approve 7')
     .action(async (runId: number, _options: unknown, command: Command) => {
       await approve(runId, command.optsWithGlobals<JsonOption>())
     })
@@ -78,7 +78,7 @@ function addDecisions(sync: Command): void {
     .description('drop a held list, and those that agree with it')
     .argument('<run>', 'a held run', runNumber)
     .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  farewatch sync reject 7')
+    .addHelpText('after', '\nExample:\n  bin/farewatch sync reject 7')
     .action(async (runId: number, _options: unknown, command: Command) => {
       await reject(runId, command.optsWithGlobals<JsonOption>())
     })
@@ -165,6 +165,6 @@ async function assertOneList(db: Db, runIds: readonly [number, number]): Promise
   if (first === undefined || second === undefined || first.list === second.list) return
   throw new UsageError(
     `run ${first.runId} is of ${first.list} and run ${second.runId} of ${second.list}: only runs of one list compare; ` +
-      `"farewatch sync runs --list ${first.list}" lists those of the first`,
+      `"bin/farewatch sync runs --list ${first.list}" lists those of the first`,
   )
 }

@@ -31,7 +31,7 @@ export function addUpstreamCommands(program: Command): void {
     .option('--flight <id>', 'a flight to verify; without one verify is not called')
     .option('--negative', 'also ask without a token, against a rule and for a flight that is none')
     .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  farewatch upstream probe --flight 12345')
+    .addHelpText('after', '\nExample:\n  bin/farewatch upstream probe --flight 12345')
     .action(async (flags: ProbeFlags) => {
       process.exitCode = await probe(flags)
     })

@@ -65,7 +65,7 @@ export function addWatchListCommands(program: Command): void {
     .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  farewatch watch-list import summer.csv --reseller northwind',
+      '\nExample:\n  bin/farewatch watch-list import summer.csv --reseller northwind',
     )
     .action(async (file: string, options: FileOptions) => {
       process.exitCode = await importFile(file, options)
@@ -75,7 +75,10 @@ export function addWatchListCommands(program: Command): void {
     .description('what an import of the file would do, without doing it')
     .requiredOption('--reseller <name>', 'whose watches')
     .option('--json', 'one line of JSON a watch')
-    .addHelpText('after', '\nExample:\n  farewatch watch-list diff summer.csv --reseller northwind')
+    .addHelpText(
+      'after',
+      '\nExample:\n  bin/farewatch watch-list diff summer.csv --reseller northwind',
+    )
     .action(diffFile)
   lists
     .command('export')
@@ -85,7 +88,7 @@ export function addWatchListCommands(program: Command): void {
     .addOption(new Option('--format <format>').choices(['csv', 'yaml']).default('csv'))
     .addHelpText(
       'after',
-      '\nExample:\n  farewatch watch-list export --reseller northwind > all.csv',
+      '\nExample:\n  bin/farewatch watch-list export --reseller northwind > all.csv',
     )
     .action(exportLists)
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)
@@ -101,7 +104,7 @@ function addVerb(lists: Command, name: string, { about, done, change }: Verb): v
     .option('--json', 'as one JSON object')
     .addHelpText(
       'after',
-      `\nExample:\n  farewatch watch-list ${name} --reseller northwind --list summer`,
+      `\nExample:\n  bin/farewatch watch-list ${name} --reseller northwind --list summer`,
     )
     .action(async ({ reseller, list, reference, json }: SelectOptions) => {
       const context = createContext({ quiet: true })

@@ -34,10 +34,14 @@ export function reviewText(
     ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
     ...rejectionLines(rejected),
     ...factLines(plan),
-    ...adviceLines(`approve it to ${effectText(plan)}:`, `farewatch sync approve ${runId}`, width),
+    ...adviceLines(
+      `approve it to ${effectText(plan)}:`,
+      `bin/farewatch sync approve ${runId}`,
+      width,
+    ),
     ...adviceLines(
       'reject it to drop it and keep what is held:',
-      `farewatch sync reject ${runId}`,
+      `bin/farewatch sync reject ${runId}`,
       width,
     ),
   ]

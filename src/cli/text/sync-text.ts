@@ -41,7 +41,7 @@ function effectText(outcome: SyncOutcome): string {
   return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
 }
 
-/** The contract's line of `farewatch sync --json`. */
+/** The contract's line of `bin/farewatch sync --json`. */
 export function syncJson(outcome: SyncOutcome): string {
   const { runId, list, status, baseline, fetched, live, added, removed, pendingAbsences } = outcome
   const { placesChanged, gained, lost, durationsMs } = outcome

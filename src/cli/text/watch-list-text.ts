@@ -12,7 +12,7 @@ export function importText(outcome: ImportOutcome): string {
   return `${rows}${endedText(ended)}; ${effectText(outcome)}`
 }
 
-/** The line of `farewatch watch-list import --json`. */
+/** The line of `bin/farewatch watch-list import --json`. */
 export function importJson(outcome: ImportOutcome): string {
   const { added, changed, unchanged, ended, invalid, trackedFaresAdded, trackedFaresEnded } =
     outcome

@@ -7,7 +7,7 @@ export class RunNotFoundError extends AppError {
   override readonly retryable = false
 
   constructor(runId: number) {
-    super(`there is no finished run ${runId}: "farewatch sync runs" lists them`)
+    super(`there is no finished run ${runId}: "bin/farewatch sync runs" lists them`)
   }
 }
 
@@ -18,7 +18,7 @@ export class NotHeldError extends AppError {
   override readonly retryable = false
 
   constructor(runId: number, status: RunStatus) {
-    super(`run ${runId} is ${status}, not held: "farewatch sync review" lists what is held`)
+    super(`run ${runId} is ${status}, not held: "bin/farewatch sync review" lists what is held`)
   }
 }
 
