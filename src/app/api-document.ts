@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { openApiDocument } from '../http/document/openapi.ts'
+import { openApiDocument } from '../http/openapi.ts'
 import { API_OPERATIONS } from './api-operations.ts'
 
 const ABOUT = `Routes, fares and their changes, as farewatch holds them.

@@ -3,7 +3,7 @@ import { ROUTE_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
 import {
   findRouteChangeUpTo,
   type RouteChange,

@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 
@@ -207,9 +207,9 @@ const listChanges = reseller({
       head: 7,
     },
   },
-  handler: async ({ db, resellerId, feedWatch }, { query, readmit, reply }) => {
+  handler: async ({ db, resellerId, feedWatch }, { query, reauthorize, reply }) => {
     const { after, limit, wait, ...filter } = query
-    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply), readmit }
+    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply), reauthorize }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
     throw new ProblemError('changes.beyond_head', {

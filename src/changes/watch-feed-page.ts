@@ -73,7 +73,7 @@ export interface WaitArgs {
   readonly waitMs: number
   readonly signal: AbortSignal
   /** Throws where whoever waits may not be answered any more. */
-  readonly readmit: () => Promise<void>
+  readonly reauthorize: () => Promise<void>
 }
 
 /** How often it is asked whether whoever waits still may: for all keys that wait here together, a question or two. */
@@ -81,13 +81,13 @@ const READMIT_EVERY_MS = 5_000
 
 /**
  * The first page after a number that holds a record; an empty one when the time is up, or nobody waits any more. It
- * may end a little beyond the time, never before a record that is there. Throws what `readmit` throws after a wait, and
+ * may end a little beyond the time, never before a record that is there. Throws what `reauthorize` throws after a wait, and
  * within five seconds of it.
  */
 export async function awaitFeedPage(
   db: Db,
   args: FollowArgs,
-  { feedWatch, waitMs, signal, readmit }: WaitArgs,
+  { feedWatch, waitMs, signal, reauthorize }: WaitArgs,
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
   let page = await readFeedPage(db, args)
@@ -98,8 +98,8 @@ export async function awaitFeedPage(
     const { resellerId } = args
     const wanted = { resellerId, after: page.seq, ms, signal }
     if (page.seq === page.head) {
-      const news = await waitAdmitted(feedWatch, wanted, readmit)
-      await readmit()
+      const news = await waitAdmitted(feedWatch, wanted, reauthorize)
+      await reauthorize()
       if (!news) break
     }
     page = await readFeedPage(db, { ...args, after: page.seq })
@@ -111,11 +111,11 @@ export async function awaitFeedPage(
 async function waitAdmitted(
   feedWatch: FeedWatch,
   wanted: FeedWait,
-  readmit: () => Promise<void>,
+  reauthorize: () => Promise<void>,
 ): Promise<boolean> {
   const refused = new AbortController()
   const looking = setInterval(() => {
-    readmit().catch(() => refused.abort())
+    reauthorize().catch(() => refused.abort())
   }, READMIT_EVERY_MS)
   try {
     return await feedWatch.wait({

@@ -1,42 +1,41 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { type AdmitDeps, admit, readmit, spend } from './admit.ts'
-import { bodyReader } from './body/read-body.ts'
+import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
-import { checkQuery } from './check-query.ts'
 import type { Operation } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { parameterReader, propertiesOf } from './read-request.ts'
+import { bodyReader } from './read-body.ts'
+import { checkQuery, parameterReader, propertiesOf } from './read-parameters.ts'
 
-export interface AddOperationsOptions<D> extends AdmitDeps {
+export interface AddOperationsOptions<D> extends AuthorizeDeps {
   readonly operations: readonly Operation<D>[]
-  /** What the handlers work with. */
+  /** Passed to every handler. */
   readonly deps: D
 }
 
-/** Gives the server its operations: each is admitted, read by its schemas, run, and its answer sent. */
+/** Adds operations as routes: each request is authorized, validated by the schemas, handled and answered. */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const callers = new WeakMap<FastifyRequest, Caller>()
   for (const operation of options.operations) {
-    const answer = answerOf(operation, options)
+    const handle = createHandler(operation, options)
     server.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation: operation.id },
       ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
-      // Before the body is read: nobody sends us megabytes without a key.
+      // Before the body is read, so that no client can send megabytes without a key.
       onRequest: async (request, reply) => {
-        callers.set(request, await admit(options, operation, { request, reply }))
+        callers.set(request, await authorize(options, operation, { request, reply }))
       },
       handler: (request, reply) => {
         const caller = callers.get(request)
-        if (caller === undefined) throw new Error('the request was not admitted')
-        return answer(request, reply, caller)
+        if (caller === undefined) throw new Error('the request was not authorized')
+        return handle(request, reply, caller)
       },
     })
   }
 }
 
-function answerOf<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
+function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
   const { params, query, body, upstream, answer } = operation
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
@@ -49,11 +48,11 @@ function answerOf<D>(operation: Operation<D>, { access, deps }: AddOperationsOpt
       query: readQuery?.(given) ?? {},
       body: readBody?.(request.body),
       caller,
-      readmit: () => readmit({ access }, operation, request),
+      reauthorize: () => reauthorize({ access }, operation, request),
       request,
       reply,
     }
-    // Before the handler, who may say otherwise and send it.
+    // Before the handler, which may set another status and send the response itself.
     reply.code(answer.status ?? 200)
     if (answer.type !== undefined) reply.type(answer.type)
     const answered = await operation.run(deps, checked)
@@ -62,12 +61,12 @@ function answerOf<D>(operation: Operation<D>, { access, deps }: AddOperationsOpt
   }
 }
 
-/** Tells an address that does not exist from one that lacks the method, before a body is read. */
+/** Answers 404 for an unknown path and 405 for an unknown method of a known path, before a body is read. */
 export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const known = pathsOf(options.operations)
   server.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
-    spend(options.limit, `address ${request.ip}`, reply)
+    countRequest(options.limit, `address ${request.ip}`, reply)
     const [path = ''] = request.url.split('?')
     const methods = known.find(({ pattern }) => pattern.test(path))?.methods
     if (methods === undefined) throw new ProblemError('request.no_endpoint')

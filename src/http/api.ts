@@ -1,21 +1,25 @@
+import { createHash } from 'node:crypto'
 import compress from '@fastify/compress'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
-import { addJsonBodies } from './body/json-body.ts'
-import { addDocsPages } from './document/docs-pages.ts'
-import { COMPRESS_FROM_BYTES, ENCODINGS } from './encodings.ts'
+import { COMPRESS_FROM_BYTES, ENCODINGS } from './encoded-body.ts'
+import { isNotModified } from './etags.ts'
 import { ProblemError } from './problems.ts'
+import { addJsonBodies } from './read-body.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
-  /** The OpenAPI document that is shown. */
+  /** The OpenAPI document, served at /openapi.json and /docs. */
   readonly document: object
-  /** Called once for every request that ends, to count it. */
+  /** Called once for every request that ends. */
   readonly onAnswered?: ((answered: Answered) => void) | undefined
 }
 
 /** How a request ended. */
 export interface Answered {
-  /** The operation's id; `none` for the documentation and for what does not exist. */
+  /** The operation's id; `none` for the documentation and for addresses that do not exist. */
   readonly operation: string
   readonly status: number
   readonly durationMs: number
@@ -23,7 +27,7 @@ export interface Answered {
 
 const MAX_ADDRESS_CHARS = 8_000
 
-/** Of every answer: nothing in it runs, frames or refers; nothing keeps it; it depends on the key. */
+/** Headers of every response: browsers run, frame and cache nothing of it, and it depends on the key. */
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -33,15 +37,15 @@ const HEADERS = {
   vary: 'authorization, accept-encoding',
 }
 
-/** The API's server: operations, their documentation, and the manners that all of them share. */
+/** Creates the API's server: the operations, their documentation, and the rules that all of them share. */
 export function createApi<D>(options: ApiOptions<D>): HttpServer {
   const server = createHttpServer({ ...options, headers: HEADERS })
-  // What a page of a stranger can send without asking first is no JSON.
+  // A foreign page can send text/plain without a preflight request. It cannot send JSON.
   server.removeContentTypeParser('text/plain')
   addJsonBodies(server)
   server.addHook('onRequest', async (request) => {
     if (request.url.length > MAX_ADDRESS_CHARS) throw new ProblemError('request.address_too_long')
-    // A compressed body could unfold to gigabytes.
+    // A compressed body could expand to gigabytes.
     if (request.headers['content-encoding'] !== undefined) {
       throw new ProblemError('request.unsupported_type', {
         parameter: 'Content-Encoding',
@@ -49,14 +53,14 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
-  tellAnswers(server, options)
+  reportAnswers(server, options)
   addNoEndpoint(server, options)
   server.register(compress, {
     encodings: [...ENCODINGS],
     threshold: COMPRESS_FROM_BYTES,
     globalDecompression: false,
   })
-  // Later than the compression, which looks at every route as it is added.
+  // After the compression, whose hook sees only routes that are added later.
   server.register((scope, _options, done) => {
     addOperations(scope, options)
     addDocsPages(scope, options.document)
@@ -65,11 +69,41 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   return server
 }
 
-function tellAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {
+function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {
   if (onAnswered === undefined) return
   server.addHook('onResponse', (request, reply, done) => {
     const { operation = 'none' } = request.routeOptions.config as { operation?: string }
     onAnswered({ operation, status: reply.statusCode, durationMs: reply.elapsedTime })
     done()
+  })
+}
+
+/** The pages of /docs run scripts of their own origin only. Some of their styles are inline. */
+const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Serves the OpenAPI document at /openapi.json and a page to read and try it at /docs. Both need no key. */
+function addDocsPages(server: FastifyInstance, document: object): void {
+  const text = JSON.stringify(document)
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
+  server.get('/openapi.json', async (request, reply) => {
+    if (isNotModified(request, reply, { tag })) return reply.code(304).send()
+    return reply.type('application/json').send(text)
+  })
+  server.register(swagger, { mode: 'static', specification: { document: JSON.parse(text) } })
+  server.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: DOCS_POLICY,
+    theme: { title: 'farewatch API' },
+    uiConfig: { docExpansion: 'list', defaultModelsExpandDepth: -1 },
   })
 }

@@ -1,14 +1,14 @@
 import type { ResellerId } from '../base/reseller-id.ts'
 
-/** What a key may be used for: reading, changing watch lists and webhook endpoints, running the service. */
+/** `read` reads, `watch` changes watch lists and webhook endpoints, `operate` runs the service. */
 export const SCOPES = ['read', 'watch', 'operate'] as const
 export type Scope = (typeof SCOPES)[number]
 
 interface AnyCaller {
   readonly scopes: readonly Scope[]
-  /** Whose requests count together against the rate limit. */
+  /** Requests with the same limit key share one rate limit. */
   readonly limitKey: string
-  /** Nobody has shown a key: only what runs on this machine is answered, and the answer says so. */
+  /** The request has no key. Only requests from this machine are answered, and the response says so. */
   readonly demo: boolean
 }
 
@@ -21,15 +21,15 @@ export interface OperatorCaller extends AnyCaller {
   readonly kind: 'operator'
 }
 
-/** On whose behalf a request is made. */
+/** The reseller or operator on whose behalf a request is made. */
 export type Caller = ResellerCaller | OperatorCaller
 
 export type KeyCheck = Caller | 'mistyped' | 'unknown'
 
-/** Who stands behind a request. */
+/** Finds the caller of a request. */
 export interface Access {
-  /** The caller of a key. A key that was never given, has expired or is revoked is `unknown`, and no more is told. */
+  /** The caller of a key. Keys that never existed, have expired or are revoked are all `unknown`. */
   callerOf(key: string): Promise<KeyCheck>
-  /** Who asks without a key; undefined where a key is needed. */
+  /** The caller of requests without a key; undefined if a key is required. */
   callerWithoutKey(): Promise<Caller | undefined>
 }

@@ -4,28 +4,26 @@ import { Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Lets the requests that are under way be answered when the server is closed, and takes no new connection meanwhile.
- * What is not answered by then is cut off. On connections that are open requests are still answered, each as the last
- * of its connection.
+ * When the server closes, it accepts no new connection and waits until the requests in progress are answered. Requests
+ * on open connections are still answered, each as the last of its connection. After `drainMs` the rest is cut off.
  *
- * Add it after every other hook that ends what would wait for ever: this one waits for that.
- * @param drainMs how long, at most.
+ * Add it after every preClose hook that ends long-running requests, because this hook waits for them.
  */
 export function drainOnClose(fastify: FastifyInstance, drainMs: number): void {
   const { server } = fastify
-  const underWay = new Set<ServerResponse>()
+  const inProgress = new Set<ServerResponse>()
   server.on('request', (_request, response: ServerResponse) => {
-    underWay.add(response)
-    // Also of one whose client has gone.
-    response.once('close', () => underWay.delete(response))
+    inProgress.add(response)
+    // Also emitted when the client disconnects.
+    response.once('close', () => inProgress.delete(response))
   })
   fastify.addHook('preClose', async () => {
-    // Fastify would only do so when this is over. And of net, not of http: that one also cuts off answers that are
-    // ended but not yet sent, for it takes their connections for idle.
+    // Fastify itself stops listening only after this hook. The method of net.Server is used because the one of
+    // http.Server treats connections with an ended but unsent response as idle and cuts them off.
     if (server.listening) Server.prototype.close.call(server)
     const signal = AbortSignal.timeout(drainMs)
-    while (underWay.size > 0 && !signal.aborted) {
-      const [response] = underWay
+    while (inProgress.size > 0 && !signal.aborted) {
+      const [response] = inProgress
       if (response !== undefined) await once(response, 'close', { signal }).catch(() => undefined)
     }
   })

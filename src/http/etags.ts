@@ -1,20 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export interface Version {
-  /** Changes whenever the answer does; letters, digits and `-_.:` of one's own choice, without quotes. */
+  /** Different for every version of the response; letters, digits and `-_.:`, without quotes. */
   readonly tag: string
-  /** When it became what it is; missing where another version became so in the same second, which a date cannot tell. */
+  /** When this version began. Missing if another version began in the same second, because HTTP dates have no fractions. */
   readonly lastModified?: Date | undefined
 }
 
 /**
- * Says in the answer which version it is, and whether the client has it already: then return
- * `reply.code(304).send()` and read nothing more.
+ * Sets the version headers and returns whether the client has this version already. If it does, return
+ * `reply.code(304).send()`.
  *
- * Weak, since one version has several encodings. A client may keep it but asks each time; no shared cache may, since
- * the answer is for one key.
+ * The tag is weak because one version has several encodings. Clients may store the response but must revalidate it.
+ * Shared caches must not store it, because it belongs to one key.
  */
-export function clientHas(
+export function isNotModified(
   request: FastifyRequest,
   reply: FastifyReply,
   { tag, lastModified }: Version,
@@ -25,8 +25,8 @@ export function clientHas(
   const { 'if-none-match': tags, 'if-modified-since': since } = request.headers
   if (tags !== undefined) return tags.trim() === '*' || tagsOf(tags).includes(tag)
   if (since === undefined || lastModified === undefined) return false
-  // The very date that was told, in whole seconds as the header has it. A later one is a client's own: it may have got
-  // another version then, since a change is dated by when it happened and is seen only once it is recorded.
+  // Only our own Last-Modified counts. A later date is the client's clock, and the client may have fetched another
+  // version at that time: a change is dated by when it happened but visible only once it is recorded.
   return Date.parse(lastModified.toUTCString()) === Date.parse(since)
 }
 

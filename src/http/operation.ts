@@ -8,65 +8,65 @@ import { ProblemError } from './problems.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
 
-/** One call that works on the data of the documentation, and what it answers. A test makes it. */
+/** One call that works on the example data of the tests, and its response. A test makes the call. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** What the documentation shows; the real answer has the same shape. */
+  /** Shown in the documentation. The real response has the same shape. */
   readonly answer: unknown
 }
 
-/** What an operation says of itself: validation, types, documentation and tests all follow from it. */
+/** The declaration of an operation. Validation, types, documentation and tests follow from it. */
 export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A> {
   /** Unique, camelCase: the operationId of OpenAPI. */
   readonly id: string
   readonly method: Method
-  /** As OpenAPI writes it: `/api/v1/watch-lists/{watchListId}`. */
+  /** In the form of OpenAPI: `/api/v1/watch-lists/{list}`. */
   readonly path: string
   readonly tag: string
   readonly summary: string
   readonly description?: string
   readonly scope: Scope
   readonly params?: P
-  /** Closed: a parameter that is not here is refused. Arrays are written with commas. */
+  /** A parameter that the schema lacks is refused. Arrays are separated by commas. */
   readonly query?: Q
   readonly body?: B
   readonly bodyLimitBytes?: number
   readonly answer: {
     readonly about: string
-    /** 200 where missing. */
+    /** Default: 200. */
     readonly status?: 200 | 201 | 202 | 204
-    /** application/json where missing. */
+    /** Default: application/json. */
     readonly type?: string
-    /** Closed, so that a test finds what is sent beyond it. */
+    /** It allows no additional properties, so that a test finds undocumented ones. */
     readonly schema?: A
-    /** Its own headers, and what they say. */
+    /** Descriptions of the response's own headers. */
     readonly headers?: Readonly<Record<string, string>>
-    /** Asks `clientHas` with a date: a client that has the answer already hears a 304 in its place. */
+    /** The handler calls `isNotModified` with a date and may answer 304. */
     readonly versioned?: true
   }
-  /** What it may answer beside what every operation may. */
+  /** Problems in addition to those that every operation may answer. */
   readonly problems?: readonly ProblemCode[]
   /**
-   * Of the upstream's own interface: it also takes the key as `accessToken` in the query, and parameters that it does
-   * not have are ignored and named in the header `farewatch-ignored`.
+   * The operation is part of the upstream's own interface: it also takes the key as `accessToken` in the query, and it
+   * ignores unknown parameters and names them in the header `farewatch-ignored`.
    */
   readonly upstream?: true
   readonly example: Example
 }
 
-/** A request that has passed every check. */
+/** A request that is authorized and validated. */
 export interface Checked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
   readonly caller: Caller
-  /** For who has waited, before the answer: throws where the caller would not be admitted any more. */
-  readonly readmit: () => Promise<void>
-  /** For headers; aborted connections. */
+  /** Handlers that waited call it before they answer. It throws if the key has been revoked meanwhile. */
+  readonly reauthorize: () => Promise<void>
+  /** For headers and disconnects. */
   readonly request: FastifyRequest
-  /** For a status or a header of one's own; return it once it was sent. */
+  /** For a status or headers of the handler's own. A handler that sends the response returns it. */
   readonly reply: FastifyReply
 }
 
@@ -85,9 +85,9 @@ type Spec<
 
 type AnyDeclaration = Declaration<TSchema, TSchema, TSchema, TSchema>
 
-/** A declared operation, its types checked and forgotten. */
+/** A declared operation without the types of its schemas. */
 export interface Operation<D> extends AnyDeclaration {
-  /** Who may call it, beside the scope. */
+  /** Which callers may call it, in addition to the scope. */
   readonly audience: 'anyone' | 'resellers' | 'operators'
   run(deps: D, request: Checked<unknown, unknown, unknown>): Promise<unknown>
 }
@@ -102,11 +102,11 @@ type Declare<In, D> = <
 ) => Operation<D>
 
 /**
- * How a feature declares its operations, `D` being what their handlers need.
+ * The functions with which a feature declares its operations. `D` is what their handlers depend on.
  *
- * `shared` is the same for everybody. `reseller` is a reseller's own: its handler is given the reseller of the key
- * together with the rest, as a `Tenant`, so that no query of it can be made without. `operator` is for who runs the
- * service.
+ * A `shared` operation answers all callers alike. A `reseller` operation belongs to one reseller: its handler receives
+ * the reseller of the key in its dependencies, as a `Tenant`, so that no query can be made without it. An `operator`
+ * operation runs the service.
  */
 export function operations<D extends object>(): {
   readonly shared: Declare<D, D>
@@ -131,7 +131,7 @@ function erase(spec: AnyDeclaration): AnyDeclaration {
   return spec
 }
 
-/** The request was read by the schemas that the handler's types come from. */
+/** The cast is safe: the request was validated by the schemas that give the handler its types. */
 function runOf<D>(handler: (deps: D, request: never) => Promise<unknown>) {
   return (deps: D, request: Checked<unknown, unknown, unknown>) => handler(deps, request as never)
 }

@@ -3,31 +3,31 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ProblemError } from './problems.ts'
 
-/** The two parameters of every list, for the query of its operation. */
+/** The two query parameters of every paged list. */
 export function pageParameters({ preset, max }: { preset: number; max: number }) {
   return {
     limit: Type.Integer({
       minimum: 1,
       maximum: max,
       default: preset,
-      description: 'Items a page.',
+      description: 'The maximum number of items on the page.',
     }),
     cursor: Type.Optional(
       Type.String({
         maxLength: 1_000,
-        description: '`next` of the page before, with the same other parameters.',
+        description: '`next` of the previous page. The other parameters must be the same.',
       }),
     ),
   }
 }
 
-/** The answer of every list. */
+/** The response of every paged list. */
 export function pageOf<T extends TSchema>(item: T) {
   return Type.Object(
     {
       items: Type.Array(item),
       next: Type.Union([Type.String(), Type.Null()], {
-        description: 'The `cursor` of the next page; null on the last one.',
+        description: 'The `cursor` of the next page; null on the last page.',
       }),
     },
     { additionalProperties: false },
@@ -40,11 +40,12 @@ export interface Page<T> {
 }
 
 export interface Cursors<Position> {
-  /** The position to go on after; undefined on the first page. Throws where the cursor is not one of this list. */
+  /** The position after which the page begins; undefined on the first page. Throws if the cursor is not of this list. */
   read(cursor: string | undefined, bound: unknown): Position | undefined
   /**
-   * The page of rows that were read with a limit one above the page's: the one too many says that there is a next.
-   * @param bound what the cursor goes with, of what the client itself names: an id of its path, and the filters.
+   * Builds a page from rows that were read with a limit of one more than the page's. An extra row means that there is
+   * a next page.
+   * @param bound the part of the request that the cursor is bound to: the ids in its path, and its filters.
    */
   page<T>(
     rows: readonly T[],
@@ -55,11 +56,12 @@ export interface Cursors<Position> {
 const CHECK_CHARS = 12
 
 /**
- * The cursors of one list. A cursor is a position in an order of keys, opaque to clients, and bound to its list, the ids
- * of its path and its filters: one of another list is refused. That is a guard against mistakes, not a secret: whoever
- * makes one up can try any position, and any guess of what it is bound to. So a position is one that the list's items show, and
- * is compared with what they show; and nothing is bound that its client is not to know.
- * @param list the list's own name.
+ * The cursors of one list. A cursor is a position in the list's order, opaque to clients, and bound to the list, the ids
+ * in its path and its filters. A cursor of another list is refused.
+ *
+ * The binding prevents mistakes and is not a secret: a client can forge a cursor. Therefore a position consists only of
+ * values that the list's items show, and `bound` holds only what the client sent.
+ * @param list the name of the list.
  */
 export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors<Static<P>> {
   const check = Compile(position)

@@ -2,20 +2,20 @@ import type { FastifyReply } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
 
-/** One RFC 9457 problem, as every endpoint of ours answers it. */
+/** A problem as RFC 9457 defines it. */
 export interface Problem {
   readonly status: number
   /** Stable, for machines. */
   readonly code: string
   readonly title: string
   readonly detail?: string | undefined
-  /** The parameter at fault, as it stands in the path, the query or the headers. */
+  /** The name of the path, query or header parameter at fault. */
   readonly parameter?: string | undefined
   /** The place at fault in the body, as a JSON pointer. */
   readonly pointer?: string | undefined
-  /** Where a body of many rows has several faults: the first of them. */
+  /** The first faults of a body with many rows. */
   readonly errors?: readonly ProblemFault[] | undefined
-  /** Where a code has several: which one, for machines. */
+  /** Distinguishes the causes of one code, for machines. */
   readonly reason?: string | undefined
 }
 
@@ -32,7 +32,7 @@ export interface ProblemArgs
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a request is told instead of an answer. All but the headers are shown: nothing secret belongs there. */
+/** Answers the request with a problem. The client sees all of it, so it must not contain secrets. */
 export class ProblemError extends AppError {
   override readonly name = 'ProblemError'
   override readonly code: ProblemCode
@@ -46,17 +46,17 @@ export class ProblemError extends AppError {
   }
 }
 
-/** The whole problem of a code. */
+/** The problem of a code, with the status and title of that code. */
 export function problemOf(code: ProblemCode, args: ProblemArgs = {}): Problem {
   const { detail, parameter, pointer, errors, reason } = args
   return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason }
 }
 
-/** Answers with a problem; members that are undefined are left out. */
+/** Sends a problem. Members that are undefined are left out. */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   const type = `urn:farewatch:problem:${problem.code}`
   const requestId = reply.getHeader('x-request-id')
-  // A problem belongs to one request: whatever its handler said of caching was said of another answer.
+  // The handler may have set caching headers for the response that it did not send.
   for (const name of ['etag', 'last-modified', 'content-disposition']) reply.removeHeader(name)
   if (reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   return reply

@@ -1,27 +1,28 @@
-/** What became of one request against its limit. */
+/** The result of counting one request. */
 export interface Take {
   readonly allowed: boolean
-  /** Whole requests that may still be made at once. */
+  /** Requests that may still be made at once. */
   readonly remaining: number
-  /** Until the whole burst may be made again. */
+  /** Seconds until the whole quota is available again. */
   readonly resetSeconds: number
-  /** Until one more request may be made; 0 where one may. */
+  /** Seconds until one more request may be made; 0 if it may be made now. */
   readonly retryAfterSeconds: number
 }
 
 export interface RateLimit {
-  /** The requests that may be made at once, and the seconds in which as many come back. */
+  /** Requests that may be made at once. */
   readonly quota: number
+  /** Seconds in which the quota refills. */
   readonly windowSeconds: number
-  /** Counts a request of a key: its kind, a blank and its name, as `address ::1`. */
+  /** Counts a request of a key. A key is a kind, a space and a name: `address ::1`. */
   take(key: string): Take
 }
 
 export interface RateLimitOptions {
   readonly requestsPerSecond: number
-  /** Milliseconds that only ever grow. */
+  /** A monotonic clock. */
   readonly nowMs: () => number
-  /** Beyond as many keys of a kind the one that was seen least recently is forgotten. */
+  /** When a kind has more keys than this, its least recently used key is dropped. */
   readonly maxKeys?: number
 }
 
@@ -29,11 +30,11 @@ const WINDOW_SECONDS = 10
 const MAX_KEYS = 10_000
 
 /**
- * A bucket of tokens a key: ten seconds' worth may be spent at once, and comes back evenly. Each kind of key has its
- * own room in memory: strangers of as many addresses as they like push out no key's bucket, which would be full again.
+ * A token bucket for every key. The bucket holds ten seconds' worth of requests and refills evenly. Each kind of key has
+ * its own map: unauthenticated clients with many addresses cannot evict the bucket of an API key, which would refill it.
  *
- * In this process's memory: a limit that processes share would cost a round trip to a store on every request, to
- * protect that store. With N processes a caller has up to N times the rate.
+ * The buckets are in the memory of this process. A limit shared by all processes would cost a round trip to the store on
+ * every request in order to protect that store. With N processes a caller has up to N times the rate.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { requestsPerSecond, nowMs, maxKeys = MAX_KEYS } = options
@@ -44,16 +45,16 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     windowSeconds: WINDOW_SECONDS,
     take: (key) => {
       const now = nowMs()
-      const buckets = roomOf(kinds, key)
+      const buckets = bucketsOf(kinds, key)
       const bucket = buckets.get(key) ?? { tokens: quota, atMs: now }
       const grown = bucket.tokens + ((now - bucket.atMs) / 1000) * requestsPerSecond
       const available = Math.min(quota, grown)
       const allowed = available >= 1
       const tokens = allowed ? available - 1 : available
-      // A Map keeps the order of insertion: put again, a key is the youngest.
+      // A Map keeps the order of insertion, so the first key is the least recently used.
       buckets.delete(key)
       buckets.set(key, { tokens, atMs: now })
-      if (buckets.size > maxKeys) forgetOldest(buckets)
+      if (buckets.size > maxKeys) dropOldest(buckets)
       return {
         allowed,
         remaining: Math.floor(tokens),
@@ -69,17 +70,17 @@ interface Bucket {
   readonly atMs: number
 }
 
-/** There are as many kinds as callers of ours name, which are few. */
-function roomOf(kinds: Map<string, Map<string, Bucket>>, key: string): Map<string, Bucket> {
+/** The kinds come from our own code, so there are few. */
+function bucketsOf(kinds: Map<string, Map<string, Bucket>>, key: string): Map<string, Bucket> {
   const kind = key.slice(0, Math.max(0, key.indexOf(' ')))
   const known = kinds.get(kind)
   if (known !== undefined) return known
-  const room = new Map<string, Bucket>()
-  kinds.set(kind, room)
-  return room
+  const buckets = new Map<string, Bucket>()
+  kinds.set(kind, buckets)
+  return buckets
 }
 
-function forgetOldest(buckets: Map<string, unknown>): void {
+function dropOldest(buckets: Map<string, unknown>): void {
   const oldest = buckets.keys().next()
   if (oldest.done !== true) buckets.delete(oldest.value)
 }

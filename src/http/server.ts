@@ -2,75 +2,103 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../base/errors.ts'
-import { type AnswerErrorsOptions, answerNoRequest, createErrorAnswer } from './answer-errors.ts'
-import { addHttpRules } from './http-rules.ts'
-import { problemOf, sendProblem } from './problems.ts'
+import { createErrorHandler, type ErrorHandlerOptions, handleClientError } from './error-handler.ts'
+import { ProblemError, problemOf, sendProblem } from './problems.ts'
 
-export { sendProblem } from './problems.ts'
 export type HttpServer = FastifyInstance
 
-export interface HttpServerOptions extends AnswerErrorsOptions {
-  /** What every answer says beside what its endpoint does; the id of the request with them. */
+export interface HttpServerOptions extends ErrorHandlerOptions {
+  /** Headers of every response. If present, responses also carry the request's id. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How long a request may take to arrive, and how often that is looked at; for tests. */
-  readonly patience?: { readonly requestMs: number; readonly lookEveryMs: number }
+  /** How long a request may take to arrive, and how often Node checks that. For tests. */
+  readonly timeouts?: { readonly requestMs: number; readonly checkEveryMs: number }
 }
 
 const MAX_BODY_BYTES = 1_000_000
-/** A parameter of a path is an id, a code or a name of up to 200 characters, of which some are percent-encoded here. */
+/** A path parameter is an id, a code or a name of up to 200 characters, some of them percent-encoded. */
 const MAX_PARAMETER_CHARS = 600
-/** A request that has not arrived by then is given up: whole bodies are a megabyte. */
+/** How long headers and body together may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** How often Node looks for such requests; by itself it does every thirty seconds, and so gives them up to a minute. */
-const LOOK_EVERY_MS = 1_000
+/** Node's own default is 30 s, which would let a late request live for up to a minute. */
+const CHECK_TIMEOUTS_EVERY_MS = 1_000
 const REQUEST_ID = /^[\w.:-]{1,64}$/
 
-/** A Fastify server with our manners: problems as RFC 9457, no stack in an answer, bodies capped at 1 MB. */
+/** A Fastify server that answers errors as RFC 9457 problems, shows no stack, and caps bodies at 1 MB. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const answer = createErrorAnswer(options)
-  const { headers, patience } = options
-  const requestTimeout = patience?.requestMs ?? REQUEST_TIMEOUT_MS
-  const greet = (request: FastifyRequest, reply: FastifyReply) => {
+  const handleError = createErrorHandler(options)
+  const { headers } = options
+  const setHeaders = (request: FastifyRequest, reply: FastifyReply) => {
     if (headers !== undefined) reply.headers({ 'x-request-id': request.id, ...headers })
   }
   const server = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout,
-    http: {
-      // Of a connection too on which nothing has come yet.
-      headersTimeout: requestTimeout,
-      connectionsCheckingInterval: patience?.lookEveryMs ?? LOOK_EVERY_MS,
-      // Node would answer for itself, and no problem.
-      requireHostHeader: false,
-    },
+    ...nodeOptions(options),
     forceCloseConnections: true,
-    // While it drains a request on an open connection is answered like any other, as its last.
+    // While the server drains, requests on open connections are still answered.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_CHARS },
     genReqId: (request) => requestIdOf(request),
     frameworkErrors: (err, request, reply) => {
-      greet(request, reply)
-      void answer(err, request, reply)
+      setHeaders(request, reply)
+      void handleError(err, request, reply)
     },
-    clientErrorHandler: answerNoRequest,
+    clientErrorHandler: handleClientError,
   })
-  server.addHook('onRequest', async (request, reply) => greet(request, reply))
-  addHttpRules(server)
-  server.setErrorHandler(answer)
+  // Without a listener Node answers 417 in plain text. assertExpectation answers with a problem.
+  server.server.on('checkExpectation', (...args) => server.server.emit('request', ...args))
+  server.addHook('onRequest', async (request, reply) => {
+    setHeaders(request, reply)
+    assertHost(request.raw)
+    assertExpectation(request.raw)
+  })
+  server.setErrorHandler(handleError)
   server.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, problemOf('request.no_endpoint')),
   )
   return server
 }
 
-/** The caller's own id of the request where it is one that may be logged and sent back, else a new one. */
+function nodeOptions({ timeouts }: HttpServerOptions) {
+  const requestTimeout = timeouts?.requestMs ?? REQUEST_TIMEOUT_MS
+  return {
+    requestTimeout,
+    http: {
+      // Also ends connections on which nothing has arrived.
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: timeouts?.checkEveryMs ?? CHECK_TIMEOUTS_EVERY_MS,
+      // Node would answer in plain text. assertHost answers with a problem.
+      requireHostHeader: false,
+    },
+  }
+}
+
+/** Refuses two Host headers, because a proxy may have checked the other one. HTTP/1.0 did not require the header. */
+function assertHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
+  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return
+  throw new ProblemError('request.invalid', {
+    parameter: 'Host',
+    detail: 'the header Host is needed, once',
+  })
+}
+
+/** Accepts the expectation that Node can meet, by Node's own pattern. HTTP/1.0 had no expectations. */
+function assertExpectation({ headers: { expect }, httpVersion }: IncomingMessage): void {
+  if (expect === undefined || httpVersion === '1.0') return
+  if (/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) return
+  throw new ProblemError('request.unmet_expectation', {
+    parameter: 'Expect',
+    detail: 'nothing but 100-continue may be expected',
+  })
+}
+
+/** The client's own request id if it is safe to log and to send back, else a new one. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }
 
-/** Another process holds the port. */
 export class PortTakenError extends AppError {
   override readonly name = 'PortTakenError'
   override readonly code = 'http.port_taken'
@@ -81,7 +109,7 @@ export class PortTakenError extends AppError {
   }
 }
 
-/** The system lets us not have the port: those below 1024 are for the privileged. */
+/** Ports below 1024 need a privileged user. */
 export class PortForbiddenError extends AppError {
   override readonly name = 'PortForbiddenError'
   override readonly code = 'http.port_forbidden'
@@ -96,7 +124,7 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  /** The setting or flag that a person changes when the port is taken. */
+  /** The setting or flag that the error message names when the port cannot be used. */
   readonly setting: string
 }
 

@@ -2,11 +2,11 @@ import { Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
-import { noteOperation } from '../http/note-operation.ts'
+import { logOperation } from '../http/audit-log.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 
@@ -108,7 +108,7 @@ const create = operator({
     const expiresAt = readEnd(body.expiresAt, clock)
     const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
     const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
-    noteOperation(log, { caller, request }, { did: 'key created', keyId: made.key.id })
+    logOperation(log, { caller, request }, { event: 'key created', keyId: made.key.id })
     return { ...made.key, scopes: [...made.key.scopes], key: made.text }
   },
 })
@@ -129,7 +129,7 @@ const revoke = operator({
   },
   handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
     const revoked = await revokeApiKey(db, keyId)
-    noteOperation(log, { caller, request }, { did: 'key revoked', keyId })
+    logOperation(log, { caller, request }, { event: 'key revoked', keyId })
     return { ...revoked, scopes: [...revoked.scopes] }
   },
 })

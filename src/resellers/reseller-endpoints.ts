@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
-import { noteOperation } from '../http/note-operation.ts'
+import { logOperation } from '../http/audit-log.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
-import { Instant } from '../http/read-request.ts'
+import { Instant } from '../http/read-parameters.ts'
 import { createReseller, listResellers, requireReseller } from './resellers.ts'
 
 interface ResellerDeps {
@@ -79,7 +79,7 @@ const create = operator({
   example: { body: { name: 'northwind' }, answer: { ...EXAMPLE, name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
     const created = await createReseller(db, name)
-    noteOperation(log, { caller, request }, { did: 'reseller created', reseller: name })
+    logOperation(log, { caller, request }, { event: 'reseller created', reseller: name })
     return created
   },
 })
@@ -113,7 +113,7 @@ const disable = operator({
   ) => {
     const { id } = await requireReseller(db, name)
     const { trackedFaresEnded } = await disableReseller(db, id)
-    noteOperation(log, { caller, request }, { did: 'reseller disabled', reseller: name })
+    logOperation(log, { caller, request }, { event: 'reseller disabled', reseller: name })
     return { ...(await requireReseller(db, name)), trackedFaresEnded }
   },
 })

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { describe, expect } from 'vitest'
-import { answerHeaders } from '../../src/http/document/openapi-headers.ts'
+import { answerHeaders } from '../../src/http/openapi-headers.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { call, EVERY, rightKey } from './calls.ts'

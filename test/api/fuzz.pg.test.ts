@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { PROBLEM_TYPE } from '../../src/http/problems.ts'
-import { propertiesOf } from '../../src/http/read-request.ts'
+import { propertiesOf } from '../../src/http/read-parameters.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { type AnyOperation, type CallArgs, call, EVERY, rightKey } from './calls.ts'

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { PROBLEMS } from '../../src/http/problem-codes.ts'
-import { parameterReader, propertiesOf } from '../../src/http/read-request.ts'
+import { parameterReader, propertiesOf } from '../../src/http/read-parameters.ts'
 
 interface Described {
   readonly responses: Readonly<

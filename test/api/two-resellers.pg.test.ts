@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { propertiesOf } from '../../src/http/read-request.ts'
+import { propertiesOf } from '../../src/http/read-parameters.ts'
 import { endWatches } from '../../src/verify/end-watches-job.ts'
 import { expireFares } from '../../src/verify/expire-fares-job.ts'
 import { disableReseller } from '../../src/watch/disable-reseller.ts'

@@ -5,11 +5,11 @@ import { createLogger } from '../../src/base/logger.ts'
 import type { ResellerId } from '../../src/base/reseller-id.ts'
 import { createApi } from '../../src/http/api.ts'
 import type { Access, Caller, Scope } from '../../src/http/caller.ts'
-import { clientHas } from '../../src/http/etags.ts'
+import { isNotModified } from '../../src/http/etags.ts'
 import { type Operation, operations } from '../../src/http/operation.ts'
 import { ProblemError } from '../../src/http/problems.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
-import { sendText } from '../../src/http/send-text.ts'
+import { streamText } from '../../src/http/send-text.ts'
 
 /** What the handlers of these tests work with, in the place of a database. */
 interface Shelf {
@@ -273,7 +273,7 @@ describe('a handler that throws', () => {
       throw new ProblemError('not_found')
     }
 
-    const answer = await anApi([doing((_deps, { reply }) => sendText(reply, parts()))]).ask(
+    const answer = await anApi([doing((_deps, { reply }) => streamText(reply, parts()))]).ask(
       'GET',
       '/doing',
     )
@@ -285,7 +285,7 @@ describe('a handler that throws', () => {
 describe('a version', () => {
   const MODIFIED = new Date('2026-01-31T12:00:00.900Z')
   const versioned = doing(async (_deps, { request, reply }) => {
-    if (clientHas(request, reply, { tag: 'v1', lastModified: MODIFIED })) {
+    if (isNotModified(request, reply, { tag: 'v1', lastModified: MODIFIED })) {
       return reply.code(304).send()
     }
     return { whole: true }

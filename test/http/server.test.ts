@@ -134,8 +134,8 @@ describe('a request that does not arrive', () => {
       'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     ],
   ])('is given up soon after its time, whatever of it came: %s', async (_what, request) => {
-    const patience = { requestMs: 100, lookEveryMs: 20 }
-    const { port } = new URL(await listen(aServer({ patience }).server, LOOPBACK))
+    const timeouts = { requestMs: 100, checkEveryMs: 20 }
+    const { port } = new URL(await listen(aServer({ timeouts }).server, LOOPBACK))
     const fromMs = performance.now()
 
     const socket = connect(Number(port), '127.0.0.1')

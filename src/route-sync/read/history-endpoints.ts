@@ -3,7 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-request.ts'
+import { Instant } from '../../http/read-parameters.ts'
 import { findKnownRoute, listRouteIntervals, type RoutePair } from './history-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()

@@ -2,10 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { sendEncoded } from '../../http/encoded-body.ts'
-import { clientHas } from '../../http/etags.ts'
+import { isNotModified } from '../../http/etags.ts'
 import { type Checked, operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { sendText } from '../../http/send-text.ts'
+import { streamText } from '../../http/send-text.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
 import type { RenderedLists } from './rendered-lists.ts'
 import type { RouteFilter } from './route-queries.ts'
@@ -119,14 +119,14 @@ async function answerList(
   if (version === undefined) throw noList(asOf)
   tellSnapshot(reply, version)
   const { tag, changedAt, lastModified } = version
-  if (clientHas(request, reply, { tag, lastModified })) return reply.code(304).send()
+  if (isNotModified(request, reply, { tag, lastModified })) return reply.code(304).send()
 
   if (form === 'csv') reply.header('content-disposition', 'attachment; filename="routes.csv"')
   else reply.type('application/json; charset=utf-8')
   const whole = Object.values(places).every((part) => part === undefined)
   const body = whole ? await list?.body() : undefined
   if (body) return sendEncoded(request, reply, body)
-  return sendText(reply, routesText(db, form, { ...places, asOf: changedAt }))
+  return streamText(reply, routesText(db, form, { ...places, asOf: changedAt }))
 }
 
 function tellSnapshot(reply: FastifyReply, { snapshotAt, snapshotAgeMs }: ListVersion): void {

@@ -3,7 +3,7 @@ import { RUN_STATUSES } from '../../base/kinds.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
 import { listSyncRuns } from '../runs/sync-run-queries.ts'
 import { showRun } from './show-run.ts'
 

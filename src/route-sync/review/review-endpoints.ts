@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { noteOperation } from '../../http/note-operation.ts'
+import { logOperation } from '../../http/audit-log.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
 import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
@@ -111,7 +111,7 @@ const approveHeld = operator({
   },
   handler: async (deps, { params: { runId }, caller, request }) => {
     await withBusyTimeout((signal) => approveRun(deps, runId, signal))
-    noteOperation(deps.log, { caller, request }, { did: 'held run approved', runId })
+    logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
     const run = await findFinishedRun(deps.db, runId)
     if (run === undefined) throw new RunNotFoundError(runId)
     return run
@@ -134,7 +134,7 @@ const rejectHeld = operator({
   example: { params: { runId: '4' }, answer: { dropped: [7, 8] } },
   handler: async (deps, { params: { runId }, caller, request }) => {
     const dropped = await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
-    noteOperation(deps.log, { caller, request }, { did: 'held run rejected', runId, dropped })
+    logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId, dropped })
     return { dropped }
   },
 })

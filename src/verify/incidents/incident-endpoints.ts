@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-request.ts'
+import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
-import { ignoreParameters } from '../../http/check-query.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
+import { ignoreParameters } from '../../http/read-parameters.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
 import type { OnDemand } from './coalesce-requests.ts'
@@ -72,7 +72,7 @@ const verifyFares = shared({
     },
     answer: VERIFY_EXAMPLE,
   },
-  handler: async ({ db, onDemand }, { query, readmit, reply }) => {
+  handler: async ({ db, onDemand }, { query, reauthorize, reply }) => {
     const { maxAge, ...given } = query
     const ignored = ignoredCounts(given)
     if (ignored.length > 0) ignoreParameters(reply, ignored)
@@ -86,7 +86,7 @@ const verifyFares = shared({
       }
     }
     const result = await onDemand.verify(question)
-    await readmit()
+    await reauthorize()
     if (result.kind === 'unknown') throw unknownProblem(result)
     return reply.send(result.body)
   },

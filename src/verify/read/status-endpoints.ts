@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
-import { Instant } from '../../http/read-request.ts'
+import { Instant } from '../../http/read-parameters.ts'
 import { readStatus, type Status, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()

@@ -5,8 +5,8 @@ import { FARE_EXAMPLE, FareShape } from '../../changes/watch-change-endpoints.ts
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-request.ts'
-import { packText, sendPacked } from '../../http/send-whole.ts'
+import { Instant } from '../../http/read-parameters.ts'
+import { bufferText, sendBuffered } from '../../http/send-text.ts'
 import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
 import {
   orNull,
@@ -136,8 +136,8 @@ const readListState = reseller({
   },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) => {
     const text = statesText(db, { resellerId, list, minRecheckSeconds })
-    const blocks = await orNotFound(reading(() => packText(text)))
-    return sendPacked(reply.type('application/json; charset=utf-8'), blocks)
+    const blocks = await orNotFound(reading(() => bufferText(text)))
+    return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
   },
 })
 

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { Instant } from '../../http/read-request.ts'
+import { Instant } from '../../http/read-parameters.ts'
 import type { Watch } from '../watch-queries.ts'
 import { ListParams } from './watch-list-endpoints.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { bodyReader } from '../../src/http/body/read-body.ts'
-import { Instant, parameterReader } from '../../src/http/read-request.ts'
+import { bodyReader } from '../../src/http/read-body.ts'
+import { Instant, parameterReader } from '../../src/http/read-parameters.ts'
 
 const Query = Type.Object(
   {

@@ -6,17 +6,17 @@ import type { Logger } from '../base/logger.ts'
 import { isProblemCode, type ProblemCode } from './problem-codes.ts'
 import { PROBLEM_TYPE, ProblemError, problemOf, sendProblem } from './problems.ts'
 
-/** How soon a client may ask again whose answer needed a store that is away. */
+/** The Retry-After of a problem that has no delay of its own. */
 const RETRY_AFTER_SECONDS = 5
 
-export interface AnswerErrorsOptions {
+export interface ErrorHandlerOptions {
   readonly log: Logger
-  /** Whether an error says that a store is away: a 503 then, and no bug of ours. */
+  /** Whether an error means that a store is unavailable. It is then answered with 503 and not logged as a bug. */
   readonly isUnavailable?: (thrown: unknown) => boolean
 }
 
-/** Answers whatever was thrown as a problem. Of what is no fault of the request nothing is told, and it is logged. */
-export function createErrorAnswer({ log, isUnavailable }: AnswerErrorsOptions) {
+/** Answers every thrown value with a problem. A fault of ours is logged, and the client learns nothing of its cause. */
+export function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (thrown instanceof ProblemError) {
       reply.headers({ ...thrown.args.headers })
@@ -25,9 +25,9 @@ export function createErrorAnswer({ log, isUnavailable }: AnswerErrorsOptions) {
     if (thrown instanceof AppError && isProblemCode(thrown.code)) {
       return sendFeatureProblem(reply, thrown, thrown.code)
     }
-    const fault = requestFault(thrown)
-    // Without its message: Fastify's quote the address, and with it a key.
-    if (fault !== undefined) return sendProblem(reply, problemOf(fault))
+    const code = clientFaultCode(thrown)
+    // Without a detail: Fastify's messages quote the address, which may hold a key.
+    if (code !== undefined) return sendProblem(reply, problemOf(code))
     if (isUnavailable?.(thrown) === true) {
       reply.header('retry-after', RETRY_AFTER_SECONDS)
       return sendProblem(reply, problemOf('store.unavailable'))
@@ -57,23 +57,23 @@ const CODES: Readonly<Record<number, ProblemCode>> = {
   431: 'request.headers_too_large',
 }
 
-/** The code of an error that is the request's fault, as Fastify says it. */
-function requestFault(thrown: unknown): ProblemCode | undefined {
+/** The code of an error that Fastify blames on the client; undefined for any other. */
+function clientFaultCode(thrown: unknown): ProblemCode | undefined {
   if (!(thrown instanceof Error)) return undefined
   const { statusCode } = thrown as Partial<FastifyError>
   if (statusCode === undefined || !(statusCode >= 400 && statusCode < 500)) return undefined
   return CODES[statusCode] ?? 'request.invalid'
 }
 
-const CONNECTION_FAULTS: Readonly<Record<string, ProblemCode>> = {
+const CONNECTION_CODES: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
   HPE_HEADER_OVERFLOW: 'request.headers_too_large',
 }
 
-/** What came is no request that an endpoint could answer: headers without end, or no HTTP. */
-export function answerNoRequest(err: NodeJS.ErrnoException, socket: Socket): void {
+/** Answers what never became a request: bytes that are not HTTP, headers that are too large, a timeout. */
+export function handleClientError(err: NodeJS.ErrnoException, socket: Socket): void {
   if (socket.writable && err.code !== 'ECONNRESET') {
-    const problem = problemOf(CONNECTION_FAULTS[err.code ?? ''] ?? 'request.invalid')
+    const problem = problemOf(CONNECTION_CODES[err.code ?? ''] ?? 'request.invalid')
     const body = JSON.stringify({ type: `urn:farewatch:problem:${problem.code}`, ...problem })
     socket.write(
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nconnection: close\r\n` +

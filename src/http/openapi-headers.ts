@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from './operation.ts'
 
 type Answering = Pick<Operation<never>, 'answer' | 'upstream' | 'audience'>
 

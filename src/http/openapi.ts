@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox'
-import type { Operation } from '../operation.ts'
-import { PROBLEMS, type ProblemCode } from '../problem-codes.ts'
-import { PROBLEM_TYPE } from '../problems.ts'
-import { propertiesOf } from '../read-request.ts'
 import {
   answerHeaders,
   HEADER_COMPONENTS,
   problemHeaders,
   versionParameters,
 } from './openapi-headers.ts'
+import type { Operation } from './operation.ts'
+import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
+import { PROBLEM_TYPE } from './problems.ts'
+import { propertiesOf } from './read-parameters.ts'
 
 export interface OpenApiInfo {
   readonly title: string

@@ -1,26 +1,28 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import type { ProblemCode } from './problem-codes.ts'
+import { cleanText } from '../base/text.ts'
+import { TOKEN_PARAMETER } from './authorize.ts'
 import { ProblemError } from './problems.ts'
 
 type Texts = Readonly<Record<string, unknown>>
 type Shape = Readonly<Record<string, unknown>>
 
-/** An instant: text with its zone on the wire, a Date for whoever handles it. */
+/** An instant: text with a zone in requests and responses, a Date in handlers. */
 export const Instant = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
 
-/** The largest whole number that a parameter may be: all of fifteen digits are exact. */
+/** The largest whole number that a parameter accepts: every number of fifteen digits is exact in a double. */
 export const MAX_WHOLE_NUMBER = 10 ** 15 - 1
 
 const INTEGER = /^-?\d{1,15}$/
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
 
 /**
- * Makes the reader of the parameters of a path or of a query.
+ * Creates the reader of path or query parameters. It is stricter than the usual coercion: "1.5", "1e3" and "" are not
+ * whole numbers, "yes" is not a boolean. Arrays are separated by commas.
  *
- * Strict, unlike the usual coercion: "1.5" and "1e3" and "" are no whole numbers, "yes" is no boolean. Arrays are
- * written with commas. Throws a ProblemError that names the parameter and never its value, which may be a secret.
+ * Throws a ProblemError that names the parameter but never its value, which may be a secret.
  */
 export function parameterReader(schema: TSchema): (given: Texts) => unknown {
   const check = Compile(schema)
@@ -29,7 +31,7 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
     const typed: Record<string, unknown> = {}
     for (const [name, property] of Object.entries(properties)) {
       const text = given[name]
-      if (typeof text === 'string') typed[name] = typedValue(property, fitText(text, name))
+      if (typeof text === 'string') typed[name] = typedValue(property, storableText(text, name))
     }
     const complete = Value.Default(schema, typed)
     if (check.Check(complete)) return withDates(properties, complete as Record<string, unknown>)
@@ -42,12 +44,12 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
   }
 }
 
-/** The names of a schema's properties, with their schemas. */
+/** The property schemas of an object schema, by name. */
 export function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, Shape>> {
   return (schema as { properties?: Record<string, Shape> } | undefined)?.properties ?? {}
 }
 
-/** What is wrong with a value by its schema. */
+/** An error of TypeBox's validator. */
 export interface SchemaError {
   readonly keyword: string
   readonly schemaPath: string
@@ -56,7 +58,7 @@ export interface SchemaError {
   readonly message: string
 }
 
-/** The place of an error; of a missing or an unknown property, that property's own. */
+/** The JSON pointer of an error. For a missing or unknown property it is the pointer of that property. */
 export function placeOf(error: SchemaError | undefined): string {
   if (error === undefined) return ''
   const { requiredProperties, additionalProperties } = error.params as Partial<
@@ -66,7 +68,7 @@ export function placeOf(error: SchemaError | undefined): string {
   return name === undefined ? error.instancePath : `${error.instancePath}/${name}`
 }
 
-/** Text that is no number stays text, and so fails the check. */
+/** Text that does not match its type's grammar stays text, so that the schema check refuses it. */
 function typedValue(shape: Shape, text: string): unknown {
   if (shape.type === 'integer' && INTEGER.test(text)) return Number(text)
   if (shape.type === 'number' && NUMBER.test(text)) return Number(text)
@@ -93,7 +95,7 @@ function withDates(
   return values
 }
 
-/** What a parameter must be, from its schema. */
+/** Describes what a parameter must be, by its schema. */
 function wanted(shape: Shape, given: boolean): string {
   if (!given) return 'is missing'
   const { type, minimum, maximum, format, maxLength, pattern } = shape
@@ -127,12 +129,63 @@ function choicesOf(shape: Shape): unknown[] {
 
 const NUL = '\0'
 
-/** Postgres takes neither NUL nor, in JSON, half of a surrogate pair. */
-export function isFit(text: string): boolean {
+/** Whether Postgres can store the text: it accepts neither NUL nor, in jsonb, half of a surrogate pair. */
+export function isStorable(text: string): boolean {
   return !text.includes(NUL) && text.isWellFormed()
 }
 
-function fitText(text: string, parameter: string, code: ProblemCode = 'request.invalid_parameter') {
-  if (isFit(text)) return text
-  throw new ProblemError(code, { parameter, detail: `${parameter} may hold no NUL` })
+function storableText(text: string, parameter: string): string {
+  if (isStorable(text)) return text
+  const detail = `${parameter} may hold no NUL`
+  throw new ProblemError('request.invalid_parameter', { parameter, detail })
+}
+
+const MAX_NAMED = 10
+const MAX_NAME_CHARS = 60
+const IGNORED_HEADER = 'farewatch-ignored'
+
+/**
+ * The query parameters that an operation has. A parameter that is given twice is refused. An unknown one is refused
+ * too, because a misspelt filter would otherwise have no effect. The upstream's own endpoints ignore unknown
+ * parameters, as its interface specifies.
+ */
+export function checkQuery(
+  known: ReadonlySet<string>,
+  upstream: boolean,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Record<string, unknown> {
+  const given = Object.entries(request.query as Record<string, unknown>)
+  const knownOnes = given.filter(([name]) => known.has(name))
+  const unknownNames = given
+    .map(([name]) => name)
+    .filter((name) => !known.has(name) && name !== TOKEN_PARAMETER)
+  const duplicate = knownOnes.find(([, value]) => Array.isArray(value))
+  if (duplicate !== undefined) {
+    const [parameter] = duplicate
+    const detail = `${parameter} is given twice`
+    throw new ProblemError('request.doubled_parameter', { parameter, detail })
+  }
+  if (unknownNames.length > 0) {
+    if (!upstream) throw unknownParameter(unknownNames, known)
+    ignoreParameters(reply, unknownNames)
+  }
+  return Object.fromEntries(knownOnes)
+}
+
+function unknownParameter(unknownNames: readonly string[], known: ReadonlySet<string>) {
+  const names = unknownNames.slice(0, MAX_NAMED).map((name) => cleanText(name, MAX_NAME_CHARS))
+  const parameters = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
+  return new ProblemError('request.unknown_parameter', {
+    parameter: names[0],
+    detail: `the endpoint does not have ${names.map((name) => JSON.stringify(name)).join(', ')}: ${parameters}`,
+  })
+}
+
+/** Names the parameters that had no effect in a response header. A second call adds to the first. */
+export function ignoreParameters(reply: FastifyReply, names: readonly string[]): void {
+  const before = reply.getHeader(IGNORED_HEADER)
+  const shown = names
+    .slice(0, MAX_NAMED)
+    .map((name) => encodeURIComponent(cleanText(name, MAX_NAME_CHARS)))
+  reply.header(IGNORED_HEADER, [...(before === undefined ? [] : [before]), ...shown].join(', '))
 }
