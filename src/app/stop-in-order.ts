@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-import { withDeadline } from '../base/deadline.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { withTimeout } from '../base/timeout.ts'
 
 /** A part of a running process, and how to end it. */
 export interface Part {
@@ -37,7 +37,7 @@ export async function stopInOrder(
     const later = parts.slice(0, parts.length - 1 - i)
     const reserved = later.reduce((sum, { graceMs: own }) => sum + Math.min(own, SMALL_MS), 0)
     const ms = Math.max(0, Math.min(part.graceMs, endsAt - clock.now().getTime() - reserved))
-    await withDeadline(part.stop(ms), ms + PATIENCE_MS).catch((err: unknown) => {
+    await withTimeout(part.stop(ms), ms + PATIENCE_MS).catch((err: unknown) => {
       left.push(part.name)
       log.warn({ part: part.name, reason: messageOf(err) }, 'a part did not end in time')
     })

@@ -1,5 +1,5 @@
-import { DeadlineError } from '../base/deadline.ts'
 import { messageOf } from '../base/errors.ts'
+import { TimeoutError } from '../base/timeout.ts'
 import { readFeedGauges } from '../changes/feed-gauges.ts'
 import type { Db } from '../db/database.ts'
 import { type LeadershipTimings, seekLeadership } from '../db/leadership.ts'
@@ -112,7 +112,7 @@ function createReader(read: () => Promise<void>): Reader {
       try {
         await withinCheck(reading)
       } catch (err) {
-        if (!(err instanceof DeadlineError && hasRead)) throw err
+        if (!(err instanceof TimeoutError && hasRead)) throw err
       }
       return hasRead
     },

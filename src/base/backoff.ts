@@ -1,4 +1,4 @@
-/** Full jitter: spreads a crowd of retries evenly over the window, where a fixed delay keeps it together. */
+/** Backoff with full jitter: retries of many callers spread evenly over the window. */
 export interface BackoffPolicy {
   readonly baseMs: number
   readonly maxMs: number

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time as an input: everything that asks for the time takes one of these. */
+/** Time as an input. Code that needs the time takes a Clock, so that tests can control it. */
 export interface Clock {
   now(): Date
   /** Rejects with the signal's reason when it aborts first. */

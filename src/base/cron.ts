@@ -4,43 +4,43 @@ const MAX_JITTER_MS = 5 * 60_000
 const JITTER_SHARE = 0.1
 
 /**
- * The next instant at which a schedule is due: the first slot of the pattern after `after`, in UTC, plus jitter.
+ * The next due time of a schedule: the first match of the pattern after `after`, in UTC, plus jitter.
  *
- * The jitter is up to a tenth of the pattern's own step, five minutes at most, so that the installations of the
- * world do not all ask in the same second and slots never overtake each other.
+ * The jitter is at most a tenth of the pattern's step and at most five minutes. It keeps different installations from
+ * calling the upstream in the same second, and due times keep their order.
  * @param random uniform in [0, 1).
  * @example nextDueAt('30 4 * * *', new Date('2026-01-01T00:30Z'), () => 0) // 2026-01-01T04:30Z
  */
 export function nextDueAt(pattern: string, after: Date, random: () => number): Date {
-  const slots = parse(pattern, after)
-  const slot = slots.next().getTime()
-  const step = slots.next().getTime() - slot
+  const matches = parse(pattern, after)
+  const first = matches.next().getTime()
+  const step = matches.next().getTime() - first
   const jitterMs = Math.floor(random() * Math.min(MAX_JITTER_MS, step * JITTER_SHARE))
-  return new Date(slot + jitterMs)
+  return new Date(first + jitterMs)
 }
 
-/** So many slots of a pattern see each of its gaps: those of a month of working days too. */
-const GAPS_LOOKED_AT = 32
+/** Enough matches to cover every gap of a pattern, including those of a month of working days. */
+const GAPS_EXAMINED = 32
 
 /**
- * The longest time between two of the next slots of a pattern, in milliseconds.
+ * The longest time between two successive matches of a pattern, in milliseconds.
  * @example longestGapMs('0 8,20 * * 1-5', new Date('2026-01-01T00:00Z')) // 216_000_000, from Friday to Monday
  */
 export function longestGapMs(pattern: string, after: Date): number {
-  const slots = parse(pattern, after)
-  let previous = slots.next().getTime()
+  const matches = parse(pattern, after)
+  let previous = matches.next().getTime()
   let longest = 0
-  for (let i = 0; i < GAPS_LOOKED_AT; i += 1) {
-    const next = slots.next().getTime()
+  for (let i = 0; i < GAPS_EXAMINED; i += 1) {
+    const next = matches.next().getTime()
     longest = Math.max(longest, next - previous)
     previous = next
   }
   return longest
 }
 
-/** What is wrong with a cron pattern, or undefined. */
+/** Describes what is wrong with a cron pattern; undefined if it is valid. */
 export function cronFault(pattern: string): string | undefined {
-  // The parser fills fields that are missing from the left: four of them would be one slot a minute.
+  // The parser fills missing fields from the left, so a pattern of four fields would match every minute.
   const fields = pattern.match(/\S+/g)?.length ?? 0
   if (!pattern.startsWith('@') && fields !== 5 && fields !== 6) {
     return `it has ${fields} of five fields, or six with seconds`
@@ -53,7 +53,7 @@ export function cronFault(pattern: string): string | undefined {
   }
 }
 
-/** The seed makes an `H` in the pattern the same value each time. */
+/** The seed gives an `H` in the pattern the same value each time. */
 function parse(pattern: string, currentDate: Date) {
   return CronExpressionParser.parse(pattern, { currentDate, tz: 'UTC', hashSeed: pattern })
 }

@@ -1,27 +1,27 @@
 /**
- * A failure that we expect: the program goes on, the caller decides by `code`.
- * Everything that is not an AppError is a bug and crashes the job with its stack.
+ * An expected failure: the program continues, and the caller decides by `code`. Any other error is a bug and fails the
+ * job with its stack.
  */
 export abstract class AppError extends Error {
   abstract override readonly name: string
   /** Stable, dotted, for machines: `upstream.rate_limited`. */
   abstract readonly code: string
-  /** Whether the same call may succeed later without anybody changing anything. */
+  /** Whether the same call may succeed later without any change. */
   abstract readonly retryable: boolean
 }
 
-/** The message of anything thrown, for a log line or a run's reason. */
+/** The message of any thrown value, for a log line or the reason of a run. */
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   if (thrown.message !== '') return thrown.message
-  // A name with several addresses fails with one error an address, and no message of its own.
+  // A host name with several addresses fails with an AggregateError: one error for each address, and no message.
   if (thrown instanceof AggregateError && thrown.errors.length > 0) {
     return [...new Set(thrown.errors.map(messageOf))].join('; ')
   }
   return String((thrown as { code?: unknown }).code ?? thrown.name)
 }
 
-/** The stable code of anything thrown; a bug has none of its own. */
+/** The stable code of any thrown value; `internal` for a bug. */
 export function codeOf(thrown: unknown): string {
   return thrown instanceof AppError ? thrown.code : 'internal'
 }

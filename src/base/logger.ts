@@ -8,15 +8,15 @@ export type { Logger } from 'pino'
 export interface LoggerOptions {
   readonly level: string
   readonly scrub: Scrub
-  /** Where finished lines go; the terminal's renderer or standard output. */
+  /** Receives finished lines: the terminal's renderer or standard output. */
   readonly destination: DestinationStream
 }
 
 /**
- * JSON lines, one an outcome, scrubbed as a whole.
+ * Writes JSON lines, one for each outcome, and scrubs every finished line.
  *
- * pino's `redact` works on paths and cannot see a token inside a message, a stack or a cause: the finished
- * line is scrubbed instead, so that no field can be forgotten.
+ * pino's `redact` works on paths and does not find a token inside a message, a stack or a cause. Scrubbing the whole line
+ * covers every field.
  */
 export function createLogger({ level, scrub, destination }: LoggerOptions): Logger {
   return pino(
@@ -31,12 +31,12 @@ export function createLogger({ level, scrub, destination }: LoggerOptions): Logg
   )
 }
 
-/** A chain of causes may be a ring. */
+/** A chain of causes may be circular. */
 const MAX_CAUSES = 5
 
 /**
- * What a log line says of an error: no own properties, which may hold requests, options and credentials.
- * Scrubbed before it is cut: half a secret is not to be recognized in the finished line.
+ * The fields of an error in a log line. Its own properties are left out: they may hold requests, options and credentials.
+ * Text is scrubbed before it is cut, because the scrubber would not recognize half of a secret.
  */
 function serializeError(err: unknown, scrub: Scrub, depth = 0): Record<string, unknown> {
   const message = cleanText(scrub(messageOf(err)))

@@ -5,7 +5,7 @@ LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
 /**
- * Whether only this machine can reach what listens on the address.
+ * Whether an address is reachable from this machine only.
  * @example isLoopback('127.0.0.1') // true
  * @example isLoopback('0.0.0.0') // false
  */

@@ -1,4 +1,4 @@
-/** An amount in one currency. `amount` is decimal text, as PostgreSQL's numeric takes and gives it; never a float. */
+/** An amount in one currency. `amount` is decimal text, the form of PostgreSQL's numeric; never a float. */
 export interface Money {
   readonly amount: string
   /** Three capital letters. */
@@ -8,14 +8,14 @@ export interface Money {
 const AMOUNT = /^\d{1,12}(\.\d{1,2})?$/
 const CURRENCY = /^[A-Z]{3}$/
 
-/** Reads a price as the upstream sends it; null where it is not one: negative, NaN, three decimals, no currency. */
+/** Parses a price of the upstream. Returns null if it is invalid: negative, NaN, three decimals, no currency. */
 export function parseMoney(amount: unknown, currency: unknown): Money | null {
   if (typeof amount !== 'string' || !AMOUNT.test(amount)) return null
   if (typeof currency !== 'string' || !CURRENCY.test(currency)) return null
   return { amount: fromCents(toCents(amount)), currency }
 }
 
-/** The sum of amounts of one currency; null where the currencies differ or nothing is given. */
+/** The sum of amounts in one currency; null if the currencies differ or the list is empty. */
 export function sumMoney(parts: readonly Money[]): Money | null {
   const [first] = parts
   if (first === undefined || parts.some((part) => part.currency !== first.currency)) return null
@@ -23,7 +23,7 @@ export function sumMoney(parts: readonly Money[]): Money | null {
   return { amount: fromCents(cents), currency: first.currency }
 }
 
-/** Whether two prices are the same amount of the same currency; two missing ones are. */
+/** Whether two prices have the same amount and currency. Two missing prices are equal. */
 export function sameMoney(a: Money | null, b: Money | null): boolean {
   if (a === null || b === null) return a === b
   return a.currency === b.currency && toCents(a.amount) === toCents(b.amount)

@@ -1,7 +1,7 @@
 declare const verified: unique symbol
 
 /**
- * The id of the reseller on whose behalf a request is made. Only the check of a key makes one, so that a query that
- * takes it cannot be handed an id from the request's own path, query or body.
+ * The id of the reseller on whose behalf a request is made. Only the check of an API key produces one, so an id from a
+ * request's path, query or body cannot be passed to a query that takes this type.
  */
 export type ResellerId = number & { readonly [verified]: 'ResellerId' }

@@ -1,11 +1,11 @@
 const NUL = /\0/g
 
 /**
- * Makes text from outside fit for Postgres, JSON and a terminal line.
+ * Makes text from outside safe for Postgres, JSON and a terminal line.
  *
- * Postgres refuses NUL in text and jsonb, and a lone surrogate in jsonb: one of them in an error message
- * would break the queue job that reports it.
- * @param maxChars longer text is cut, with an ellipsis as its last character.
+ * Postgres refuses NUL in text and jsonb, and a lone surrogate in jsonb. Either of them in an error message would break
+ * the queue job that reports the error.
+ * @param maxChars longer text is cut, and the last character becomes an ellipsis.
  */
 export function cleanText(text: string, maxChars = 500): string {
   const clean = text.replace(NUL, '').toWellFormed()
@@ -62,4 +62,28 @@ export function textFault(text: string, maxChars: number): string | undefined {
   if (CONTROL.test(text)) return 'must not hold control characters'
   if (text.length > maxChars) return `must not be longer than ${maxChars} characters`
   return undefined
+}
+
+const UNITS = [
+  { ms: 86_400_000, letter: 'd' },
+  { ms: 3_600_000, letter: 'h' },
+  { ms: 60_000, letter: 'min' },
+  { ms: 1_000, letter: 's' },
+] as const
+
+/**
+ * A duration for people: its two largest units. Seconds are left out from one minute on.
+ * @example durationText(11_100_000) // '3 h 5 min'
+ */
+export function durationText(ms: number): string {
+  const whole = Math.max(0, Math.round(ms / 1000)) * 1000
+  const at = UNITS.findIndex((unit) => whole >= unit.ms)
+  const first = UNITS[at]
+  if (first === undefined) return '0 s'
+  const second = UNITS[at + 1]
+  const head = `${Math.floor(whole / first.ms)} ${first.letter}`
+  const rest = second === undefined ? 0 : Math.floor((whole % first.ms) / second.ms)
+  return second === undefined || rest === 0 || second.letter === 's'
+    ? head
+    : `${head} ${rest} ${second.letter}`
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq'
 import { type BackoffPolicy, backoffMs } from '../base/backoff.ts'
-import { settlesWithin, withDeadline } from '../base/deadline.ts'
 import type { Logger } from '../base/logger.ts'
+import { endsWithin, withTimeout } from '../base/timeout.ts'
 import type { JsonObject } from './job-payload.ts'
 import { type BullWorker, createProcessor, type JobHandler, watchEvents } from './job-processor.ts'
 import { observeBackend } from './observed-backend.ts'
@@ -91,19 +91,18 @@ export class JobWorker {
     const leftMs = () => endsAt - clock.now().getTime()
     this.#closing.abort()
     await this.#worker.pause(true)
-    if (!(await settlesWithin(this.jobs.idle(), graceMs * FINISH_SHARE))) {
+    if (!(await endsWithin(this.jobs.idle(), graceMs * FINISH_SHARE))) {
       this.jobs.abortAll(new JobAbortedError('the process closes'))
-      await settlesWithin(this.jobs.idle(), graceMs * ABORT_SHARE)
+      await endsWithin(this.jobs.idle(), graceMs * ABORT_SHARE)
     }
-    const closed =
-      this.jobs.count() === 0 && (await settlesWithin(this.#worker.close(), leftMs() / 2))
+    const closed = this.jobs.count() === 0 && (await endsWithin(this.#worker.close(), leftMs() / 2))
     this.#stopped.abort()
     if (closed) return
     this.#log.warn(
       { jobs: this.jobs.count() },
       'queue worker cut off, its jobs run again elsewhere',
     )
-    await settlesWithin(this.#cut(), leftMs())
+    await endsWithin(this.#cut(), leftMs())
   }
 
   /** Lets go at once: handlers are aborted, and their jobs run elsewhere when their locks end. */
@@ -117,7 +116,7 @@ export class JobWorker {
   async #connect(): Promise<void> {
     const { connection, scrub, timings } = this.#context
     try {
-      await withDeadline(this.#worker.waitUntilReady(), timings.deadlineMs)
+      await withTimeout(this.#worker.waitUntilReady(), timings.deadlineMs)
     } catch (err) {
       this.abandon()
       throw unavailable(connection, err, scrub)

@@ -1,5 +1,5 @@
 import { type IQueueBackend, Queue } from 'bullmq'
-import { DeadlineError, settlesWithin, withDeadline } from '../base/deadline.ts'
+import { endsWithin, TimeoutError, withTimeout } from '../base/timeout.ts'
 import { DEFAULT_JOB_OPTIONS } from './job-options.ts'
 import { storeFactory } from './queue-connection.ts'
 import type { QueueContext } from './queue-context.ts'
@@ -58,9 +58,9 @@ export function createStoreClient(
       const store = open()
       try {
         const run = async () => op((await store).queue(name))
-        return await withDeadline(run(), timings.deadlineMs)
+        return await withTimeout(run(), timings.deadlineMs)
       } catch (err) {
-        if (err instanceof DeadlineError) {
+        if (err instanceof TimeoutError) {
           onTrouble(err)
           // A connection that went silent would swallow the next call too.
           drop(store).catch(() => undefined)
@@ -74,7 +74,7 @@ export function createStoreClient(
       const store = current
       if (store === undefined) return
       const graceful = store.then(({ backend }) => backend.close())
-      if (!(await settlesWithin(graceful, ms))) drop(store).catch(() => undefined)
+      if (!(await endsWithin(graceful, ms))) drop(store).catch(() => undefined)
     },
   }
 }
@@ -92,7 +92,7 @@ async function openStore(
   })
   try {
     // Sooner than the call's own deadline, so that the reason is told.
-    await withDeadline(backend.waitUntilReady(), timings.deadlineMs * 0.8)
+    await withTimeout(backend.waitUntilReady(), timings.deadlineMs * 0.8)
   } catch (err) {
     backend.close(true).catch(() => undefined)
     throw lastError ?? err

@@ -15,7 +15,7 @@ describe('the pause before a retry', () => {
     expect(windows).toEqual([99, 199, 399, 799, 1_599, 3_199, 4_999, 4_999])
   })
 
-  it('is anywhere in its window, as chance has it', () => {
+  it('is spread over the window by the random number', () => {
     expect(backoffMs(POLICY, 3, () => 0)).toBe(0)
     expect(backoffMs(POLICY, 3, () => 0.5)).toBe(400)
   })

@@ -6,7 +6,7 @@ const instant = (text: string) => new Date(text)
 const early = () => 0
 const late = () => 1 - Number.EPSILON
 
-describe('the next due instant', () => {
+describe('the next due time', () => {
   it.each([
     ['0 */2 * * *', '2026-01-01T00:30:00Z', '2026-01-01T02:00:00Z'],
     ['30 4 * * *', '2026-01-01T04:30:01Z', '2026-01-02T04:30:00Z'],
@@ -20,7 +20,7 @@ describe('the next due instant', () => {
     expect(nextDueAt(pattern, instant(after), early)).toEqual(instant(expected))
   })
 
-  it('is later than now, also when now is a slot', () => {
+  it('is later than now, even when now matches the pattern', () => {
     const slot = instant('2026-01-01T02:00:00Z')
 
     expect(nextDueAt('0 */2 * * *', slot, early)).toEqual(instant('2026-01-01T04:00:00Z'))
@@ -29,7 +29,7 @@ describe('the next due instant', () => {
   it.each([
     ['a tenth of a short step', '* * * * *', 6_000],
     ['a tenth of a step of seconds', '*/10 * * * * *', 1_000],
-    ['five minutes of a long one', '0 */2 * * *', 5 * 60_000],
+    ['five minutes of a long step', '0 */2 * * *', 5 * 60_000],
   ])('is jittered by at most %s', (_what, pattern, mostMs) => {
     const after = instant('2026-01-01T00:00:00Z')
     const slot = nextDueAt(pattern, after, early).getTime()
@@ -38,7 +38,7 @@ describe('the next due instant', () => {
     expect(nextDueAt(pattern, after, late).getTime() - slot).toBe(mostMs - 1)
   })
 
-  it('never overtakes the slot after it, whatever the pattern and the chance', () => {
+  it('never passes the next match, whatever the pattern and the random number', () => {
     const patterns = fc.constantFrom(
       '* * * * * *',
       '0,59 * * * * *',
@@ -68,7 +68,7 @@ describe('the next due instant', () => {
     )
   })
 
-  it('means the same slots by an H in the pattern each time', () => {
+  it('is the same each time for an H in the pattern', () => {
     const first = nextDueAt('H H * * *', instant('2026-01-01T00:00:00Z'), early)
 
     const second = nextDueAt('H H * * *', first, early)
@@ -76,7 +76,7 @@ describe('the next due instant', () => {
     expect(second.getTime() - first.getTime()).toBe(24 * 3_600_000)
   })
 
-  it('throws for a pattern that is none', () => {
+  it('cannot be computed for an invalid pattern', () => {
     expect(() => nextDueAt('61 * * * *', instant('2026-01-01'), early)).toThrow(/61/)
   })
 })

@@ -7,7 +7,7 @@ class TestError extends AppError {
   override readonly retryable = false
 }
 
-describe('what is said of something thrown', () => {
+describe('the description of a thrown value', () => {
   it.each([
     [new Error('broken'), 'broken'],
     [new TestError('broken'), 'broken'],
@@ -22,7 +22,7 @@ describe('what is said of something thrown', () => {
     expect(messageOf(thrown)).toBe(message)
   })
 
-  it('has a stable code where we expected it', () => {
+  it('has a stable code for an expected failure', () => {
     expect(codeOf(new TestError('broken'))).toBe('test.broken')
     expect(codeOf(Object.assign(new Error('broken'), { code: 'EPIPE' }))).toBe('internal')
     expect(codeOf('text')).toBe('internal')

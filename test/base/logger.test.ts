@@ -20,7 +20,7 @@ class RefusedError extends AppError {
 }
 
 describe('the logger', () => {
-  it('writes one line of JSON an outcome, with its time, level, bindings, fields and message', () => {
+  it('writes one line of JSON with time, level, bindings, fields and message', () => {
     const { log, records, text } = aLog()
 
     log.child({ role: 'worker' }).warn({ list: 'routes' }, 'route sync finished')
@@ -37,7 +37,7 @@ describe('the logger', () => {
     ])
   })
 
-  it('drops what is below its level', () => {
+  it('drops lines below its level', () => {
     const { log, records } = aLog('warn')
 
     log.info('quiet')
@@ -46,7 +46,7 @@ describe('the logger', () => {
     expect(records()).toMatchObject([{ level: 'error', msg: 'loud' }])
   })
 
-  it('tells name, code, message, stack and causes of an error', () => {
+  it('writes name, code, message, stack and causes of an error', () => {
     const { log, records } = aLog()
     const cause = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED' })
 
@@ -61,7 +61,7 @@ describe('the logger', () => {
     })
   })
 
-  it('tells the reasons of an error that only gathers others', () => {
+  it('writes the messages of the errors inside an AggregateError', () => {
     const { log, records } = aLog()
     const err = new AggregateError([new Error('no answer by ::1'), new Error('none by 127.0.0.1')])
 
@@ -82,7 +82,7 @@ describe('the logger', () => {
     expect(records()[0]?.err).toEqual({ message })
   })
 
-  it('comes to an end where causes form a ring', () => {
+  it('stops at a limit when causes form a ring', () => {
     const { log, text } = aLog()
     const err = new Error('chicken')
     err.cause = new Error('egg', { cause: err })
@@ -92,7 +92,7 @@ describe('the logger', () => {
     expect(text()).toContain('egg')
   })
 
-  it('does not log the own properties of errors, which hold requests and options', () => {
+  it('leaves out the own properties of errors, which hold requests and options', () => {
     const { log, text } = aLog()
     const cause = Object.assign(new Error('inner'), { options: { auth: 'inner-secret' } })
     const err = Object.assign(new Error('outer', { cause }), { request: { auth: 'outer-secret' } })
@@ -103,7 +103,7 @@ describe('the logger', () => {
     expect(text()).not.toMatch(/inner-secret|outer-secret|auth/)
   })
 
-  it('does not log the code of an error that is no code', () => {
+  it('leaves out an error code that is neither text nor a number', () => {
     const { log, text } = aLog()
 
     log.error({ err: Object.assign(new Error('odd'), { code: { auth: 'hidden' } }) }, 'failed')
@@ -112,7 +112,7 @@ describe('the logger', () => {
   })
 })
 
-describe('a token never reaches the destination', () => {
+describe('a secret is masked', () => {
   const withStack = new Error('x')
   withStack.stack = `Error: x\n    at https://host/?accessToken=${encodeURIComponent(TOKEN)}`
   const withCause = new Error('x', { cause: new Error(`deep ${TOKEN}`) })
@@ -141,7 +141,7 @@ describe('a token never reaches the destination', () => {
     expect(text()).not.toMatch(/CANARY|abcdef/)
   })
 
-  it('nor does a part of it, where a long text is cut', () => {
+  it('is masked before a long text is cut', () => {
     const { log, text } = aLog()
     const starts = Array.from({ length: TOKEN.length + 2 }, (_, i) => i)
 

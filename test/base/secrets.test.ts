@@ -73,7 +73,7 @@ describe('the scrubber', () => {
     )
   })
 
-  it('masks a secret whose base64 is percent-encoded or JSON-escaped in its turn', () => {
+  it('masks a secret whose base64 is itself percent-encoded or JSON-escaped', () => {
     const secret = '>>>???>>>???'
     const encoded = Buffer.from(secret).toString('base64')
     expect(encoded).toMatch(/[+/]/)
@@ -82,7 +82,7 @@ describe('the scrubber', () => {
     expect(createScrub([secret])(encoded.replaceAll('/', '\\/'))).toBe('[redacted]')
   })
 
-  it('masks every secret as often as it comes, the longer one first', () => {
+  it('masks every occurrence of every secret, the longer secret first', () => {
     const both = createScrub(['secret-one', 'secret-one-and-more'])
 
     expect(both('secret-one, secret-one-and-more, secret-one')).toBe(
@@ -90,7 +90,7 @@ describe('the scrubber', () => {
     )
   })
 
-  it('leaves everything else as it is', () => {
+  it('leaves all other text unchanged', () => {
     const innocent = 'secret: 100% of &amp; \\n routes, in %41%2541 and &#65;'
 
     expect(createScrub(['secret-one'])(innocent)).toBe(innocent)
@@ -111,7 +111,7 @@ describe('the scrubber', () => {
     expect(JSON.stringify(scrubbed)).not.toContain('wörd')
   })
 
-  it('takes time in proportion to the text, whatever it is made of', () => {
+  it('takes time in proportion to the length of the text, whatever the text is', () => {
     const careful = createScrub(['%25%25%25%2525', '\\\\\\"\\\\"', '&amp;&amp;#38;', SECRET])
     const texts = ['\\', '%', '%25', '25', '&amp;', 'amp;', '&#0', '\\"', '%255C'].map(
       (part) => `${part.startsWith('25') ? '%' : '&'}${part.repeat(20_000)}`,
@@ -124,14 +124,14 @@ describe('the scrubber', () => {
   })
 })
 
-describe('no spelling of a secret survives', () => {
+describe('a secret is masked in every encoding', () => {
   const secrets = fc
     .string({ unit: 'grapheme', minLength: 6, maxLength: 40 })
     .filter((text) => text.isWellFormed())
   const spellings = fc.constantFrom(...SPELLINGS.map(([, spell]) => spell))
   const around = fc.string({ unit: 'grapheme-ascii', maxLength: 10 })
 
-  it('whatever the secret, the spelling and the neighbours', () => {
+  it('for any secret, any encoding and any surrounding text', () => {
     fc.assert(
       fc.property(secrets, spellings, around, around, (secret, spell, before, after) => {
         const spelled = spell(secret)
@@ -145,7 +145,7 @@ describe('no spelling of a secret survives', () => {
     )
   })
 
-  it('also where every character is spelled in another way', () => {
+  it('when every character is encoded in a different way', () => {
     const ways = fc.array(spellings, { minLength: 40, maxLength: 40 })
     fc.assert(
       fc.property(secrets, ways, (secret, chosen) => {
@@ -159,7 +159,7 @@ describe('no spelling of a secret survives', () => {
     )
   })
 
-  it('in base64 within any longer text', () => {
+  it('in base64 inside any longer text', () => {
     const bytes = fc.uint8Array({ maxLength: 7 })
     const encodings = fc.constantFrom('base64' as const, 'base64url' as const)
     fc.assert(

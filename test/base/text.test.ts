@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanText } from '../../src/base/text.ts'
+import { cleanText, durationText } from '../../src/base/text.ts'
 
 describe('clean text', () => {
   it('has no NUL, which Postgres refuses', () => {
@@ -16,22 +16,22 @@ describe('clean text', () => {
     expect(cleanText(text)).toBe(expected)
   })
 
-  it('keeps what is not too long, to the last character', () => {
+  it('keeps text up to the limit unchanged', () => {
     expect(cleanText('x'.repeat(500))).toBe('x'.repeat(500))
     expect(cleanText('four', 4)).toBe('four')
     expect(cleanText('')).toBe('')
   })
 
-  it('ends in an ellipsis where it was cut', () => {
+  it('ends in an ellipsis when it is cut', () => {
     expect(cleanText('x'.repeat(501))).toBe(`${'x'.repeat(499)}…`)
     expect(cleanText('fives', 4)).toBe('fiv…')
   })
 
-  it('counts what is left once NULs are gone', () => {
+  it('is measured after NULs are removed', () => {
     expect(cleanText(`${'\0'.repeat(100)}four`, 4)).toBe('four')
   })
 
-  it('is well-formed where the cut goes through a pair of surrogates', () => {
+  it('is well-formed when the cut divides a surrogate pair', () => {
     const cut = cleanText('ab𝄞cd', 4)
 
     expect(cut).toHaveLength(4)
@@ -39,7 +39,7 @@ describe('clean text', () => {
     expect(cut.isWellFormed()).toBe(true)
   })
 
-  it('is fit for Postgres and within its length, whatever it was', () => {
+  it('is valid for Postgres and within the limit for any input', () => {
     const anything = fc.string({ unit: 'binary', maxLength: 40 })
     const halves = fc.string({
       unit: fc.constantFrom('\ud834', '\udd1e', '\0', 'a'),
@@ -56,4 +56,20 @@ describe('clean text', () => {
       }),
     )
   })
+})
+
+it.each([
+  [0, '0 s'],
+  [-5_000, '0 s'],
+  [499, '0 s'],
+  [59_400, '59 s'],
+  [59_600, '1 min'],
+  [61_000, '1 min'],
+  [3_599_000, '59 min'],
+  [3_600_000, '1 h'],
+  [11_100_000, '3 h 5 min'],
+  [86_400_000, '1 d'],
+  [183_600_000, '2 d 3 h'],
+])('%d ms are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
 })

@@ -6,7 +6,7 @@ import { openAnother } from './empty-database.ts'
 
 const CANARY = 'canary-password'
 
-/** What a probe says of this address. */
+/** The error of a probe of this address. */
 async function refusalOf(url: string): Promise<Error> {
   const { db } = openAnother(url)
   const error = await probeDatabase(db, url).then(
@@ -19,7 +19,7 @@ async function refusalOf(url: string): Promise<Error> {
   return error
 }
 
-/** A port of ours on which nothing listens any more. */
+/** A port on which nothing listens. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -37,7 +37,7 @@ function given(changes: { user?: string; database?: string }): string {
 }
 
 describe('a database that answers', () => {
-  it('tells its version', async ({ db, databaseUrl }) => {
+  it('reports its version', async ({ db, databaseUrl }) => {
     expect(await probeDatabase(db, databaseUrl)).toMatch(/^18\./)
   })
 })
@@ -57,7 +57,7 @@ describe('a database that cannot be used', () => {
     },
   )
 
-  it('is named by its usual port where the URL names none', async () => {
+  it('is named with the default port when the URL has none', async () => {
     const { message } = await refusalOf(`postgres://user:${CANARY}@nowhere.invalid/fares`)
 
     expect(message).toContain(
@@ -65,19 +65,19 @@ describe('a database that cannot be used', () => {
     )
   })
 
-  it('is named by its socket where the URL names one', async () => {
+  it('is named by its socket when the URL has one', async () => {
     const { message } = await refusalOf(`postgres:///fares?host=/nowhere&password=${CANARY}`)
 
     expect(message).toContain('PostgreSQL at /nowhere:5432/fares cannot be used')
   })
 
-  it('is told apart by what it says: no such database', async () => {
+  it('is reported with the server’s own message: no such database', async () => {
     const { message } = await refusalOf(given({ database: 'farewatch_test_nowhere' }))
 
     expect(message).toMatch(/\/farewatch_test_nowhere cannot be used \(.+\)/)
   })
 
-  it('does not have its password told when that is wrong', async ({ skip }) => {
+  it('is reported without the wrong password', async ({ skip }) => {
     const url = given({})
     const trusted = await openAnother(url)
       .pool.query('select 1')

@@ -9,7 +9,7 @@ import { openAnother } from './empty-database.ts'
 import { backendOf, terminate, untilRunning } from './sessions.ts'
 
 describe('the database', () => {
-  it('gives counts as numbers, money as text, instants as dates and JSON as values', async ({
+  it('returns counts as numbers, money as text, instants as dates and JSON as values', async ({
     db,
   }) => {
     const row = await selectOne(
@@ -28,7 +28,7 @@ describe('the database', () => {
     })
   })
 
-  it('sees the private tables, thinks in UTC and says who it is', async ({ db }) => {
+  it('uses the private schema and UTC, and names its application', async ({ db }) => {
     const facts = sql`
       select current_setting('search_path') as path, current_setting('timezone') as zone,
              current_setting('application_name') as name, current_setting('statement_timeout') as timeout
@@ -42,7 +42,7 @@ describe('the database', () => {
     })
   })
 
-  it('does so too where the URL brings options of its own', async ({ databaseUrl }) => {
+  it('does so too when the URL has options of its own', async ({ databaseUrl }) => {
     const url = new URL(databaseUrl)
     url.searchParams.set('options', '-c work_mem=5MB -c search_path=public')
     const { db } = openAnother(url.href)
@@ -53,7 +53,7 @@ describe('the database', () => {
     expect(await selectOne(facts, db)).toEqual({ path: 'farewatch_private', memory: '5MB' })
   })
 
-  it('ends a statement that takes longer than it may', async ({ databaseUrl: url }) => {
+  it('cancels a statement that exceeds its timeout', async ({ databaseUrl: url }) => {
     const impatient = openDatabase({
       url,
       applicationName: 'test',
@@ -68,8 +68,8 @@ describe('the database', () => {
   })
 })
 
-describe('a connection that is cut', () => {
-  /** A pool of one connection, and what it logs. */
+describe('a connection that is lost', () => {
+  /** A pool of one connection, and its log lines. */
   function openPool(url: string): Database & { readonly lines: string[] } {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push(line) }
@@ -79,7 +79,7 @@ describe('a connection that is cut', () => {
     return { ...pool, lines }
   }
 
-  it('while a query runs fails that query, not the process, and another one takes its place', async ({
+  it('while a query runs fails that query, not the process, and is replaced', async ({
     db: other,
     databaseUrl,
   }) => {
@@ -98,7 +98,7 @@ describe('a connection that is cut', () => {
     expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
   })
 
-  it('while it is checked out and does nothing fails the next query on it', async ({
+  it('while it is checked out and unused fails the next query on it', async ({
     db: other,
     databaseUrl,
   }) => {
@@ -113,7 +113,7 @@ describe('a connection that is cut', () => {
     expect(await backendOf(db)).toBeGreaterThan(0)
   })
 
-  it('while it is idle is only a warning', async ({ db: other, databaseUrl }) => {
+  it('while it is idle causes only a warning', async ({ db: other, databaseUrl }) => {
     const { db, lines } = openPool(databaseUrl)
     const pid = await backendOf(db)
 

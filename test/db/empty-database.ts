@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 
-/** The address of a database of the test's own that nobody has migrated. */
+/** The address of an empty database for this test. */
 export async function createEmptyDatabase(): Promise<string> {
   const server = inject('postgresUrl')
   const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
@@ -13,7 +13,7 @@ export async function createEmptyDatabase(): Promise<string> {
   return databaseUrl(server, name)
 }
 
-/** Another pool, as another process would have it; closed after the test. */
+/** A second pool, like that of another process. It is closed after the test. */
 export function openAnother(url: string): Database {
   const database = openDatabase({ url, applicationName: 'test another', log: silentLog })
   onTestFinished(() => database.close())

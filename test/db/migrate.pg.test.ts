@@ -15,7 +15,7 @@ const FOLDER = path.resolve(import.meta.dirname, '../../migrations')
 const FILES = readdirSync(FOLDER).sort((a, b) => a.localeCompare(b, 'en'))
 const NAMES = FILES.map((file) => path.basename(file, '.sql'))
 
-/** What a newer version leaves behind, which this code knows nothing of. */
+/** Records a migration of a newer version. */
 async function applyNewer(
   db: Db,
   { olderCodeMayRun }: { olderCodeMayRun: boolean },
@@ -32,7 +32,7 @@ async function appliedNames(db: Db): Promise<string[]> {
 }
 
 describe('the migrations', () => {
-  it('bring an empty database up to this code, all of them, in order', async () => {
+  it('are all applied to an empty database, in order', async () => {
     const { db } = openAnother(await createEmptyDatabase())
 
     expect(await migrate(db)).toEqual(NAMES)
@@ -41,12 +41,12 @@ describe('the migrations', () => {
     await expect(assertMigrated(db)).resolves.toBeUndefined()
   })
 
-  it('apply nothing the second time', async ({ db }) => {
+  it('are not applied a second time', async ({ db }) => {
     expect(await migrate(db)).toEqual([])
     expect(await appliedNames(db)).toEqual(NAMES)
   })
 
-  it('apply once when ten processes start at one moment', async () => {
+  it('are applied once when ten processes start at the same time', async () => {
     const url = await createEmptyDatabase()
     const processes = Array.from({ length: 10 }, () => openAnother(url))
 
@@ -56,7 +56,7 @@ describe('the migrations', () => {
     expect(await appliedNames(openAnother(url).db)).toEqual(NAMES)
   })
 
-  it('leave nothing of themselves behind when one of them fails', async () => {
+  it('are all rolled back when one of them fails', async () => {
     const { db } = openAnother(await createEmptyDatabase())
     await sql`create schema farewatch create view routes_current as select 1 as in_the_way`.execute(
       db,
@@ -73,7 +73,7 @@ describe('the migrations', () => {
 })
 
 describe('a database that a newer version has migrated', () => {
-  it('is good for this code where that migration lets older code run', async ({ db }) => {
+  it('is accepted when the newer migration lets older code run', async ({ db }) => {
     await applyNewer(db, { olderCodeMayRun: true })
 
     expect(await migrate(db)).toEqual([])
@@ -81,7 +81,7 @@ describe('a database that a newer version has migrated', () => {
     expect(await appliedNames(db)).toEqual([...NAMES, '9999_newer'])
   })
 
-  it('is refused where older code must stop, with what to do', async ({ db }) => {
+  it('is refused with advice when older code must stop', async ({ db }) => {
     await applyNewer(db, { olderCodeMayRun: false })
 
     const error = await assertMigrated(db).catch((err: unknown) => err)
@@ -96,8 +96,8 @@ describe('a database that a newer version has migrated', () => {
   })
 })
 
-describe('a database that nobody has migrated', () => {
-  it('is refused, with what to do', async () => {
+describe('a database that was never migrated', () => {
+  it('is refused with advice', async () => {
     const { db } = openAnother(await createEmptyDatabase())
 
     const error = await assertMigrated(db).catch((err: unknown) => err)
@@ -112,7 +112,7 @@ describe('a database that nobody has migrated', () => {
 })
 
 describe('a database that an older version has migrated', () => {
-  it('is refused, by the first migration that it lacks', async ({ db }) => {
+  it('is refused, and the error names the first missing migration', async ({ db }) => {
     await sql`delete from migration_note where name >= '0003'`.execute(db)
 
     await expect(assertMigrated(db)).rejects.toThrow('the database lacks migration 0003_routes:')

@@ -7,7 +7,7 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { backendOf } from './sessions.ts'
 
-/** A statement ends after a second, its silence is noticed five seconds later. */
+/** The server cancels a statement after one second. The client gives up five seconds later. */
 const TIMEOUTS = { statementTimeoutMs: 1_000, noticedMs: 6_000 }
 
 async function openBehindDoor(url: string): Promise<{ database: Database; door: TcpProxy }> {
@@ -29,8 +29,8 @@ async function openBehindDoor(url: string): Promise<{ database: Database; door: 
   return { database, door }
 }
 
-describe('a connection whose other end has vanished', { timeout: 40_000 }, () => {
-  it('fails one question in time, and is given to nobody else', async ({ databaseUrl }) => {
+describe('a connection whose peer has vanished', { timeout: 40_000 }, () => {
+  it('fails its query in time and is not reused', async ({ databaseUrl }) => {
     const { database, door } = await openBehindDoor(databaseUrl)
     const { db, pool } = database
     const vanished = await backendOf(db)
@@ -46,7 +46,7 @@ describe('a connection whose other end has vanished', { timeout: 40_000 }, () =>
     expect(pool.totalCount).toBe(1)
   })
 
-  it('keeps a transaction no longer than that, whatever it still asks', async ({ databaseUrl }) => {
+  it('fails the later queries of its transaction at once', async ({ databaseUrl }) => {
     const { database, door } = await openBehindDoor(databaseUrl)
     const { db } = database
     const from = performance.now()
@@ -64,8 +64,8 @@ describe('a connection whose other end has vanished', { timeout: 40_000 }, () =>
   })
 })
 
-describe('a transaction that gives its statements longer', { timeout: 40_000 }, () => {
-  it('is waited for as long, and no other on its connection', async ({
+describe('a transaction that raises its statement timeout', { timeout: 40_000 }, () => {
+  it('raises the client’s timeout too, for this transaction alone', async ({
     database: { db },
     databaseUrl,
   }) => {

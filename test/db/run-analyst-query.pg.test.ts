@@ -4,8 +4,8 @@ import { sql } from '../../src/db/database.ts'
 import { runAnalystQuery, SqlError } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
 
-describe('a question in SQL', () => {
-  it('is answered with the text of every value, as Postgres writes it', async ({ database }) => {
+describe('an analyst query', () => {
+  it('returns every value as the text that Postgres writes', async ({ database }) => {
     const answer = await runAnalystQuery(
       database,
       `select 1 as int, 12.10::numeric as money, true as yes, null as nothing, 'É' as text,
@@ -27,9 +27,7 @@ describe('a question in SQL', () => {
     ])
   })
 
-  it('finds the public SQL without its schema, and no private table with its own', async ({
-    database,
-  }) => {
+  it('reads the public SQL without a schema name, and no private table', async ({ database }) => {
     expect((await runAnalystQuery(database, 'select count(*) from routes_current')).rows).toEqual([
       ['0'],
     ])
@@ -38,7 +36,7 @@ describe('a question in SQL', () => {
     ).rejects.toThrow(/permission denied/)
   })
 
-  it('may have two columns of one name, no rows, and no columns', async ({ database }) => {
+  it('may return two columns of one name, no rows, or no columns', async ({ database }) => {
     const twice = await runAnalystQuery(database, 'select 1 as a, 2 as a')
     expect(twice.columns.map(({ name }) => name)).toEqual(['a', 'a'])
     expect(twice.rows).toEqual([['1', '2']])
@@ -85,7 +83,7 @@ describe('a question in SQL', () => {
     await expect(refused).rejects.toThrow(message)
   })
 
-  it('writes nothing, whatever it asks before', async ({ database, db }) => {
+  it('writes nothing, whatever statements precede it', async ({ database, db }) => {
     await runAnalystQuery(database, 'set transaction read write').catch(() => undefined)
     await runAnalystQuery(database, 'commit')
 
@@ -97,7 +95,7 @@ describe('a question in SQL', () => {
     expect(rows).toEqual([])
   })
 
-  it('leaves its connection as it was, after an answer and after a refusal', async ({
+  it('leaves its connection unchanged, after a result and after an error', async ({
     db,
     database,
   }) => {
@@ -113,8 +111,8 @@ describe('a question in SQL', () => {
   })
 })
 
-describe('the answer as lines of JSON', () => {
-  it('has JSON for numbers, booleans and JSON, and strings for what JSON would not keep', async ({
+describe('a result as lines of JSON', () => {
+  it('has JSON values for numbers, booleans and JSON, and strings for values that JSON cannot hold', async ({
     database,
   }) => {
     const answer = await runAnalystQuery(
@@ -156,7 +154,7 @@ describe('the answer as lines of JSON', () => {
     })
   })
 
-  it('has one line a row', async ({ database }) => {
+  it('has one line for each row', async ({ database }) => {
     const answer = await runAnalystQuery(database, 'select n from generate_series(1, 3) as n')
 
     expect(answerText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')

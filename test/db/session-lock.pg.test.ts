@@ -8,8 +8,8 @@ import { backendOf, terminate, untilWaiting } from './sessions.ts'
 
 const done = async () => 'done'
 
-describe('a lock of a session', () => {
-  it('is had by one session at a time: the second gets undefined at once', async ({ db }) => {
+describe('a session lock', () => {
+  it('is held by one session at a time: the second gets undefined at once', async ({ db }) => {
     const inner = await withSessionLock(db, 'list', async () => {
       const second = await withSessionLock(db, 'list', () => Promise.reject(new Error('ran')))
       return ['first', second]
@@ -18,26 +18,26 @@ describe('a lock of a session', () => {
     expect(inner).toEqual(['first', undefined])
   })
 
-  it('is free once the work is done', async ({ db }) => {
+  it('is released when the work is done', async ({ db }) => {
     await withSessionLock(db, 'list', done)
 
     expect(await withSessionLock(db, 'list', done)).toBe('done')
   })
 
-  it('is free once the work has failed, with its own error', async ({ db }) => {
+  it('is released when the work fails, and the error is passed on', async ({ db }) => {
     const failing = withSessionLock(db, 'list', () => Promise.reject(new RangeError('broken')))
     await expect(failing).rejects.toThrow(RangeError)
 
     expect(await withSessionLock(db, 'list', done)).toBe('done')
   })
 
-  it('holds its own name only', async ({ db }) => {
+  it('excludes no other name', async ({ db }) => {
     const other = await withSessionLock(db, 'list', () => withSessionLock(db, 'other', done))
 
     expect(other).toBe('done')
   })
 
-  it('holds over as many transactions as the work likes, on one connection', async ({ db }) => {
+  it('is held over several transactions, on one connection', async ({ db }) => {
     const pids = await withSessionLock(db, 'list', async (session) => [
       await backendOf(session),
       await inTransaction(session, backendOf),
@@ -47,7 +47,7 @@ describe('a lock of a session', () => {
     expect(new Set(pids).size).toBe(1)
   })
 
-  it('is freed when the backend of its session is terminated', async ({ db, databaseUrl }) => {
+  it('is released when the backend of its session is terminated', async ({ db, databaseUrl }) => {
     const another = openAnother(databaseUrl)
 
     const cut = withSessionLock(db, 'list', async (session) => {
@@ -61,8 +61,8 @@ describe('a lock of a session', () => {
   })
 })
 
-describe('a lock of a transaction', () => {
-  it('is waited for, until the transaction that has it ends', async ({ db }) => {
+describe('a transaction lock', () => {
+  it('makes others wait until its transaction ends', async ({ db }) => {
     const order: string[] = []
     const { promise: release, resolve } = Promise.withResolvers<void>()
     const { promise: held, resolve: holds } = Promise.withResolvers<void>()
@@ -86,7 +86,7 @@ describe('a lock of a transaction', () => {
     expect(order).toEqual(['waited', 'first', 'second'])
   })
 
-  it('shares its names with the locks of sessions', async ({ db }) => {
+  it('shares its names with session locks', async ({ db }) => {
     const inner = await inTransaction(db, async (tx) => {
       await takeTransactionLock(tx, 'list')
       return withSessionLock(db, 'list', done)

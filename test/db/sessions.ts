@@ -2,18 +2,18 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import { until } from '../support/until.ts'
 
-/** The server's process behind a pinned connection or a transaction. */
+/** The server process of a pinned connection or a transaction. */
 export async function backendOf(session: Db): Promise<number> {
   const { pid } = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, session)
   return pid
 }
 
-/** Cuts another session's connection from the server's side. */
+/** Ends another session's connection on the server. */
 export async function terminate(db: Db, pid: number): Promise<void> {
   await sql`select pg_terminate_backend(${pid})`.execute(db)
 }
 
-/** Waits until so many sessions of this database wait for what others hold. */
+/** Waits until this number of sessions of the database wait for a lock. */
 export async function untilWaiting(db: Db, sessions: number): Promise<void> {
   await until(`${sessions} sessions wait for a lock`, async () => {
     const { waiting } = await selectOne(
@@ -27,7 +27,7 @@ export async function untilWaiting(db: Db, sessions: number): Promise<void> {
   })
 }
 
-/** Waits until the session runs a statement that has this text in it. */
+/** Waits until the session runs a statement that contains this text. */
 export async function untilRunning(db: Db, pid: number, text: string): Promise<void> {
   await until(`session ${pid} runs ${text}`, async () => {
     const { running } = await selectOne(

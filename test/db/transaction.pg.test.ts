@@ -4,7 +4,7 @@ import { affected, inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { backendOf, terminate, untilRunning } from './sessions.ts'
 
-/** Counters in a table of the test's own. */
+/** Counters in a table of this test. */
 async function createCounters(db: Db, ...ids: number[]): Promise<void> {
   await sql`create table counter (id integer primary key, n integer not null default 0)`.execute(db)
   await sql`insert into counter (id) select unnest(${ids}::int[])`.execute(db)
@@ -19,7 +19,7 @@ async function counters(db: Db): Promise<number[]> {
   return rows.map(({ n }) => n)
 }
 
-/** Resolves for all who wait once so many do, and for everybody after them at once. */
+/** A barrier: resolves for all callers once this number of them wait, and for later callers at once. */
 function createMeeting(size: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let present = 0
@@ -37,7 +37,7 @@ async function fail(tx: Tx, state: string): Promise<void> {
 }
 
 describe('a transaction', () => {
-  it('that Postgres ends to break a deadlock runs again, and both take effect once', async ({
+  it('is retried when Postgres ends it to break a deadlock, and both take effect once', async ({
     db,
   }) => {
     await createCounters(db, 1, 2)
@@ -57,7 +57,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([2, 2])
   })
 
-  it('that cannot be serialized runs again, on what the other one wrote', async ({ db }) => {
+  it('is retried on the other one’s data when it cannot be serialized', async ({ db }) => {
     await createCounters(db, 1)
     const seen: number[] = []
 
@@ -73,7 +73,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([11])
   })
 
-  it('returns what its work returns', async ({ db }) => {
+  it('returns the result of its work', async ({ db }) => {
     const work = (tx: Tx) => selectOne(sql<{ answer: number }>`select 42 as answer`, tx)
 
     expect(await inTransaction(db, work)).toEqual({ answer: 42 })
@@ -91,7 +91,7 @@ describe('a transaction', () => {
     expect(attempts).toBe(4)
   })
 
-  it('that breaks a rule of the data does not run again', async ({ db }) => {
+  it('is not retried when it violates a constraint', async ({ db }) => {
     await createCounters(db, 1)
     let attempts = 0
 
@@ -106,7 +106,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([0])
   })
 
-  it('whose work throws takes no effect, and does not run again', async ({ db }) => {
+  it('has no effect and is not retried when its work throws', async ({ db }) => {
     await createCounters(db, 1)
     const bug = new TypeError('a bug')
     let attempts = 0
@@ -122,9 +122,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([0])
   })
 
-  it('whose connection is cut while a statement runs says so, and takes no effect', async ({
-    db,
-  }) => {
+  it('fails without effect when its connection is lost during a statement', async ({ db }) => {
     await createCounters(db, 1)
     const { promise: session, resolve } = Promise.withResolvers<number>()
 
@@ -143,7 +141,7 @@ describe('a transaction', () => {
 })
 
 describe('a statement', () => {
-  it('that is to return one row must return exactly one', async ({ db }) => {
+  it('fails in selectOne unless it returns exactly one row', async ({ db }) => {
     const rowsUpTo = (n: number) =>
       selectOne(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
 
@@ -152,7 +150,7 @@ describe('a statement', () => {
     await expect(rowsUpTo(2)).rejects.toThrow('instead of one')
   })
 
-  it('tells how many rows it wrote', async ({ db }) => {
+  it('reports how many rows it wrote', async ({ db }) => {
     await createCounters(db, 1, 2, 3)
 
     expect(await affected(sql`update counter set n = 1 where id > 1`, db)).toBe(2)

@@ -1,4 +1,4 @@
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import { ENDPOINT_GROUPS } from '../../upstream/breaker/breaker-state.ts'
 import { readHealth } from '../../upstream/breaker/breaker-store.ts'
 import { type DoctorDeps, type Finding, look } from './doctor-finding.ts'

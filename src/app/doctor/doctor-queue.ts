@@ -1,5 +1,5 @@
-import { durationText } from '../../base/duration-text.ts'
 import { messageOf } from '../../base/errors.ts'
+import { durationText } from '../../base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
 import { failingTicks, lastTickOf } from '../last-tick.ts'
 import { OWED_QUEUES, readDepth } from '../queue-gauges.ts'

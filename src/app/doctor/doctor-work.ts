@@ -1,5 +1,5 @@
 import { longestGapMs } from '../../base/cron.ts'
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import { listSchedules } from '../../schedules/schedule-queries.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../schedules-of.ts'

@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' }
-import { withDeadline } from '../../base/deadline.ts'
 import { messageOf } from '../../base/errors.ts'
+import { withTimeout } from '../../base/timeout.ts'
 import { readStatus, type Status } from '../../verify/read/read-status.ts'
 import { examineRefusals } from './doctor-credential.ts'
 import {
@@ -90,7 +90,7 @@ async function examineWork(deps: DoctorDeps): Promise<Finding[]> {
 /** What a look finds; where it fails, that it failed. */
 async function findingsOf(about: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
-    return await withDeadline(find(), DEADLINE_MS)
+    return await withTimeout(find(), DEADLINE_MS)
   } catch (err) {
     return [wrong(about, messageOf(err), 'mend this first: much else stands on it')]
   }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import { endIncident } from '../../verify/incidents/close-incident.ts'
 import { countHeldLosses } from '../../verify/incidents/held-losses.ts'
 import { type Incident, listIncidents } from '../../verify/incidents/incident-queries.ts'

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type DeadJobsChange, dropDeadJobs, retryDeadJobs } from '../../app/dead-jobs.ts'
 import { OWED_QUEUES, QUEUES } from '../../app/queue-gauges.ts'
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import {
   JOB_STATES,
   type JobState,

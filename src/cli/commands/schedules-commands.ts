@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import {
   listSchedules,
   makeScheduleDue,

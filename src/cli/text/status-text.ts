@@ -1,5 +1,5 @@
 import type { Overview, QueueState } from '../../app/read-overview.ts'
-import { durationText } from '../../base/duration-text.ts'
+import { durationText } from '../../base/text.ts'
 import { besideName, count, countOf, printable } from './text-format.ts'
 
 /** The state of everything in about twenty lines; what is wrong is in capitals. */
