@@ -16,7 +16,7 @@ import { saveSchedules } from '../schedules/save-schedules.ts'
 import { hasLaterDueTime } from '../schedules/schedule-queries.ts'
 import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
-import { settleIncidents } from '../verify/incidents/settle-incidents-job.ts'
+import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
 import { countJobs, countStalled } from './count-jobs.ts'
@@ -113,7 +113,7 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     {
       name: 'settle-incidents',
       everyMs: TICK_EVERY_MS['settle-incidents'],
-      run: () => settleIncidents({ db, log: app.log }),
+      run: () => closeUncheckedIncidents({ db, log: app.log }),
     },
     { name: 'prune-snapshots', everyMs: TICK_EVERY_MS['prune-snapshots'], run: prune },
   ]

@@ -15,8 +15,8 @@ import { findClaimedFares } from './checks/claimed-fares.ts'
 import { lockClaimed } from './checks/lock-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
 import type { DecisionRules } from './decide/decide.ts'
+import { type IncidentTransition, reportIncidents } from './incidents/change-incidents.ts'
 import { guardLosses } from './incidents/guard-losses.ts'
-import { type IncidentMove, reportIncidents } from './incidents/incident-events.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -59,7 +59,7 @@ export async function verifyFaresJob(
   if (skew === undefined) return
   for await (const wave of askFares(deps, fares, { ...skew, signal })) {
     const record = () => recordWave(deps, claimId, wave)
-    const { recorded, moves } = await (deps.recording?.(record) ?? record())
+    const { recorded, transitions } = await (deps.recording?.(record) ?? record())
     const { checks, late, held } = wave
     reportChecks(deps, {
       recorded,
@@ -67,7 +67,7 @@ export async function verifyFaresJob(
       late: late.length,
       held: held.length,
     })
-    reportIncidents(deps, moves)
+    reportIncidents(deps, transitions)
   }
 }
 
@@ -84,12 +84,17 @@ function recordWave(
   { db, rules: ordinary }: VerifyDeps,
   claimId: string,
   { checks, late, held }: Wave,
-): Promise<{ recorded: RecordedCheck[]; moves: readonly IncidentMove[] }> {
+): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
   return inTransaction(db, async (tx) => {
     const locked = await lockClaimed(tx, claimId)
-    const { rules, moves } = await guardLosses(tx, { checks, locked, rules: ordinary, claimId })
+    const { rules, transitions } = await guardLosses(tx, {
+      checks,
+      locked,
+      rules: ordinary,
+      claimId,
+    })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
     await giveBackTurns(tx, claimId, [...late, ...held])
-    return { recorded, moves }
+    return { recorded, transitions }
   })
 }

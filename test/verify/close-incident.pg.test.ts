@@ -2,15 +2,14 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { lockFares } from '../../src/verify/checks/lock-fares.ts'
-import { endIncident, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
-import { countHeldLosses } from '../../src/verify/incidents/held-losses.ts'
-import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
+import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
+import { countHeldLosses, listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, trackFare } from './fare-fixtures.ts'
 
-/** Requests begin one after another, as they do. */
-function aClock(): () => Date {
+/** Returns instants 10 ms apart: each request begins after the one before. */
+function requestTimes(): () => Date {
   let ms = Date.now() - 60_000
   return () => {
     ms += 10
@@ -22,7 +21,7 @@ async function openIncidents(db: Db): Promise<string[]> {
   return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
 }
 
-async function lost(db: Db): Promise<number> {
+async function countLost(db: Db): Promise<number> {
   const { count } = await selectOne(
     sql<{ count: number }>`
       select count(*) as count from availability_change where kind = 'became_unavailable'
@@ -42,9 +41,9 @@ async function laneOf(db: Db, fareId: number): Promise<string | null> {
   return lane
 }
 
-/** Sixty bookable fares; of forty of them the loss is held. */
-async function aMassLoss(db: Db) {
-  const next = aClock()
+/** Sixty bookable fares. The losses of forty of them are held once the incident opens. */
+async function openMassLoss(db: Db) {
+  const next = requestTimes()
   const fares: number[] = []
   for (let i = 0; i < 60; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
   for (const fare of fares) await record(db, fare, next(), available())
@@ -54,39 +53,41 @@ async function aMassLoss(db: Db) {
   return { next, losing, rest }
 }
 
-describe('closing a mass loss', () => {
-  it('lets what was held be asked again, and recorded, without a new incident', async ({ db }) => {
-    const { next, losing, rest } = await aMassLoss(db)
+describe('an operator who closes a mass loss', () => {
+  it('has the held losses checked again and recorded, and opens no new incident', async ({
+    db,
+  }) => {
+    const { next, losing, rest } = await openMassLoss(db)
     expect(await openIncidents(db)).toEqual(['mass_loss'])
-    const before = await lost(db)
+    const before = await countLost(db)
     const held = await countHeldLosses(db)
     expect(before + held).toBe(40)
 
-    const { askedAgain } = await endIncident({ db, log: silentLog }, 'mass_loss')
+    const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_loss')
 
     expect(askedAgain).toBe(held)
-    expect(await lost(db)).toBe(before)
+    expect(await countLost(db)).toBe(before)
     for (const fare of losing) await record(db, fare, next(), gone)
-    expect(await lost(db)).toBe(40)
+    expect(await countLost(db)).toBe(40)
     for (const fare of [...rest, ...rest]) await record(db, fare, next(), gone)
-    expect(await lost(db)).toBe(60)
+    expect(await countLost(db)).toBe(60)
     expect(await openIncidents(db)).toEqual([])
   })
 
-  it('believes no fare gone that is there again', async ({ db }) => {
-    const { next, losing } = await aMassLoss(db)
-    const before = await lost(db)
+  it('does not lose a fare that is available again', async ({ db }) => {
+    const { next, losing } = await openMassLoss(db)
+    const before = await countLost(db)
 
-    await endIncident({ db, log: silentLog }, 'mass_loss')
+    await closeIncident({ db, log: silentLog }, 'mass_loss')
     for (const fare of losing) await record(db, fare, next(), available())
 
-    expect(await lost(db)).toBe(before)
+    expect(await countLost(db)).toBe(before)
     expect(await countHeldLosses(db)).toBe(0)
   })
 
-  it('holds for this loss alone: the next one opens an incident again', async ({ db }) => {
-    const { next, losing, rest } = await aMassLoss(db)
-    await endIncident({ db, log: silentLog }, 'mass_loss')
+  it('accepts this mass loss only: the next one opens an incident again', async ({ db }) => {
+    const { next, losing, rest } = await openMassLoss(db)
+    await closeIncident({ db, log: silentLog }, 'mass_loss')
     for (const fare of losing) await record(db, fare, next(), gone)
     await sql`
       update availability_change set recorded_at = recorded_at - interval '6 minutes'
@@ -103,8 +104,8 @@ describe('closing a mass loss', () => {
     expect(await openIncidents(db)).toEqual(['mass_loss'])
   })
 
-  it('counts no fare that nobody watches any more: it would wait for ever', async ({ db }) => {
-    const { next, losing, rest } = await aMassLoss(db)
+  it('has no held loss to count on a fare that is no longer watched', async ({ db }) => {
+    const { next, losing, rest } = await openMassLoss(db)
     await sql`delete from fare_schedule where tracked_fare_id = any(${losing}::bigint[])`.execute(
       db,
     )
@@ -118,21 +119,25 @@ describe('closing a mass loss', () => {
     expect(await openIncidents(db)).toEqual([])
   })
 
-  it('waits for nobody who holds a turn: they may be waiting for this one', async ({ db }) => {
-    const { losing } = await aMassLoss(db)
+  it('does not wait for a transaction that has locked a fare: that one may wait for this one', async ({
+    db,
+  }) => {
+    const { losing } = await openMassLoss(db)
     const held = await countHeldLosses(db)
     const last = losing.at(-1) ?? 0
 
     const askedAgain = await inTransaction(db, async (tx) => {
       await lockFares(tx, [last])
-      return (await endIncident({ db, log: silentLog }, 'mass_loss')).askedAgain
+      return (await closeIncident({ db, log: silentLog }, 'mass_loss')).askedAgain
     })
 
     expect(askedAgain).toBe(held - 1)
     expect(await laneOf(db, last)).not.toBe(await laneOf(db, losing.at(-2) ?? 0))
   })
 
-  it('is refused where none is open', async ({ db }) => {
-    await expect(endIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(NoIncidentError)
+  it('gets an error if none is open', async ({ db }) => {
+    await expect(closeIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(
+      NoIncidentError,
+    )
   })
 })

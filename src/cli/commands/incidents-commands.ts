@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander'
 import { durationText } from '../../base/text.ts'
-import { endIncident } from '../../verify/incidents/close-incident.ts'
-import { countHeldLosses } from '../../verify/incidents/held-losses.ts'
-import { type Incident, listIncidents } from '../../verify/incidents/incident-queries.ts'
+import { closeIncident } from '../../verify/incidents/change-incidents.ts'
+import { INCIDENT_KINDS, type Incident } from '../../verify/incidents/incident.ts'
+import { countHeldLosses, listIncidents } from '../../verify/incidents/incident-queries.ts'
 import { createContext, withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
 import { count, table } from '../text/text-format.ts'
@@ -27,7 +27,7 @@ export function addIncidentsCommands(program: Command): void {
     .action(printIncidents)
   incidents
     .command('close')
-    .addArgument(new Argument('<kind>', 'which one').choices(['mass_loss', 'upstream_trouble']))
+    .addArgument(new Argument('<kind>', 'which one').choices(INCIDENT_KINDS))
     .description('end one by hand: what was held is asked once more, and then believed')
     .option('--json', 'as one JSON object')
     .addHelpText(
@@ -89,7 +89,7 @@ async function close(kind: Incident['kind'], { json }: { json?: boolean }): Prom
   // Not quiet: that a person closed it is to stand in the log, as its opening does.
   const context = createContext()
   await withApp(context, NEEDS, async ({ database: { db }, log }) => {
-    const { id, openedAt, askedAgain } = await endIncident({ db, log }, kind)
+    const { id, openedAt, askedAgain } = await closeIncident({ db, log }, kind)
     context.terminal.out(
       json === true
         ? JSON.stringify({ id, kind, openedAt, askedAgain })

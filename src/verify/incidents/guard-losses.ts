@@ -3,11 +3,20 @@ import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { decideChecks, type RecordArgs } from '../checks/record-checks.ts'
 import type { DecisionRules } from '../decide/decide.ts'
-import { endAcceptance, isMassLossAccepted } from './held-losses.ts'
-import { isMassLoss, isOver, isThrough, isTroubleOver, isUpstreamTrouble } from './incident.ts'
-import { readCheckCounts, readLossCounts, readOpenKinds } from './incident-counts.ts'
-import type { IncidentMove } from './incident-events.ts'
-import { settleIncident } from './settle-incident.ts'
+import {
+  applyAssessment,
+  endAcceptance,
+  type IncidentTransition,
+  isMassLossAccepted,
+} from './change-incidents.ts'
+import {
+  isMassLoss,
+  isMassLossOver,
+  isMassLossRecorded,
+  isTroubleOver,
+  isUpstreamTrouble,
+} from './incident.ts'
+import { readCheckCounts, readLossCounts, readOpenKinds } from './incident-queries.ts'
 
 type Rules = DecisionRules & RecheckRules
 
@@ -15,60 +24,62 @@ export interface GuardArgs extends Omit<RecordArgs, 'rules'> {
   readonly rules: Omit<Rules, 'holdLosses'>
 }
 
-export interface Guarded {
+export interface GuardedRules {
   readonly rules: Rules
-  /** Incidents that opened or closed: to be told once the transaction is committed. */
-  readonly moves: readonly IncidentMove[]
+  /** Report these after the commit. */
+  readonly transitions: readonly IncidentTransition[]
 }
 
 /**
- * Says by which rules a batch is to be decided: with its losses held while an incident is open, or when the batch
- * itself would open one. Gains and prices go on in either case.
+ * Returns the rules that decide a batch. Losses are held while an incident is open, or if this batch opens one. Gains
+ * and price changes are recorded in either case.
  *
- * An incident ends by the counts that opened it: a mass loss when what is lost or waits to be lost is no longer a
- * mass, upstream trouble when at least half of the answers tell something again. Losses that were held are then asked
- * again. A mass loss that an operator has closed is true: until it is through none is judged (close-incident.ts).
- * Where no answer comes any more they end by themselves too (settle-incidents-job.ts).
+ * The counts that open an incident also close it: a mass loss when recent and waiting losses are no longer a mass,
+ * upstream trouble when at least half of the checks are good again. The held losses are then checked again. A mass loss
+ * that an operator has closed is accepted, and opens no incident until it is recorded. If no more checks come, a tick
+ * closes the incident (`closeUncheckedIncidents`).
  */
-export async function guardLosses(tx: Tx, args: GuardArgs): Promise<Guarded> {
-  await noteChecks(tx, args)
+export async function guardLosses(tx: Tx, args: GuardArgs): Promise<GuardedRules> {
+  await countChecks(tx, args)
   const open = await readOpenKinds(tx)
   const rules = { ...args.rules, holdLosses: false }
-  const massLoss = await judgeMassLoss(tx, { ...args, rules }, open.includes('mass_loss'))
-  const trouble = await judgeTrouble(tx, open.includes('upstream_trouble'))
+  const massLoss = await assessMassLoss(tx, { ...args, rules }, open.includes('mass_loss'))
+  const trouble = await assessTrouble(tx, open.includes('upstream_trouble'))
   return {
-    rules: { ...rules, holdLosses: massLoss.is || trouble.is },
-    moves: [...massLoss.moves, ...trouble.moves],
+    rules: { ...rules, holdLosses: massLoss.isOngoing || trouble.isOngoing },
+    transitions: [...massLoss.transitions, ...trouble.transitions],
   }
 }
 
-interface Judged {
-  readonly is: boolean
-  readonly moves: readonly IncidentMove[]
+interface Assessed {
+  readonly isOngoing: boolean
+  readonly transitions: readonly IncidentTransition[]
 }
 
-async function judgeMassLoss(tx: Tx, args: RecordArgs, open: boolean): Promise<Judged> {
+async function assessMassLoss(tx: Tx, args: RecordArgs, isOpen: boolean): Promise<Assessed> {
   const losing = findLosses(args)
-  // Counting costs more than the rest of a batch: it is asked only where it can matter.
-  if (losing.length === 0 && !open) return { is: false, moves: [] }
+  // Counting costs more than everything else that records a batch, so it runs only if it can change the outcome.
+  if (losing.length === 0 && !isOpen) return { isOngoing: false, transitions: [] }
   const counts = await readLossCounts(tx, losing)
-  if (!open && (await isMassLossAccepted(tx))) {
-    if (isThrough(counts)) await endAcceptance(tx)
-    return { is: false, moves: [] }
+  if (!isOpen && (await isMassLossAccepted(tx))) {
+    if (isMassLossRecorded(counts)) await endAcceptance(tx)
+    return { isOngoing: false, transitions: [] }
   }
-  const is = open ? !isOver(counts) : isMassLoss(counts)
-  return { is, moves: await settleIncident(tx, { kind: 'mass_loss', open, is, counts }) }
+  const isOngoing = isOpen ? !isMassLossOver(counts) : isMassLoss(counts)
+  const assessment = { kind: 'mass_loss', isOpen, isOngoing, counts } as const
+  return { isOngoing, transitions: await applyAssessment(tx, assessment) }
 }
 
-async function judgeTrouble(tx: Tx, open: boolean): Promise<Judged> {
-  const counts = await readCheckCounts(tx, { open })
-  const is = open ? !isTroubleOver(counts) : isUpstreamTrouble(counts)
-  return { is, moves: await settleIncident(tx, { kind: 'upstream_trouble', open, is, counts }) }
+async function assessTrouble(tx: Tx, isOpen: boolean): Promise<Assessed> {
+  const counts = await readCheckCounts(tx, { open: isOpen })
+  const isOngoing = isOpen ? !isTroubleOver(counts) : isUpstreamTrouble(counts)
+  const assessment = { kind: 'upstream_trouble', isOpen, isOngoing, counts } as const
+  return { isOngoing, transitions: await applyAssessment(tx, assessment) }
 }
 
-/** Fares that this batch would take from bookable. Most batches have none, and are not decided twice for that. */
+/** The fares that this batch would lose. Most batches have no loss, and are then not decided a second time for this. */
 function findLosses(args: RecordArgs): number[] {
-  if (!args.checks.some(saysUnavailable)) return []
+  if (!args.checks.some(hasUnavailableLeg)) return []
   return decideChecks(args)
     .filter(({ decision }) =>
       decision.changes.some((change) => change.kind === 'became_unavailable'),
@@ -76,12 +87,12 @@ function findLosses(args: RecordArgs): number[] {
     .map(({ fareId }) => fareId)
 }
 
-function saysUnavailable({ observation }: RecordArgs['checks'][number]): boolean {
+function hasUnavailableLeg({ observation }: RecordArgs['checks'][number]): boolean {
   return observation.outbound.kind === 'unavailable' || observation.return?.kind === 'unavailable'
 }
 
-/** One row a minute, whatever the rate: what upstream trouble is judged by. */
-async function noteChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
+/** Adds the batch to the counts by minute that decide whether there is upstream trouble. */
+async function countChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
   if (checks.length === 0) return
   const unknown = checks.filter(
     ({ observation }) => isTrouble(observation.outbound) || isTrouble(observation.return),
@@ -95,8 +106,8 @@ async function noteChecks(tx: Tx, { checks }: GuardArgs): Promise<void> {
 }
 
 /**
- * A 4xx is the answer of somebody who was there to a question that is wrong: however many dead ids are watched, the
- * others are asked as often, and their losses believed.
+ * A 4xx is not trouble: the upstream works and the question is wrong. However many dead ids are watched, the other
+ * fares are checked as often, and their losses are believed.
  */
 function isTrouble(leg: LegObservation | null): boolean {
   return leg?.kind === 'unknown' && leg.reason !== 'http_4xx'

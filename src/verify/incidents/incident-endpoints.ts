@@ -3,6 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
+import { INCIDENT_KINDS } from './incident.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
@@ -13,7 +14,7 @@ const IncidentId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 const Incident = Type.Object(
   {
     id: IncidentId,
-    kind: Type.Enum(['mass_loss', 'upstream_trouble']),
+    kind: Type.Enum([...INCIDENT_KINDS]),
     openedAt: Instant,
     closedAt: Type.Union([Instant, Type.Null()], { description: 'Null while it is open.' }),
   },
@@ -27,13 +28,13 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/incidents',
   tag: 'Operators',
-  summary: 'Mass losses and upstream trouble, the newest first',
-  description: 'While one is open losses are held, and asked again when it ends.',
+  summary: 'Lists mass losses and upstream trouble, newest first',
+  description: 'While an incident is open, losses are held. When it ends, they are checked again.',
   scope: 'operate',
   query: Type.Object(
     {
       open: Type.Optional(
-        Type.Boolean({ description: 'true: only those that are open; false: only the others.' }),
+        Type.Boolean({ description: 'true: open incidents only. false: closed ones only.' }),
       ),
       ...pageParameters({ preset: 50, max: 1000 }),
     },
@@ -63,5 +64,5 @@ const listAll = operator({
   },
 })
 
-/** The incidents, for who runs the service. */
+/** Incidents, for operators. */
 export const INCIDENT_OPERATIONS = [listAll]

@@ -1,14 +1,29 @@
-/** What an incident is judged by: counts of the last minutes. */
-export interface LossCounts {
-  /** Fares whose last answer, within the last five minutes, bore out that they are bookable. */
-  readonly bookable: number
-  /** Fares that were lost within that time, would be by the batch at hand, or wait for a second such answer. */
-  readonly lost: number
+export const INCIDENT_KINDS = ['mass_loss', 'upstream_trouble'] as const
+export type IncidentKind = (typeof INCIDENT_KINDS)[number]
+
+/** A time in which losses are held: more fares are lost at once than sell out, or most checks are unknown. */
+export interface Incident {
+  readonly id: number
+  readonly kind: IncidentKind
+  readonly openedAt: Date
+  /** Null while it is open. */
+  readonly closedAt: Date | null
 }
 
+/** What decides whether there is a mass loss. */
+export interface LossCounts {
+  /** Fares that a good check of the last five minutes confirmed to be bookable. */
+  readonly bookable: number
+  /** Fares that were lost in the last five minutes, plus those of `waiting` that were checked in that time. */
+  readonly lost: number
+  /** Bookable fares whose last answer was "unavailable", however long ago: unconfirmed losses and held ones. */
+  readonly waiting: number
+}
+
+/** What decides whether there is upstream trouble. */
 export interface CheckCounts {
-  /** Recent checks, and those of them that told nothing for a reason that may lie with the upstream. */
   readonly checks: number
+  /** Those of the checks that were unknown for a reason that may lie with the upstream. */
   readonly unknown: number
 }
 
@@ -16,37 +31,37 @@ const MASS_LOSS_SHARE = 0.3
 const MASS_LOSS_MINIMUM = 20
 const TROUBLE_SHARE = 0.5
 const TROUBLE_MINIMUM = 20
-/** So few answers say that trouble is over: while it lasts a tenth of the budget is spent, which may be one in a minute. */
+/** Few checks decide that trouble is over: it cuts the rate to a tenth of the budget, maybe to one check a minute. */
 export const TROUBLE_OVER_MINIMUM = 5
 
 /**
- * Whether so many fares sell out at once that the answers are more likely wrong than the fares gone: a credential
- * of the wrong scope, a provider that is down.
+ * Whether so many fares are lost at once that the answers are more likely wrong than true: a credential with the wrong
+ * scope, or a provider that is down.
  *
- * The share is of the fares that were asked lately: of all, most of which are asked less often than every five
- * minutes where there are many, a third would have to be believed gone before the rest was saved.
+ * The share is of the recently checked fares. Large watch lists are checked less often than every five minutes, and a
+ * share of all fares would let a third of them be lost before the others were saved.
  */
-export function isMassLoss({ bookable, lost }: LossCounts): boolean {
+export function isMassLoss({ bookable, lost }: Omit<LossCounts, 'waiting'>): boolean {
   return lost >= MASS_LOSS_MINIMUM && lost > MASS_LOSS_SHARE * (bookable + lost)
 }
 
-/** Whether a mass loss has ended: by answers, and enough of them, for an upstream that is silent says nothing. */
-export function isOver(counts: LossCounts & { readonly waiting: number }): boolean {
+/** Whether a mass loss is over. While losses wait, that takes enough recent answers: no answers prove nothing. */
+export function isMassLossOver(counts: LossCounts): boolean {
   if (isMassLoss(counts)) return false
   return counts.waiting < MASS_LOSS_MINIMUM || counts.bookable + counts.lost >= MASS_LOSS_MINIMUM
 }
 
-/** Whether a mass loss that is known to be true has been recorded: what is lost next is judged anew. */
-export function isThrough(counts: LossCounts & { readonly waiting: number }): boolean {
+/** Whether all of an accepted mass loss is recorded, so that the next mass of losses opens an incident again. */
+export function isMassLossRecorded(counts: LossCounts): boolean {
   return !isMassLoss(counts) && counts.waiting < MASS_LOSS_MINIMUM
 }
 
-/** Whether the upstream tells us so little that asking at full rate only adds to its trouble. */
+/** Whether so many checks are unknown that checking at the full rate would only add to the upstream's trouble. */
 export function isUpstreamTrouble({ checks, unknown }: CheckCounts): boolean {
   return checks >= TROUBLE_MINIMUM && unknown > TROUBLE_SHARE * checks
 }
 
-/** Whether upstream trouble has ended: by answers, and enough of them, for that few were asked says nothing. */
+/** Whether upstream trouble is over. It takes enough checks: too few prove nothing. */
 export function isTroubleOver({ checks, unknown }: CheckCounts): boolean {
   return checks >= TROUBLE_OVER_MINIMUM && unknown <= TROUBLE_SHARE * checks
 }

@@ -13,8 +13,8 @@ import { type Check, isRateLimited } from '../checks/ask-fares.ts'
 import { reportChecks } from '../checks/check-events.ts'
 import { lockFares } from '../checks/lock-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
+import { reportIncidents } from '../incidents/change-incidents.ts'
 import { guardLosses } from '../incidents/guard-losses.ts'
-import { reportIncidents } from '../incidents/incident-events.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
 import { publishResult } from './cached-observation.ts'
 import { parseVerifyResult, type VerifyResult } from './verify-result.ts'
@@ -63,14 +63,14 @@ export async function verifyOnDemand(
 async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void> {
   const { db, rules } = deps
   const checks = [check]
-  const { recorded, moves } = await inTransaction(db, async (tx) => {
+  const { recorded, transitions } = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [check.fareId])
     const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
     const args = { checks, locked, rules: guarded.rules, claimId: null }
-    return { recorded: await recordChecks(tx, args), moves: guarded.moves }
+    return { recorded: await recordChecks(tx, args), transitions: guarded.transitions }
   })
   reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
-  reportIncidents(deps, moves)
+  reportIncidents(deps, transitions)
 }
 
 interface Call {

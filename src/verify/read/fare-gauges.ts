@@ -1,9 +1,10 @@
 import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import { INCIDENT_KINDS } from '../incidents/incident.ts'
+import { readOpenKinds } from '../incidents/incident-queries.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
-const INCIDENTS = ['mass_loss', 'upstream_trouble']
 /** Of the believed fares: the usual one, nearly all, all. */
 const SHARES = [0.5, 0.95, 1]
 
@@ -19,8 +20,8 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   for (const [i, share] of SHARES.entries()) {
     metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
   }
-  const incidents = await readOpenIncidents(db)
-  for (const kind of INCIDENTS)
+  const incidents = await readOpenKinds(db)
+  for (const kind of INCIDENT_KINDS)
     metrics.incidentsOpen.set({ kind }, incidents.includes(kind) ? 1 : 0)
 }
 
@@ -59,11 +60,4 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
     db,
   )
   return since ?? []
-}
-
-async function readOpenIncidents(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ kind: string }>`
-    select kind from incident where closed_at is null
-  `.execute(db)
-  return rows.map((row) => row.kind)
 }

@@ -15,7 +15,8 @@ import { readHealth, type UpstreamHealth } from '../../upstream/breaker/breaker-
 import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
 import { isPaused } from '../../upstream/budget/throttle.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { type Incident, listIncidents } from '../incidents/incident-queries.ts'
+import type { Incident } from '../incidents/incident.ts'
+import { listIncidents } from '../incidents/incident-queries.ts'
 import { type BeliefAges, readBeliefAges, readLastMinute } from './status-queries.ts'
 
 export interface StatusDeps {

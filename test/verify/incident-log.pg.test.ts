@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { endIncident, NoIncidentError } from '../../src/verify/incidents/close-incident.ts'
+import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { askerOf } from '../faults/fare-facts.ts'
 import { it } from '../support/test-database.ts'
@@ -12,8 +12,8 @@ import { available, gone, observation, silent, trackFare } from './fare-fixtures
 const FARES = 30
 const { signal } = new AbortController()
 
-/** Lines about incidents that a process logged, without their time. */
-function aLog() {
+/** A log that keeps its lines about incidents, without their time. */
+function incidentLog() {
   const lines: Record<string, unknown>[] = []
   const write = (line: string) => {
     const { time: _, ...fields } = JSON.parse(line) as Record<string, unknown>
@@ -25,20 +25,20 @@ function aLog() {
   }
 }
 
-/** Bookable fares, and an upstream that says of all what a test wants. */
-async function scene(db: Db) {
+/** Bookable fares, and an upstream that answers the same for all of them. */
+async function startFixture(db: Db) {
   for (let i = 0; i < FARES; i += 1) await trackFare(db, { flightId: `F${i}` })
-  const { log, lines } = aLog()
-  let said: LegObservation = available()
-  const upstream = { verifyFares: async () => observation(said) }
+  const { log, lines } = incidentLog()
+  let answer: LegObservation = available()
+  const upstream = { verifyFares: async () => observation(answer) }
   const asker = askerOf(db, upstream, { log })
   expect(await asker.fullRound()).toBe(FARES)
   return {
     asker,
     log,
     lines,
-    say: async (leg: LegObservation, rounds: number) => {
-      said = leg
+    checkAll: async (leg: LegObservation, rounds: number) => {
+      answer = leg
       for (let round = 0; round < rounds; round += 1) await asker.fullRound()
     },
   }
@@ -48,16 +48,16 @@ const opened = { level: 'warn', msg: 'incident opened' }
 const closed = { level: 'info', msg: 'incident closed', lastedMs: expect.any(Number) as number }
 
 describe('the log of an incident', () => {
-  it('says once that a mass loss opened, by which numbers, and once that it ended by itself', async ({
+  it('has one line when a mass loss opens, with the counts, and one when it closes by itself', async ({
     db,
   }) => {
-    const { say, lines } = await scene(db)
+    const { checkAll, lines } = await startFixture(db)
 
-    await say(gone, 3)
+    await checkAll(gone, 3)
     expect(lines).toEqual([
       { ...opened, id: 1, kind: 'mass_loss', bookable: 0, lost: FARES, waiting: FARES },
     ])
-    await say(available(), 2)
+    await checkAll(available(), 2)
 
     expect(lines.slice(1)).toEqual([
       {
@@ -73,12 +73,12 @@ describe('the log of an incident', () => {
     ])
   })
 
-  it('says the same of upstream trouble', async ({ db }) => {
-    const { say, lines } = await scene(db)
+  it('has the same two lines for upstream trouble', async ({ db }) => {
+    const { checkAll, lines } = await startFixture(db)
 
-    await say(silent, 2)
+    await checkAll(silent, 2)
     await sql`update check_minute set minute = minute - interval '10 minutes'`.execute(db)
-    await say(available(), 1)
+    await checkAll(available(), 1)
 
     expect(lines).toMatchObject([
       { ...opened, kind: 'upstream_trouble', checks: 3 * FARES, unknown: 2 * FARES },
@@ -86,43 +86,47 @@ describe('the log of an incident', () => {
     ])
   })
 
-  it('says that a person closed it, and nothing where there was none to close', async ({ db }) => {
-    const { say, lines } = await scene(db)
-    const person = aLog()
-    await expect(endIncident({ db, log: person.log }, 'mass_loss')).rejects.toThrow(NoIncidentError)
-    await say(gone, 2)
+  it('has a line when an operator closes an incident, and none if there is none to close', async ({
+    db,
+  }) => {
+    const { checkAll, lines } = await startFixture(db)
+    const operator = incidentLog()
+    await expect(closeIncident({ db, log: operator.log }, 'mass_loss')).rejects.toThrow(
+      NoIncidentError,
+    )
+    await checkAll(gone, 2)
 
-    const { askedAgain } = await endIncident({ db, log: person.log }, 'mass_loss')
+    const { askedAgain } = await closeIncident({ db, log: operator.log }, 'mass_loss')
 
     expect(lines).toMatchObject([opened])
-    expect(person.lines).toEqual([
+    expect(operator.lines).toEqual([
       { ...closed, id: 1, kind: 'mass_loss', closedBy: 'operator', askedAgain },
     ])
   })
 
-  it('says it of one that an answer on demand opened', async ({ db }) => {
-    const { asker, lines, say } = await scene(db)
+  it('has a line when an on-demand check opens an incident', async ({ db }) => {
+    const { asker, lines, checkAll } = await startFixture(db)
     await sql`
       insert into check_minute as m (minute, checks, unknown)
       values (date_trunc('minute', clock_timestamp()), 100, 100)
           on conflict (minute) do update set checks = 100, unknown = 100
     `.execute(db)
-    await say(silent, 0)
+    await checkAll(silent, 0)
 
     await verifyOnDemand(asker.deps, question({ flightId: 'F1' }), signal)
 
     expect(lines).toMatchObject([{ ...opened, kind: 'upstream_trouble' }])
   })
 
-  it('says nothing of one whose transaction was rolled back', async ({ db }) => {
-    const { say, lines } = await scene(db)
+  it('has no line about an incident whose transaction was rolled back', async ({ db }) => {
+    const { checkAll, lines } = await startFixture(db)
     await sql`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'refused at the end'; end $$;
       create constraint trigger refuse after insert on incident
         deferrable initially deferred for each row execute function refuse()
     `.execute(db)
 
-    await expect(say(gone, 2)).rejects.toThrow('refused at the end')
+    await expect(checkAll(gone, 2)).rejects.toThrow('refused at the end')
 
     expect(lines).toEqual([])
   })
