@@ -1,16 +1,17 @@
 import { AppError } from '../base/errors.ts'
 
-/** What every command answers to the shell; docs/reference/cli.md tells them. */
-export const EXIT = {
-  ok: 0,
-  /** It did not work; the message says why. */
-  failed: 1,
-  /** The command line or the configuration is wrong, or names what is not there. */
-  usage: 2,
-  /** A list was held for review: nothing was applied. */
-  held: 3,
-  interrupted: 130,
-} as const
+/** The exit codes of every command. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, held: 3, interrupted: 130 } as const
+
+/** What each exit code means, for docs/reference/cli.md; a command's help names its special cases. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: 'The command did its work.',
+  failed: 'The command failed. The message says why.',
+  usage:
+    'The command line or the configuration is wrong, or it names something that does not exist.',
+  held: 'A route list was held for review. Nothing of it was applied.',
+  interrupted: 'A signal ended the command. A service that stops in order exits with 0.',
+}
 
 /** What only the person at the command line can mend, wherever it is found out. */
 const USAGE_CODES: ReadonlySet<string> = new Set([

@@ -18,32 +18,37 @@ import { addSyncCommands } from './commands/sync-commands.ts'
 import { addUpstreamCommands } from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
 
-/** The whole command line, as the tests and the documentation see it too. */
+/** The groups of `--help`, in its order; docs/reference/cli.md has a section for each. */
+const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
+  ['Services:', [addServiceCommands, addMigrateCommand, addConfigCommand]],
+  [
+    'Health:',
+    [
+      addStatusCommand,
+      addDoctorCommand,
+      addIncidentsCommands,
+      addSchedulesCommands,
+      addJobsCommands,
+    ],
+  ],
+  ['Routes:', [addSyncCommands, addRoutesCommands]],
+  ['Fares:', [addChangesCommand, addFaresCommands, addUpstreamCommands]],
+  ['Resellers:', [addResellersCommands, addKeysCommands, addWatchListCommands]],
+  ['Data:', [addSqlCommands, addOpenApiCommand]],
+  ['Sandbox:', [addSandboxCommand, addDemoCommand]],
+]
+
+/** The whole command line, for `main.ts`, the tests and the reference page. */
 export function createProgram(): Command {
   const program = new Command('bin/farewatch')
-    .description('Watches flight routes and fares: history, changes and metrics for resellers.')
-    .version(packageJson.version)
-    .showHelpAfterError('(add --help for the options)')
+    .description('Watches flight routes and fares for resellers: history, changes and metrics.')
+    .version(packageJson.version, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Print this help')
+    .showHelpAfterError('(--help lists the options)')
     .exitOverride()
-  addServiceCommands(program)
-  addStatusCommand(program)
-  addDoctorCommand(program)
-  addSyncCommands(program)
-  addRoutesCommands(program)
-  addResellersCommands(program)
-  addKeysCommands(program)
-  addWatchListCommands(program)
-  addChangesCommand(program)
-  addFaresCommands(program)
-  addUpstreamCommands(program)
-  addIncidentsCommands(program)
-  addSchedulesCommands(program)
-  addJobsCommands(program)
-  addSqlCommands(program)
-  addMigrateCommand(program)
-  addConfigCommand(program)
-  addSandboxCommand(program)
-  addDemoCommand(program)
-  addOpenApiCommand(program)
-  return program
+  for (const [heading, adders] of GROUPS) {
+    program.commandsGroup(heading)
+    for (const add of adders) add(program)
+  }
+  return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
 }

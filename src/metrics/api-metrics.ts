@@ -7,13 +7,13 @@ export function apiMetrics(registers: Registry[]) {
   return {
     apiRequests: new Counter({
       name: 'farewatch_api_requests_total',
-      help: 'Requests that the API answered, by operation and status; operation "none" is the documentation and what does not exist.',
+      help: 'Requests that the API answered; operation "none" is the documentation and unknown paths.',
       labelNames: ['operation', 'status'],
       registers,
     }),
     apiDuration: new Histogram({
       name: 'farewatch_api_request_duration_seconds',
-      help: 'Duration of requests to the API, until the last byte was handed to the system.',
+      help: 'Duration of API requests, until the last byte was handed to the operating system.',
       labelNames: ['operation'],
       buckets: API_BUCKETS_S,
       registers,

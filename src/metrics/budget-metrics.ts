@@ -4,7 +4,7 @@ export function budgetMetrics(registers: Registry[]) {
   return {
     budgetSlots: new Counter({
       name: 'farewatch_budget_slots_total',
-      help: 'Slots of the budget that this process took, by what for.',
+      help: 'Slots of the budget that this process took, by lane or purpose.',
       labelNames: ['lane'],
       registers,
     }),
@@ -16,7 +16,7 @@ export function budgetGauges(registers: Registry[]) {
   return {
     budgetRate: new Gauge({
       name: 'farewatch_budget_requests_per_second',
-      help: 'The configured budget of upstream requests a second, of all processes together.',
+      help: 'The configured budget: upstream requests a second of all processes together.',
       registers,
     }),
     checksDue: new Gauge({
@@ -27,13 +27,13 @@ export function budgetGauges(registers: Registry[]) {
     }),
     checksOldestDue: new Gauge({
       name: 'farewatch_checks_oldest_due_timestamp_seconds',
-      help: 'Since when the fare may be checked that has waited longest, by lane; 0 while none waits.',
+      help: 'Since when the longest-waiting fare of each lane may be checked; 0 if none waits.',
       labelNames: ['lane'],
       registers,
     }),
     turnLength: new Gauge({
       name: 'farewatch_checks_turn_seconds',
-      help: 'How long one turn of all fares takes at the budget, as last counted: the expected interval of a fare.',
+      help: 'Time that one check of every fare takes at the present budget: the expected interval of a fare.',
       registers,
     }),
   }

@@ -6,7 +6,7 @@ export function feedMetrics(registers: Registry[]) {
   return {
     changeLag: new Histogram({
       name: 'farewatch_change_lag_seconds',
-      help: 'From the first answer that showed a change of a fare to the record in the feed, confirmation included.',
+      help: 'Time from the first answer that showed a change to its record in the feed; a loss waits about 20 s for its confirmation.',
       buckets: CONFIRMATION_BUCKETS_S,
       registers,
     }),
@@ -18,7 +18,7 @@ export function feedGauges(registers: Registry[]) {
   return {
     feedLastSeq: new Gauge({
       name: 'farewatch_feed_last_seq',
-      help: 'The last number of a feed; of the feeds of resellers the sum of theirs.',
+      help: 'The last seq of a feed; of watch, the sum over all resellers.',
       labelNames: ['feed'],
       registers,
     }),

@@ -5,7 +5,7 @@ export function processMetrics(registers: Registry[]) {
   return {
     buildInfo: new Gauge({
       name: 'farewatch_build_info',
-      help: 'Always 1: the version that runs, its runtime, and the roles of this process.',
+      help: 'Always 1: the version, the Node.js version and the command of this process.',
       labelNames: ['version', 'node', 'role'],
       registers,
     }),
@@ -16,29 +16,29 @@ export function processMetrics(registers: Registry[]) {
     }),
     clockSkew: new Gauge({
       name: 'farewatch_clock_skew_seconds',
-      help: 'The clock of a store minus that of this process.',
+      help: 'The clock of a store (database or queue) minus the clock of this process.',
       labelNames: ['store'],
       registers,
     }),
     databaseUp: new Gauge({
       name: 'farewatch_db_up',
-      help: '1 where the database answered this process at this scrape.',
+      help: '1 if the database answered this process during this scrape.',
       registers,
     }),
     databasePing: new Gauge({
       name: 'farewatch_db_ping_seconds',
-      help: 'How long that answer took, the wait for a connection included; the deadline where there was none.',
+      help: 'Time that the answer took, including the wait for a connection; the timeout if there was none.',
       registers,
     }),
     databaseConnections: new Gauge({
       name: 'farewatch_db_pool_connections',
-      help: 'Connections of the pool of this process, by state.',
+      help: 'Connections of the pool of this process, by state: busy, idle.',
       labelNames: ['state'],
       registers,
     }),
     databaseConnectionsMax: new Gauge({
       name: 'farewatch_db_pool_max_connections',
-      help: 'How many connections the pool may open.',
+      help: 'The size limit of the pool.',
       registers,
     }),
     databaseWaiting: new Gauge({

@@ -6,45 +6,45 @@ export function queueMetrics(registers: Registry[]) {
   return {
     queueJobs: new Counter({
       name: 'farewatch_queue_jobs_total',
-      help: 'Jobs that this process ended, by queue and outcome; a failed one may be tried again, one put off is.',
+      help: 'Attempts at jobs that ended in this process: done, failed, or put_off (snoozed without an attempt, because the upstream was paused).',
       labelNames: ['queue', 'outcome'],
       registers,
     }),
     queueWait: new Histogram({
       name: 'farewatch_queue_wait_seconds',
-      help: 'How long a job waited, from the moment it was to run to the begin of its first attempt.',
+      help: 'Time from the moment a job was due to the start of its first attempt.',
       labelNames: ['queue'],
       buckets: JOB_BUCKETS_S,
       registers,
     }),
     queueJobDuration: new Histogram({
       name: 'farewatch_queue_job_duration_seconds',
-      help: 'Duration of an attempt at a job, however it ended.',
+      help: 'Duration of an attempt at a job, whatever its outcome.',
       labelNames: ['queue'],
       buckets: JOB_BUCKETS_S,
       registers,
     }),
     queueStalled: new Counter({
       name: 'farewatch_queue_stalled_total',
-      help: 'Jobs that this process found without a living worker, to be run again.',
+      help: 'Jobs of a worker that died, found by this process and run again.',
       labelNames: ['queue'],
       registers,
     }),
     queueLastActivity: new Gauge({
       name: 'farewatch_queue_last_activity_timestamp_seconds',
-      help: 'When the worker of a queue last polled or ended a job: its liveness.',
+      help: 'When the worker of a queue in this process last polled or finished a job.',
       labelNames: ['queue'],
       registers,
     }),
     tickLastSuccess: new Gauge({
       name: 'farewatch_tick_last_success_timestamp_seconds',
-      help: 'When a tick last ended well in this process; before that, when its workers started.',
+      help: 'When a tick last succeeded in this process; before that, when its workers started. Any process may run a tick: query max by (tick).',
       labelNames: ['tick'],
       registers,
     }),
     tickInterval: new Gauge({
       name: 'farewatch_tick_interval_seconds',
-      help: 'How often a tick is to run, in whichever process.',
+      help: 'The interval of a tick.',
       labelNames: ['tick'],
       registers,
     }),
@@ -56,7 +56,7 @@ export function queueGauges(registers: Registry[]) {
   return {
     queueDepth: new Gauge({
       name: 'farewatch_queue_depth',
-      help: 'Jobs in a queue by state; dead ones ran out of attempts and wait for an operator, thirty days at most. No tick is.',
+      help: 'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator). Ticks are never counted as dead: the next tick does their work.',
       labelNames: ['queue', 'state'],
       registers,
     }),

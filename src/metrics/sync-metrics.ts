@@ -6,38 +6,38 @@ export function syncMetrics(registers: Registry[]) {
   return {
     syncRuns: new Counter({
       name: 'farewatch_sync_runs_total',
-      help: 'Finished runs of a route list, by how they ended.',
+      help: 'Finished runs of a route list, by status.',
       labelNames: ['list', 'status'],
       registers,
     }),
     syncReviews: new Counter({
       name: 'farewatch_sync_reviews_total',
-      help: 'Reviews that a held list opened; one that agrees with a list under review opens none.',
+      help: 'Reviews that a held list opened. A list that agrees with a list under review opens none.',
       labelNames: ['list'],
       registers,
     }),
     syncStageDuration: new Histogram({
       name: 'farewatch_sync_stage_duration_seconds',
-      help: 'Duration of each stage of a run.',
+      help: 'Duration of each stage of a run: fetch, stage, diff, apply.',
       labelNames: ['list', 'stage'],
       buckets: STAGE_BUCKETS_S,
       registers,
     }),
     routeChanges: new Counter({
       name: 'farewatch_route_changes_total',
-      help: 'Changes applied by runs of this process, by kind.',
+      help: 'Changes of routes and places that runs of this process applied, by kind.',
       labelNames: ['kind'],
       registers,
     }),
     syncReturned: new Counter({
       name: 'farewatch_sync_returned_total',
-      help: 'Routes that were absent from a list and back before the absence was confirmed.',
+      help: 'Routes that were absent from a list and returned before the absence was confirmed.',
       labelNames: ['list'],
       registers,
     }),
     syncListFaults: new Counter({
       name: 'farewatch_sync_list_faults_total',
-      help: 'Oddities in accepted lists: duplicate routes, contradicting places, pairs that are not among the routes.',
+      help: 'Anomalies of accepted lists: duplicate, conflicting_place, unknown_pair (a pair that is not among the routes).',
       labelNames: ['list', 'fault'],
       registers,
     }),
@@ -53,7 +53,7 @@ function runGauges(registers: Registry[]) {
   return {
     syncLastSuccess: new Gauge({
       name: 'farewatch_sync_last_success_timestamp_seconds',
-      help: 'When the last accepted list had arrived; 0 before the first.',
+      help: 'When the last accepted list arrived; 0 before the first.',
       labelNames: ['list'],
       registers,
     }),
@@ -65,19 +65,19 @@ function runGauges(registers: Registry[]) {
     }),
     syncInterval: new Gauge({
       name: 'farewatch_sync_interval_seconds',
-      help: 'The time between two slots of the schedule of a list.',
+      help: 'The longest time between two of the next due times of the schedule of a list.',
       labelNames: ['list'],
       registers,
     }),
     syncHeld: new Gauge({
       name: 'farewatch_sync_held_runs',
-      help: 'Runs that are held for review.',
+      help: 'Runs that are held and wait for a decision.',
       labelNames: ['list'],
       registers,
     }),
     syncRunsRecorded: new Gauge({
       name: 'farewatch_sync_runs_recorded',
-      help: 'Recorded runs by their status now; approved and dropped ones were held once.',
+      help: 'Recorded runs by their present status; an approved or dropped run was held before.',
       labelNames: ['list', 'status'],
       registers,
     }),
@@ -98,7 +98,7 @@ function routeGauges(registers: Registry[]) {
     }),
     scheduleDue: new Gauge({
       name: 'farewatch_schedule_next_due_timestamp_seconds',
-      help: 'When each schedule is due next; in the past while it is owed.',
+      help: 'When each schedule is due next; in the past while its work is overdue.',
       labelNames: ['schedule'],
       registers,
     }),

@@ -5,7 +5,7 @@ export function upstreamMetrics(registers: Registry[]) {
   return {
     upstreamRequests: new Counter({
       name: 'farewatch_upstream_requests_total',
-      help: 'Requests to the upstream, by endpoint and outcome.',
+      help: 'Requests to the upstream by outcome: ok, aborted (by us), internal (a bug of ours) or an error code. upstream.not_modified, upstream.http_4xx and upstream.id_missing count as answers, as ok does.',
       labelNames: ['endpoint', 'outcome'],
       registers,
     }),
@@ -18,19 +18,19 @@ export function upstreamMetrics(registers: Registry[]) {
     }),
     rateLimited: new Counter({
       name: 'farewatch_upstream_rate_limited_total',
-      help: 'Calls of this process that the upstream answered by 429, by endpoint.',
+      help: 'Requests that the upstream answered with 429.',
       labelNames: ['endpoint'],
       registers,
     }),
     quickRetries: new Counter({
       name: 'farewatch_upstream_quick_retries_total',
-      help: 'Failures that might pass: asked again and mended, asked again and failed, or no slot was near.',
+      help: 'Second requests after a failure that may pass: mended, failed, or no_slot where none was near.',
       labelNames: ['endpoint', 'outcome'],
       registers,
     }),
     contractAnomalies: new Counter({
       name: 'farewatch_upstream_contract_oddities_total',
-      help: 'What answers had beside the contract without being refused for it, by endpoint; docs/reference/upstream.md tells each.',
+      help: 'Anomalies of accepted answers, by endpoint; docs/reference/upstream.md describes each.',
       labelNames: ['endpoint', 'oddity'],
       registers,
     }),
@@ -42,13 +42,13 @@ export function upstreamGauges(registers: Registry[]) {
   return {
     upstreamBreakerOpen: new Gauge({
       name: 'farewatch_upstream_breaker_open',
-      help: '1 while a breaker keeps the calls of a group of endpoints back, but for single probes.',
+      help: '1 while a circuit breaker blocks all requests to a group of endpoints except single probes.',
       labelNames: ['endpoint', 'breaker'],
       registers,
     }),
     upstreamPausedUntil: new Gauge({
       name: 'farewatch_upstream_paused_until_timestamp_seconds',
-      help: 'Until when the upstream last asked us to pause; 0 where it never did.',
+      help: 'The end of the last pause that the upstream asked for; 0 if it never asked for one.',
       registers,
     }),
     upstreamBudgetRatio: new Gauge({

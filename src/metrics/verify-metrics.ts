@@ -5,30 +5,30 @@ export function verifyMetrics(registers: Registry[]) {
   return {
     observations: new Counter({
       name: 'farewatch_observations_total',
-      help: 'What the upstream said of a leg; of unknown, why.',
+      help: 'Observations of a leg: available, unavailable, or unknown with its reason.',
       labelNames: ['outcome', 'reason'],
       registers,
     }),
     checkDuration: new Histogram({
       name: 'farewatch_check_duration_seconds',
-      help: 'Duration of a verify call.',
+      help: 'Duration of a verify request of a check.',
       buckets: REQUEST_BUCKETS_S,
       registers,
     }),
     checksDropped: new Counter({
       name: 'farewatch_checks_dropped_total',
-      help: 'Checks that did not count: their slot had passed, the upstream was to be left alone, or something newer was known.',
+      help: 'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded).',
       labelNames: ['reason'],
       registers,
     }),
     lossesHeld: new Counter({
       name: 'farewatch_losses_held_total',
-      help: 'Losses that were not believed because an incident was open.',
+      help: 'Losses that were held because an incident was open.',
       registers,
     }),
     availabilityChanges: new Counter({
       name: 'farewatch_availability_changes_total',
-      help: 'Confirmed changes of tracked fares.',
+      help: 'Confirmed changes of tracked fares, by kind.',
       labelNames: ['kind'],
       registers,
     }),
@@ -40,25 +40,25 @@ export function fareGauges(registers: Registry[]) {
   return {
     trackedFares: new Gauge({
       name: 'farewatch_tracked_fares',
-      help: 'Tracked fares that are checked, by what is believed of the pair.',
+      help: 'Tracked fares that are checked, by pair state.',
       labelNames: ['pair'],
       registers,
     }),
     beliefsStale: new Gauge({
       name: 'farewatch_beliefs_stale',
-      help: 'Of these, how many were not well answered for so long that they are shown as unknown.',
+      help: 'Tracked fares that are shown as unknown because their last good check is too old.',
       labelNames: ['pair'],
       registers,
     }),
     beliefsGoodSince: new Gauge({
       name: 'farewatch_beliefs_good_since_timestamp_seconds',
-      help: 'The instant since which this share of the believed fares was well answered; 0 without any.',
+      help: 'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any.',
       labelNames: ['share'],
       registers,
     }),
     incidentsOpen: new Gauge({
       name: 'farewatch_incidents_open',
-      help: 'Open incidents: mass losses, upstream trouble.',
+      help: 'Open incidents, by kind.',
       labelNames: ['kind'],
       registers,
     }),

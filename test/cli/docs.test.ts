@@ -2,11 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
-const page = readFileSync(path.join(DOCS, 'reference/cli.md'), 'utf8')
 
 /** What prints files, logs or a session of its own. */
 const WITHOUT_JSON = [
@@ -41,16 +39,6 @@ function runnables(parent: Command, words: readonly string[] = []): Runnable[] {
 
 const commands = runnables(createProgram())
 
-/** The rows of the tables of commands: what runs it and its flags, as the page shows them. */
-const rows = [...page.matchAll(/^\| `([a-z][^`]*)` \| (.+) \|$/gm)].map(
-  ([, usage = '', about = '']) => ({
-    words: usage.split(/ (?=[A-Z[-])/)[0] ?? '',
-    usage,
-    flags: usage.match(/--[a-z-]+/g) ?? [],
-    about,
-  }),
-)
-
 function helpOf(command: Command): string {
   const parts: string[] = []
   command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
@@ -74,33 +62,6 @@ function commandOf(line: string): Runnable | undefined {
   const found = commands.filter(({ name }) => `${line} `.startsWith(`${name} `))
   return found.toSorted((a, b) => b.name.length - a.name.length)[0]
 }
-
-describe('the page about the command line', () => {
-  it('has one row for every command, and none for another', () => {
-    expect(new Set(rows.map(({ words }) => words))).toEqual(
-      new Set(commands.map(({ name }) => name)),
-    )
-    expect(rows).toHaveLength(commands.length)
-  })
-
-  it.each(commands)('shows every flag of "$name", and no other', ({ name, command, flags }) => {
-    const row = rows.find(({ words }) => words === name)
-
-    expect(row?.flags).toEqual(expect.arrayContaining(command.options.map(({ long }) => long)))
-    expect(row?.flags.filter((flag) => !flags.has(flag))).toEqual([])
-    const given = row?.usage.match(/ [A-Z]+\b| \[[A-Z]+…?\]/g)?.length ?? 0
-    expect(given).toBeGreaterThanOrEqual(command.registeredArguments.length)
-  })
-
-  it('has every exit code by its name', () => {
-    const codes = [...page.matchAll(/^\| (\d+) \| (\w+) \|/gm)].map(([, code, name]) => [
-      name,
-      Number(code),
-    ])
-
-    expect(Object.fromEntries(codes)).toEqual(EXIT)
-  })
-})
 
 describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
   it('explains itself, with an example that is one', () => {

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { SETTINGS } from '../../src/config/config.ts'
+import type { Setting } from '../../src/config/settings.ts'
+import { PROBLEMS } from '../../src/http/problem-codes.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+
+type Registry = ReturnType<typeof createMetrics>['registry']
+
+/** What stands between the markers of each page. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
+  'settings.md': {
+    settings: () => settingsTable((name) => !name.startsWith('GUARD_')),
+    'guard settings': () => settingsTable((name) => name.startsWith('GUARD_')),
+  },
+  'problem-codes.md': { 'problem codes': problemsPart },
+  'metrics.md': {
+    'metrics of one process': () => metricsTable(createMetrics().registry),
+    'metrics of the whole system': () => metricsTable(createMetrics().systemRegistry),
+  },
+}
+
+export interface ReferencePage {
+  readonly name: string
+  readonly path: URL
+  readonly current: string
+  /** The page with every generated part replaced; the text between the parts stays. */
+  readonly generated: string
+}
+
+/** The pages of docs/reference with generated parts. Throws where a page lacks the markers of a part. */
+export function referencePages(): ReferencePage[] {
+  return Object.entries(PARTS).map(([name, parts]) => {
+    const path = new URL(`../reference/${name}`, import.meta.url)
+    const current = readFileSync(path, 'utf8')
+    const generated = Object.entries(parts).reduce(
+      (page, [part, render]) => withPart(page, part, render()),
+      current,
+    )
+    return { name, path, current, generated }
+  })
+}
+
+function withPart(page: string, part: string, text: string): string {
+  const begin = `<!-- begin generated: ${part} -->\n`
+  const end = `<!-- end generated: ${part} -->\n`
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)]
+  if (from === -1 || to < from) throw new Error(`the page lacks the markers of "${part}"`)
+  return `${page.slice(0, from)}${begin}\n${text.trim()}\n\n${page.slice(to)}`
+}
+
+/** Each group of commands as a section, each command with its help. */
+function commandsPart(): string {
+  const program = createProgram()
+  const groups = Map.groupBy(program.commands, (command) => command.helpGroup())
+  return [...groups]
+    .map(([group, commands]) => {
+      const sections = commands.flatMap((command) => commandSections(command, command.name()))
+      return [`## ${group.replace(/:$/, '')}`, ...sections].join('\n\n')
+    })
+    .join('\n\n')
+}
+
+function commandSections(command: Command, words: string): string[] {
+  const below = command.commands.flatMap((child) =>
+    commandSections(child, `${words} ${child.name()}`),
+  )
+  return [`### ${words}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``, ...below]
+}
+
+function helpOf(command: Command): string {
+  const parts: string[] = []
+  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  return parts.join('').trim()
+}
+
+function exitCodesPart(): string {
+  const rows = Object.entries(EXIT).map(([name, code]) => [
+    String(code),
+    name,
+    EXIT_MEANINGS[name as keyof typeof EXIT],
+  ])
+  return tableOf(['code', 'name', 'meaning'], rows)
+}
+
+function settingsTable(isIncluded: (name: string) => boolean): string {
+  const rows = Object.entries(SETTINGS)
+    .filter(([name]) => isIncluded(name))
+    .map(([name, { about, preset, secret }]: [string, Setting<unknown>]) => [
+      code(name),
+      preset === undefined ? '' : code(String(preset)),
+      `${about}${secret ? ' (secret)' : ''}`,
+    ])
+  return tableOf(['setting', 'default', 'what it does'], rows)
+}
+
+function problemsPart(): string {
+  const rows = Object.entries(PROBLEMS).map(([name, { status, title }]) => [
+    code(name),
+    String(status),
+    title,
+  ])
+  return tableOf(['code', 'status', 'title'], rows)
+}
+
+function metricsTable(registry: Registry): string {
+  const rows = registry
+    .getMetricsAsArray()
+    .filter(({ name }) => name.startsWith('farewatch_'))
+    .map((metric) => {
+      const { labelNames, help } = metric as unknown as { labelNames: string[]; help: string }
+      return [code(metric.name), String(metric.type), labelNames.map(code).join(', '), help]
+    })
+  return tableOf(['metric', 'type', 'labels', 'what'], rows)
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const lines = [headings, headings.map(() => '---'), ...escaped]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
