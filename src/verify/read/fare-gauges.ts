@@ -5,10 +5,10 @@ import { INCIDENT_KINDS } from '../incidents/incident.ts'
 import { readOpenKinds } from '../incidents/incident-queries.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
-/** Of the believed fares: the usual one, nearly all, all. */
+/** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
 const SHARES = [0.5, 0.95, 1]
 
-/** Sets the gauges of tracked fares from the database. */
+/** Sets the gauges of tracked fares and incidents from the database. */
 export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   const counts = await countBeliefs(db)
   for (const pair of PAIRS) {
@@ -31,7 +31,7 @@ interface BeliefCount {
   readonly stale: number
 }
 
-/** Of the fares that have a turn; stale is what the public SQL calls so. */
+/** Counts the fares that are checked. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db): Promise<BeliefCount[]> {
   const { rows } = await sql<BeliefCount>`
     select a.pair, count(*) as count, count(*) filter (where a.stale) as stale
@@ -43,9 +43,8 @@ async function countBeliefs(db: Db): Promise<BeliefCount[]> {
 }
 
 /**
- * For each share the instant since which as many believed fares had a good check, in seconds since 1970.
- *
- * Fares of which nothing is believed are left out: ids that nobody knows are never answered well.
+ * Reads, for each share of the fares with a belief, the instant since which they all had a good check, in seconds since
+ * 1970. Fares without a belief are left out: a flight id that the upstream does not know never has a good check.
  */
 async function readGoodSince(db: Db): Promise<readonly number[]> {
   const olderShares = SHARES.map((share) => 1 - share)

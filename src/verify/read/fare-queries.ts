@@ -17,45 +17,47 @@ export interface FareDetail {
   readonly expiredAt: Date | null
   readonly endedAt: Date | null
   readonly watchers: number
-  readonly next: NextLook | null
+  /** Null if the fare is not checked any more. */
+  readonly next: ExpectedCheck | null
 }
 
-/** The expected next check, and what decides it. Null: it is not checked any more. */
-export interface NextLook {
+export interface ExpectedCheck {
   readonly at: Date
+  /** What decides the time, in words. */
   readonly why: string
 }
 
-interface DetailRow extends Omit<FareDetail, 'next'> {
+interface ScheduleRow {
   readonly lane: string | null
   readonly laneDueAt: Date | null
+  /** The end of the minimum interval; null if the fare is not in the schedule. */
   readonly notBefore: Date | null
-  /** When those that stand before it have had their turns, at this budget. */
-  readonly turnAt: Date | null
+  /** When the fares that are due before this one have been checked, at the given rate. */
+  readonly budgetAt: Date | null
   readonly claimed: boolean
   readonly now: Date
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  confirmation: `a loss or another flight is looked at again after about ${CONFIRM_AFTER_SECONDS} s`,
-  new_watch: 'it is new',
-  retry: 'the last check told nothing: one early retry',
+  confirmation: `a loss or a changed identity is checked again after about ${CONFIRM_AFTER_SECONDS} s`,
+  new_watch: 'a watch of it is new',
+  retry: 'the last check was unknown: one early retry',
 }
 
-/** One fare by its id; undefined where there is none. */
+/** Finds a tracked fare by its id. */
 export async function findFare(
   db: Db,
   fareId: number,
   requestsPerSecond: number,
 ): Promise<FareDetail | undefined> {
-  const { rows } = await sql<DetailRow>`
+  const { rows } = await sql<Omit<FareDetail, 'next'> & ScheduleRow>`
     select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
            coalesce(s.outbound, 'unknown') as outbound, s.return, coalesce(s.pair, 'unknown') as pair,
-           s.price::text, s.currency, s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
+           s.price, s.currency, s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
            s.last_reason as "lastReason", s.expired_at as "expiredAt", f.ended_at as "endedAt", f.watchers,
            q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id is not null as claimed,
            clock_timestamp() + make_interval(secs => greatest(0, least(q.vdue - c.v, 1 / q.ticket))
-                                                     * c.tickets / ${requestsPerSecond}::float8) as "turnAt",
+                                                     * c.tickets / ${requestsPerSecond}::float8) as "budgetAt",
            clock_timestamp() as now
       from tracked_fare f
      cross join recheck_clock c
@@ -64,32 +66,27 @@ export async function findFare(
      where f.id = ${fareId}
   `.execute(db)
   const [row] = rows
-  return row && detailOf(row)
+  if (row === undefined) return undefined
+  const { lane, laneDueAt, notBefore, budgetAt, claimed, now, ...detail } = row
+  const schedule = { lane, laneDueAt, notBefore, budgetAt, claimed, now }
+  return { ...detail, next: expectedCheck(schedule) }
 }
 
-function detailOf(row: DetailRow): FareDetail {
-  const { lane, laneDueAt, notBefore, turnAt, claimed, now, ...detail } = row
-  return { ...detail, next: nextLook({ lane, laneDueAt, notBefore, turnAt, claimed, now }) }
-}
-
-function nextLook(
-  row: Pick<DetailRow, 'lane' | 'laneDueAt' | 'notBefore' | 'turnAt' | 'claimed' | 'now'>,
-): NextLook | null {
-  if (row.notBefore === null) return null
-  if (row.claimed) return { at: row.now, why: 'it is being checked' }
-  if (row.lane !== null && row.laneDueAt !== null) {
-    return { at: row.laneDueAt, why: WHY[row.lane] ?? row.lane }
+function expectedCheck(row: ScheduleRow): ExpectedCheck | null {
+  const { lane, laneDueAt, notBefore, budgetAt, claimed, now } = row
+  if (notBefore === null) return null
+  if (claimed) return { at: now, why: 'it is being checked' }
+  if (lane !== null && laneDueAt !== null) return { at: laneDueAt, why: WHY[lane] ?? lane }
+  if (notBefore > now && (budgetAt === null || budgetAt <= notBefore)) {
+    return { at: notBefore, why: 'its minimum interval' }
   }
-  const rests = row.notBefore > row.now
-  if (rests && (row.turnAt === null || row.turnAt <= row.notBefore)) {
-    return { at: row.notBefore, why: 'its minimum interval' }
-  }
-  return { at: row.turnAt ?? row.now, why: 'its turn within the budget' }
+  return { at: budgetAt ?? now, why: 'the fares that are due before it, within the budget' }
 }
 
-/** An interval of belief. */
+/** A time during which the belief did not change. */
 export interface BeliefInterval {
   readonly from: Date
+  /** Null while it holds. */
   readonly to: Date | null
   readonly pair: string
   readonly outbound: string
@@ -98,18 +95,18 @@ export interface BeliefInterval {
   readonly currency: string | null
 }
 
-/** The newest intervals of belief first. */
+/** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(
   db: Db,
   fareId: number,
   limit: number,
 ): Promise<BeliefInterval[]> {
-  const { rows } = await sql<BeliefInterval>`
-    select valid_from as from, valid_to as to, pair, outbound, return, price::text, currency
-      from fare_belief_version
-     where tracked_fare_id = ${fareId}
-     order by valid_from desc
-     limit ${limit}
-  `.execute(db)
-  return rows
+  return db
+    .selectFrom('fare_belief_version')
+    .select(['valid_from as from', 'valid_to as to', 'pair', 'outbound', 'return', 'price'])
+    .select('currency')
+    .where('tracked_fare_id', '=', fareId)
+    .orderBy('valid_from', 'desc')
+    .limit(limit)
+    .execute()
 }

@@ -22,22 +22,22 @@ import { type BeliefAges, readBeliefAges, readLastMinute } from './status-querie
 export interface StatusDeps {
   readonly db: Db
   readonly clock: Clock
-  /** The budget of upstream requests, of all processes together. */
+  /** The budget of upstream requests for all processes together. */
   readonly requestsPerSecond: number
-  /** Of farewatch. */
+  /** The version of farewatch. */
   readonly version: string
 }
 
-/** How true and how fresh is what we hold, at one moment. */
+/** How fresh and how reliable the data is at one moment. */
 export interface Status {
   readonly at: Date
-  readonly lists: readonly SyncState[]
+  readonly lists: SyncState[]
   /** The oldest ten. */
-  readonly heldRuns: readonly HeldRun[]
+  readonly heldRuns: HeldRun[]
   readonly beliefs: BeliefAges
   readonly upstream: UpstreamState
-  readonly incidents: readonly Pick<Incident, 'kind' | 'openedAt'>[]
-  /** Null where it is not to be told. */
+  readonly incidents: Pick<Incident, 'kind' | 'openedAt'>[]
+  /** Null for a reseller. */
   readonly budget: BudgetUse | null
   readonly versions: DatabaseVersions & { readonly farewatch: string }
 }
@@ -49,10 +49,10 @@ export interface HeldRun {
   readonly reason: Pick<SyncReason, 'code' | 'text'> | null
 }
 
-/** What keeps calls back: a pause that the upstream asked for, breakers that are open. */
+/** What stops calls to the upstream: a pause that it asked for, and open circuit breakers. */
 export interface UpstreamState {
   readonly pausedUntil: Date | null
-  readonly openBreakers: readonly {
+  readonly openBreakers: {
     readonly endpoint: EndpointGroup
     readonly breaker: BreakerName
     readonly since: Date
@@ -61,13 +61,13 @@ export interface UpstreamState {
 
 export interface BudgetUse {
   readonly requestsPerSecond: number
-  /** The part of it that may be spent now: below 1 after the upstream has told us to ask less, 0 during a pause. */
+  /** The share of it that may be used now: below 1 after the upstream has limited our rate, 0 during a pause. */
   readonly share: number
-  /** How far ahead slots are given away, in seconds; about 5 where all of it is taken. */
+  /** How far ahead slots are reserved, in seconds. About 5 if the whole budget is used. */
   readonly aheadSeconds: number
   readonly checksLastMinute: number
   readonly unknownLastMinute: number
-  /** The part of the whole budget that the checks of the last whole minute took. */
+  /** The share of the whole budget that the checks of the last whole minute used. */
   readonly used: number
 }
 
@@ -75,8 +75,8 @@ const SHOWN_HELD = 10
 const SHOWN_INCIDENTS = 10
 
 /**
- * Reads the status: of the whole service, or as one reseller may see it, which is told the ages of its own fares alone
- * and nothing of the budget: what others ask would show in both.
+ * Reads the status of the whole service, or the status that one reseller may see: the ages of its own fares only, and
+ * no budget, because both would show what other resellers watch.
  */
 export async function readStatus(
   { db, clock, requestsPerSecond, version }: StatusDeps,

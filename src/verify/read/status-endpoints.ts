@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant } from '../../http/read-parameters.ts'
-import { readStatus, type Status, type StatusDeps } from './read-status.ts'
+import { INCIDENT_KINDS } from '../incidents/incident.ts'
+import { readStatus, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()
 
@@ -14,10 +15,10 @@ const List = Type.Object(
   {
     list: ListName,
     lastSuccessAt: Type.Union([Instant, Type.Null()], {
-      description: 'When the last list that was believed was fetched.',
+      description: 'When the last accepted list was fetched.',
     }),
     lastAttemptAt: MaybeInstant,
-    held: Type.Integer({ description: 'Lists that wait for review.' }),
+    held: Type.Integer({ description: 'Number of lists that wait for review.' }),
   },
   CLOSED,
 )
@@ -38,26 +39,29 @@ const HeldRun = Type.Object(
 const Seconds = Type.Number({ minimum: 0 })
 const Beliefs = Type.Object(
   {
-    fares: Type.Integer({ description: 'Fares that are checked.' }),
-    unanswered: Type.Integer({ description: 'Of those, the ones that were never well answered.' }),
+    fares: Type.Integer({ description: 'Number of fares that are checked.' }),
+    unanswered: Type.Integer({ description: 'How many of them never had a good check.' }),
     stale: Type.Integer({
-      description: 'Of the others, the ones whose belief is too old to be shown as known.',
+      description: 'How many of the others have a belief that is too old to be shown as known.',
     }),
     ageSeconds: Type.Union(
       [
         Type.Object({ p50: Seconds, p90: Seconds, p99: Seconds, max: Seconds }, CLOSED),
         Type.Null(),
       ],
-      { description: 'Since the last good check began; null where there was none.' },
+      { description: 'Age of the last good check. Null if there was none.' },
     ),
   },
-  { ...CLOSED, description: 'Of a reseller the fares that it watches, of an operator all.' },
+  {
+    ...CLOSED,
+    description: 'For a reseller the fares that it watches, for an operator all fares.',
+  },
 )
 
 const Upstream = Type.Object(
   {
     pausedUntil: Type.Union([Instant, Type.Null()], {
-      description: 'Until when the upstream asked us to pause.',
+      description: 'When the pause that the upstream asked for ends.',
     }),
     openBreakers: Type.Array(
       Type.Object(
@@ -68,7 +72,7 @@ const Upstream = Type.Object(
         },
         CLOSED,
       ),
-      { description: 'What is left alone, but for single probes.' },
+      { description: 'Endpoints that receive only single probes, and why.' },
     ),
   },
   CLOSED,
@@ -76,17 +80,17 @@ const Upstream = Type.Object(
 
 const Budget = Type.Object(
   {
-    requestsPerSecond: Type.Number({ description: 'Of all processes together.' }),
+    requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
     share: Type.Number({
       description:
-        'The part that may be spent now: below 1 after the upstream asked for less, 0 during a pause.',
+        'The share that may be used now: below 1 after the upstream has limited the rate, 0 during a pause.',
     }),
     aheadSeconds: Type.Number({
-      description: 'How far ahead slots are given away: about 5 where all of it is taken.',
+      description: 'How far ahead slots are reserved. About 5 if the whole budget is used.',
     }),
-    checksLastMinute: Type.Integer({ description: 'Of the last whole minute.' }),
-    unknownLastMinute: Type.Integer({ description: 'Of those, the checks that told nothing.' }),
-    used: Type.Number({ description: 'The part of the whole budget that those checks took.' }),
+    checksLastMinute: Type.Integer({ description: 'Number of checks in the last whole minute.' }),
+    unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
+    used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
   },
   CLOSED,
 )
@@ -99,14 +103,11 @@ const StatusAnswer = Type.Object(
     beliefs: Beliefs,
     upstream: Upstream,
     incidents: Type.Array(
-      Type.Object(
-        { kind: Type.Enum(['mass_loss', 'upstream_trouble']), openedAt: Instant },
-        CLOSED,
-      ),
-      { description: 'Those that are open: losses are held meanwhile.' },
+      Type.Object({ kind: Type.Enum([...INCIDENT_KINDS]), openedAt: Instant }, CLOSED),
+      { description: 'Open incidents. While one is open, losses are held.' },
     ),
     budget: Type.Union([Budget, Type.Null()], {
-      description: 'For operators; null for a reseller, to whom it would tell what others ask.',
+      description: 'For operators. Null for a reseller: it would show what other resellers watch.',
     }),
     versions: Type.Object(
       { farewatch: Type.String(), schema: Type.String(), postgresql: Type.String() },
@@ -151,30 +152,19 @@ const showStatus = shared({
   method: 'GET',
   path: '/api/v1/status',
   tag: 'Freshness',
-  summary: 'How fresh and how true what we hold is',
+  summary: 'Shows how fresh and how reliable the data is',
   scope: 'read',
   answer: {
-    about: 'The state of the lists, of beliefs, and of the upstream.',
+    about: 'The state of the lists, the beliefs and the upstream.',
     schema: StatusAnswer,
   },
   example: { answer: EXAMPLE },
-  handler: async (deps, { caller }) => answerOf(await readStatus(deps, tellingOf(caller))),
+  handler: async (deps, { caller }) => readStatus(deps, scopeOf(caller)),
 })
 
-/** How fresh what we hold is. */
+/** The status of the service. */
 export const STATUS_OPERATIONS = [showStatus]
 
-function tellingOf(caller: Caller): Parameters<typeof readStatus>[1] {
+function scopeOf(caller: Caller): Parameters<typeof readStatus>[1] {
   return caller.kind === 'reseller' ? { resellerId: caller.resellerId } : {}
-}
-
-/** Arrays that whoever sends them may change. */
-function answerOf(status: Status): Static<typeof StatusAnswer> {
-  return {
-    ...status,
-    lists: [...status.lists],
-    heldRuns: [...status.heldRuns],
-    incidents: [...status.incidents],
-    upstream: { ...status.upstream, openBreakers: [...status.upstream.openBreakers] },
-  }
 }
