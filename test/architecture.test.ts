@@ -30,7 +30,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'csv-stringify': ['cli', 'route-sync', 'sandbox', 'watch'],
-  'csv-parse': ['upstream', 'watch'],
+  'csv-parse': ['watch'],
   yaml: ['watch'],
   undici: ['upstream'],
   pg: ['db'],

@@ -2,7 +2,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { waitOf } from '../upstream/upstream-wait.ts'
+import { waitOf } from '../upstream/upstream-errors.ts'
 import { applyOrHold, type SyncDeps, type SyncRun } from './apply-or-hold.ts'
 import { listLock } from './runs/list-lock.ts'
 import {

@@ -2,7 +2,7 @@ import { cleanText } from '../base/text.ts'
 import { DAY_MS } from './world/episodes.ts'
 import { fareStateAt } from './world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from './world/flight-schedule.ts'
-import { viewFlight } from './world/flight-view.ts'
+import { readFlight } from './world/flight-view.ts'
 import type { PassengerMix } from './world/passengers.ts'
 import type { Flight, VerifyEntry, VerifyResult } from './world/wire.ts'
 import type { World } from './world/world.ts'
@@ -55,7 +55,7 @@ function verifyOne(
   if (!flight) return { available: false }
   const state = fareStateAt(flight, instant.getTime())
   if (!state.available) return { available: false }
-  return { available: true, flight: viewFlight(flight, state, mix) }
+  return { available: true, flight: readFlight(flight, state, mix) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Money } from '../base/money.ts'
 
-/** One question to the upstream: is this flight, with this return, there for these passengers, and at what price? */
+/** One question to the upstream: is this flight, with this return flight, available for these passengers? */
 export interface Question {
   readonly flightId: string
   readonly returnFlightId: string | null
@@ -19,7 +19,7 @@ export interface PassengerCounts {
   readonly infants: number
 }
 
-/** Why we do not know. None of these counts against a fare. */
+/** Why an observation is unknown. No reason counts against a fare. */
 export type UnknownReason =
   | 'timeout'
   | 'network'
@@ -33,7 +33,7 @@ export type UnknownReason =
   | 'identity_mismatch'
   | 'circuit_open'
 
-/** What the upstream said of one flight, once. */
+/** What the upstream reported about one flight, once. */
 export type LegObservation =
   | { readonly kind: 'available'; readonly flight: ObservedFlight }
   | { readonly kind: 'unavailable' }
@@ -41,21 +41,21 @@ export type LegObservation =
 
 /** The flight of an available leg, as far as we compare it. */
 export interface ObservedFlight {
-  /** Null where the upstream's price cannot be read; the flight stays available. */
+  /** Null if the upstream's price is unreadable. The flight stays available. */
   readonly price: Money | null
   /**
-   * What makes it this flight and no other, as canonical text: airline, number of legs, end places, date of
-   * departure (local). Two texts are equal exactly when the identity is.
+   * The identity of the flight as canonical text: airline, number of legs, end places, local date of departure. Two
+   * texts are equal exactly if the identities are equal.
    */
   readonly identity: string
-  /** What may change of one flight, as canonical text: local times, flight numbers, intermediate stops. */
+  /** What may change about the same flight, as canonical text: local times, flight numbers, intermediate stops. */
   readonly itinerary: string
-  /** Local time at the place of departure, `YYYY-MM-DD HH:MM`. */
+  /** Local time at the departure place, `YYYY-MM-DD HH:MM`. */
   readonly departsAt: string
   readonly flight: FlightSummary
 }
 
-/** What people are shown of a flight. */
+/** The parts of a flight that are shown to people. */
 export interface FlightSummary {
   readonly from: string
   readonly to: string
@@ -66,7 +66,7 @@ export interface FlightSummary {
   readonly stops: readonly string[]
 }
 
-/** Oddities of an answer, which never change what `available` says; counted, never believed. */
+/** Deviations of an answer from the contract. They are counted, and never change the meaning of `available`. */
 export type AnswerAnomaly =
   | 'list_for_object'
   | 'doubled_names'
@@ -81,22 +81,22 @@ export type AnswerAnomaly =
   | 'flight_though_unavailable'
   | 'unknown_fields'
 
-/** What one call told us, with its evidence. */
+/** The result of one call, with its evidence. */
 export interface Observation {
   readonly outbound: LegObservation
-  /** Null where the question has no return flight. */
+  /** Null if the question has no return flight. */
   readonly return: LegObservation | null
   readonly anomalies: readonly AnswerAnomaly[]
-  /** Where a leg is unknown: what was wrong, for people. Scrubbed, and never what a decision depends on. */
+  /** Why a leg is unknown, for people. Scrubbed. No decision depends on it. */
   readonly detail?: string
-  /** Where the upstream asked us to wait, and for how long; capped by the client. */
+  /** The wait that the upstream asked for, capped by the client. */
   readonly retryAfterMs?: number
   readonly evidence: Evidence
 }
 
-/** The answer behind an observation, scrubbed, and how it came. */
+/** The answer on which an observation is based, scrubbed. */
 export interface Evidence {
-  /** The body as text, scrubbed and cleaned; null where there was none. At most 64 KB. */
+  /** The body as text, scrubbed and cleaned, at most 64 KB. Null without a body. */
   readonly body: string | null
   readonly status: number | null
   readonly latencyMs: number

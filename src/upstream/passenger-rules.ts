@@ -9,7 +9,7 @@ export const MAX_FLIGHT_ID_CHARS = 200
 const GROUPS = ['residents', 'nonResidents'] as const
 const TYPES = ['adults', 'children', 'infants'] as const
 
-/** A passenger mix that the interface forbids; `rule` says which of its rules. Found before any call. */
+/** The interface forbids this passenger mix. `rule` is the violated rule. Thrown before any call. */
 export class PassengerRuleError extends AppError {
   override readonly name = 'PassengerRuleError'
   override readonly code = 'upstream.passenger_rule'
@@ -17,12 +17,12 @@ export class PassengerRuleError extends AppError {
   readonly rule: string
 
   constructor(rule: string) {
-    super(`the passenger mix breaks a rule: ${rule}`)
+    super(`the passenger mix violates a rule: ${rule}`)
     this.rule = rule
   }
 }
 
-/** A flight id that cannot be asked for; `rule` says why. Found before any call. */
+/** This flight id cannot be sent. `rule` is the violated rule. Thrown before any call. */
 export class QuestionError extends AppError {
   override readonly name = 'QuestionError'
   override readonly code = 'upstream.question'
@@ -30,7 +30,7 @@ export class QuestionError extends AppError {
   readonly rule: string
 
   constructor(rule: string) {
-    super(`the question cannot be asked: ${rule}`)
+    super(`the question is invalid: ${rule}`)
     this.rule = rule
   }
 }
@@ -38,15 +38,15 @@ export class QuestionError extends AppError {
 /** Throws PassengerRuleError or QuestionError for a question that must not be sent. */
 export function assertQuestion({ flightId, returnFlightId, passengers }: Question): void {
   const wrongId =
-    brokenIdRule('flightId', flightId) ??
-    (returnFlightId === null ? undefined : brokenIdRule('returnFlightId', returnFlightId))
+    violatedIdRule('flightId', flightId) ??
+    (returnFlightId === null ? undefined : violatedIdRule('returnFlightId', returnFlightId))
   if (wrongId !== undefined) throw new QuestionError(wrongId)
-  const wrongMix = brokenPassengerRule(passengers)
+  const wrongMix = violatedPassengerRule(passengers)
   if (wrongMix !== undefined) throw new PassengerRuleError(wrongMix)
 }
 
-/** The passenger rule that a mix breaks, in words; undefined for a mix that may be asked for. */
-export function brokenPassengerRule(mix: PassengerMix): string | undefined {
+/** The rule that a passenger mix violates, in words. Undefined for a valid mix. */
+export function violatedPassengerRule(mix: PassengerMix): string | undefined {
   for (const group of GROUPS) {
     for (const type of TYPES) {
       if (isCount(mix[group][type])) continue
@@ -58,16 +58,16 @@ export function brokenPassengerRule(mix: PassengerMix): string | undefined {
   return undefined
 }
 
-/** The rule that a flight id breaks, in words; undefined for one that may be asked for. */
-export function brokenIdRule(name: string, id: string): string | undefined {
+/** The rule that a flight id violates, in words. Undefined for a valid id. */
+export function violatedIdRule(name: string, id: string): string | undefined {
   if (id.trim() === '') return `${name} must not be empty`
   if (id.length > MAX_FLIGHT_ID_CHARS) {
     return `${name} must have at most ${MAX_FLIGHT_ID_CHARS} characters`
   }
-  // It would reach the upstream as another id than the one that its answer is searched for.
+  // The request would carry another id than the one that we look up in the answer.
   return cleanText(id, MAX_FLIGHT_ID_CHARS) === id
     ? undefined
-    : `${name} must be free of NUL and lone surrogates`
+    : `${name} must not contain NUL or lone surrogates`
 }
 
 /** @example totalOf(mix, 'adults') // residents and non-residents together */

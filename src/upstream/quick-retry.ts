@@ -1,58 +1,94 @@
 import type { Clock } from '../base/clock.ts'
-import { acquireInTime } from './breaker/acquire-permit.ts'
-import type { EndpointGroup } from './breaker/breaker-state.ts'
-import type { Permit } from './breaker/call-reporter.ts'
-import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+import {
+  type Attempt,
+  type AttemptDeps,
+  attempt,
+  type CallRecord,
+  type PermittedCall,
+  type RunCall,
+} from './attempt.ts'
+import { acquireInTime, type PermitRequest } from './breaker/acquire-permit.ts'
+import type { Permit } from './breaker/admission.ts'
+import { classifyOutcome } from './breaker/breaker-signal.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
-import type { CallRecord } from './call-record.ts'
 
 const PAUSE_MS = { min: 100, max: 300 }
 
-/** Failures of a moment: a proxy that restarts, a server that takes its leave. */
-const PASSING_STATUSES = new Set([502, 503, 504])
-/** The connection broke, before or in the answer; one that never came about will not come about a moment later. */
-const PASSING_REASONS = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+/** Failures that often pass within a moment: a proxy or a server that restarts. */
+const TRANSIENT_STATUSES = new Set([502, 503, 504])
+/** The connection broke before or during the answer. A connection that could not be made is not retried at once. */
+const TRANSIENT_REASONS = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/** `mended`: the second call was answered; `no_slot`: the budget had none to spare, and there was no second call. */
+/** `mended`: the second call succeeded. `no_slot`: the budget had no near slot, so there was no second call. */
 export const QUICK_RETRY_OUTCOMES = ['mended', 'failed', 'no_slot'] as const
 export type QuickRetryOutcome = (typeof QUICK_RETRY_OUTCOMES)[number]
 
-export interface QuickRetryDeps {
+export interface QuickRetry {
+  readonly endpoint: string
+  readonly outcome: QuickRetryOutcome
+}
+
+export interface QuickRetryDeps extends AttemptDeps {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly breaker: CircuitBreaker | undefined
-  /** Waits for a slot that lies near; undefined where none can be had. Absent: nothing is asked twice. */
+  /** Waits for a near slot. Undefined if none can be had. Without this function nothing is retried. */
   readonly retrySlot: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
+  /** Called once for every transient failure, to count it. */
+  readonly onQuickRetry: ((retry: QuickRetry) => void) | undefined
 }
 
-/** Whether a call failed in a way that asking at once may mend. A wait that was asked for is a pause, not a retry. */
-export function isPassing({ outcome, status, reason, retryAfterMs }: CallRecord): boolean {
-  if (outcome === 'upstream.network') return PASSING_REASONS.has(reason ?? '')
+/** Makes a permitted call, and makes it a second time if it failed in a way that often passes within a moment. */
+export async function callWithRetry<T>(
+  deps: QuickRetryDeps,
+  call: PermittedCall,
+  run: RunCall<T>,
+): Promise<T> {
+  const first = await attempt(deps, call, run)
+  const { endpoint } = call
+  const permit = await acquireRetryPermit(deps, call, first.record)
+  if (permit === 'no_slot') deps.onQuickRetry?.({ endpoint, outcome: 'no_slot' })
+  if (typeof permit === 'string') return resultOf(first)
+  const second = await attempt(deps, { ...call, permit }, run)
+  const mended = classifyOutcome(second.record) === 'good'
+  deps.onQuickRetry?.({ endpoint, outcome: mended ? 'mended' : 'failed' })
+  return resultOf(second)
+}
+
+/** Whether a second call may succeed at once. A failure with a requested wait begins a pause, and is not retried. */
+export function isTransient({ outcome, status, reason, retryAfterMs }: CallRecord): boolean {
+  if (outcome === 'upstream.network') return TRANSIENT_REASONS.has(reason ?? '')
   if (outcome !== 'upstream.http_5xx' || retryAfterMs !== undefined) return false
-  return PASSING_STATUSES.has(status ?? 0)
+  return TRANSIENT_STATUSES.has(status ?? 0)
 }
 
 /**
- * Waits a moment, takes a slot for the second call and passes the breaker.
+ * Waits a moment, takes a slot for the second call and acquires its permit.
  *
- * `none` where there is to be no second call: the failure will not pass, or the breaker is closed, also for a probe's
- * sake. `no_slot` where none can be had, or it has passed at the breaker. Rejects when the signal aborts.
+ * Returns `none` if there must be no second call: the failure is not transient, or the circuit breaker refuses calls
+ * or admits only a probe. Returns `no_slot` if there is no near slot, or the slot passed while the permit was
+ * acquired. Rejects when the signal aborts.
  */
-export async function takeQuickRetry(
+async function acquireRetryPermit(
   { clock, random, breaker, retrySlot }: QuickRetryDeps,
-  { group, record, signal }: { group: EndpointGroup; record: CallRecord; signal: AbortSignal },
+  { group, signal }: PermitRequest,
+  record: CallRecord,
 ): Promise<Permit | 'none' | 'no_slot'> {
-  if (retrySlot === undefined || !isPassing(record)) return 'none'
+  if (retrySlot === undefined || !isTransient(record)) return 'none'
   if (breaker !== undefined && (await breaker.admission(group)).kind !== 'allowed') return 'none'
   await clock.sleep(PAUSE_MS.min + Math.floor(random() * (PAUSE_MS.max - PAUSE_MS.min)), signal)
   const slot = await retrySlot(signal).catch(() => {
     signal.throwIfAborted()
-    // The store is away: the first failure is the one to tell.
+    // The database is unavailable. The first failure is the one to report.
     return undefined
   })
   if (slot === undefined) return 'no_slot'
-  const entered = await acquireInTime(breaker, group, slot)
-  if (entered.kind === 'late') return 'no_slot'
-  return entered.kind === 'permit' ? entered : 'none'
+  const permit = await acquireInTime(breaker, group, slot)
+  if (permit.kind === 'late') return 'no_slot'
+  return permit.kind === 'permit' ? permit : 'none'
+}
+
+function resultOf<T>(ended: Attempt<T>): T {
+  if ('error' in ended) throw ended.error
+  return ended.value
 }

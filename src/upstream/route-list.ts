@@ -1,10 +1,8 @@
-import type { Validators } from './lists/validators.ts'
-
 /** The upstream's two route lists. */
 export const ROUTE_LISTS = ['routes', 'with-availability'] as const
 export type RouteListName = (typeof ROUTE_LISTS)[number]
 
-/** `id` is the identity; the attributes may change, and are '' where the upstream sent none. */
+/** `id` is the identity. The attributes may change, and are '' if the upstream sent none. */
 export interface Place {
   readonly id: string
   readonly iata: string
@@ -17,17 +15,17 @@ export interface Route {
   readonly destination: Place
 }
 
-/** What was odd in a list without being wrong enough to reject it. */
+/** Counts of the anomalies of a list that do not reject it. */
 export interface RouteListCounts {
   /** Departure and destination are the same place. */
   readonly selfRoutes: number
-  /** Fields that the interface does not name, in routes and places; they are dropped. */
+  /** Fields of routes and places that the interface does not name. They are dropped. */
   readonly unknownFields: number
-  /** Place ids sent as numbers. */
+  /** Place ids that were sent as numbers. */
   readonly numericIds: number
-  /** Attributes that are missing, null or no text; they are read as ''. */
+  /** Attributes that are missing, null or not text. They are read as ''. */
   readonly blankTexts: number
-  /** Attributes with NUL, a lone surrogate or more than 200 characters; they are cleaned and cut. */
+  /** Attributes with NUL, a lone surrogate or more than 200 characters. They are cleaned and cut. */
   readonly cleanedTexts: number
 }
 
@@ -50,16 +48,23 @@ export function addCounts(a: RouteListCounts, b: RouteListCounts): RouteListCoun
   }
 }
 
-/** A downloaded list, or the CSV of it, not yet read. */
+/** What an answer offers for a later conditional request. Null if it offers none, or none that we would send. */
+export interface Validators {
+  /** An entity tag exactly as received, with its quotes and `W/`. */
+  readonly etag: string | null
+  /** A date exactly as received. */
+  readonly lastModified: string | null
+}
+
+/** A downloaded list that has not been read yet. */
 export interface RouteListBody {
-  /** The decoded bytes, in order; `readRouteList` or `readRoutesCsv` reads them without joining them. */
+  /** The decoded bytes, in order. `readRouteList` reads them without joining them. */
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
-  /** SHA-256 of the decoded bytes, in hex: two lists with one hash are the same list. */
+  /** SHA-256 of the decoded bytes, in hex. Two lists with the same hash are the same list. */
   readonly contentHash: string
   readonly downloadMs: number
-  /** As the upstream sent them, to ask by whether the list has changed. */
   readonly validators: Validators
-  /** Told what was odd once the list has been read, and what ended the reading where it ended early. */
+  /** Called with the anomalies after the list has been read, and with the error if reading failed. */
   readonly onRead?: ((counts: RouteListCounts, failure?: unknown) => void) | undefined
 }

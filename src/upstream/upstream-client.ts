@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { type GuardDeps, guardedCall, type QuickRetry } from './attempt.ts'
+import type { RunCall, UpstreamCall } from './attempt.ts'
 import {
   acquirePermit,
   acquirePermitWithSlot,
@@ -9,7 +9,6 @@ import {
 } from './breaker/acquire-permit.ts'
 import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
-import type { CallRecord, UpstreamCall } from './call-record.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
 import {
@@ -17,46 +16,39 @@ import {
   type FetchRouteListOptions,
   fetchRouteList,
   fetchRouteListIfModified,
-  fetchRoutesCsv,
 } from './lists/fetch-route-list.ts'
-import { CSV_ENDPOINT } from './lists/routes-csv.ts'
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
+import { callWithRetry, type QuickRetry } from './quick-retry.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
 import { createCredential } from './transport/credential.ts'
 import { createHttpExchange } from './transport/http-exchange.ts'
-import { notedExchange } from './transport/noted-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
-import {
-  type AnomalyEndpoint,
-  anomaliesOfAnswer,
-  type ObserveAnomalies,
-  observedList,
-} from './upstream-metrics.ts'
+import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './upstream-metrics.ts'
 
 export type { RouteListBody, RouteListName } from './route-list.ts'
 
 export interface UpstreamClientOptions {
-  /** http or https; a path in it comes before every endpoint's own. */
+  /** http or https. A path in it precedes the path of every endpoint. */
   readonly baseUrl: string
   readonly accessToken?: string | undefined
-  /** Must know the access token: an upstream may send it back in a body that we quote. */
+  /** Must know the access token, because the upstream may send it back in a body that we quote. */
   readonly scrub: Scrub
   readonly log: Logger
   readonly limits?: Partial<UpstreamLimits> | undefined
-  /** Called once for every call that ends, to count it. */
+  /** Called once for every call that has ended, to count it. */
   readonly observe?: ((call: UpstreamCall) => void) | undefined
-  /** Called once for every list that is read and every verify answer that has any, to count what was odd. */
+  /** Called once for every list that was read and every verify answer with anomalies, to count them. */
   readonly observeAnomalies?: ObserveAnomalies | undefined
   /**
-   * Awaited before a list is fetched, to wait for a slot of the budget; what it throws ends the call.
+   * Awaited before a list is fetched, to take a slot of the budget. An error that it throws ends the call.
    *
-   * Not for verify: its callers reserve slots for many questions at once, and call at each one's own.
+   * Verify does not use it: its callers reserve slots for many questions at once, and pass each call its slot.
    */
   readonly beforeList?: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined
-  /** Where absent, every call goes out. */
+  /** Without a circuit breaker every call is made. */
   readonly breaker?: CircuitBreaker | undefined
-  /** Waits for a slot near enough for a quick retry, if there is one; absent: nothing is asked twice. */
+  /** Waits for a slot near enough for a quick retry, if there is one. Without this function nothing is retried. */
   readonly retrySlot?: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
   readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined
   /** Uniform in [0, 1). */
@@ -66,86 +58,74 @@ export interface UpstreamClientOptions {
 
 export interface VerifyOptions {
   readonly signal: AbortSignal
-  /** The slot at which the question goes out; absent: it has none to miss. */
+  /** The slot of the call. Without a slot the call cannot miss one. */
   readonly slot?: TakenSlot | undefined
 }
 
 export interface UpstreamClient {
   /**
-   * Downloads one of the route lists, unread: `readRouteList` reads it.
+   * Downloads a route list without reading it. `readRouteList` reads it.
    *
-   * Throws the errors of upstream-errors.ts, or the signal's reason when it aborts; UpstreamCircuitOpenError before
-   * any call.
+   * Throws the errors of upstream-errors.ts, or the signal's reason when it aborts. Throws UpstreamCircuitOpenError
+   * before any call.
    */
   fetchRouteList(list: RouteListName, options: FetchRouteListOptions): Promise<RouteListBody>
-  /** The same, or null where the upstream answers that the list is still the one with these validators (304). */
+  /** The same, or null if the upstream answers that the list with these validators is unchanged (304). */
   fetchRouteListIfModified(
     list: RouteListName,
     options: ConditionalFetchOptions,
   ): Promise<RouteListBody | null>
-  /** Downloads the routes as CSV, unread: `readRoutesCsv` reads them. Throws as `fetchRouteList` does. */
-  fetchRoutesCsv(options: FetchRouteListOptions): Promise<RouteListBody>
   /**
-   * Asks whether a flight, and its return, is available for some passengers, in one call.
+   * Verifies in one call whether a flight and its return flight are available for some passengers.
    *
-   * Whatever the upstream or the network does is an observation. Throws the signal's reason when it aborts, and
-   * before any call PassengerRuleError or QuestionError for a question that the interface forbids,
-   * UpstreamCircuitOpenError, or UpstreamSlotMissedError where its slot has passed by then.
+   * Every answer of the upstream and every failure of the network is an observation. Throws the signal's reason when
+   * it aborts. Before any call it throws PassengerRuleError or QuestionError for a question that the interface
+   * forbids, UpstreamCircuitOpenError, or UpstreamSlotMissedError if the slot has passed.
    */
   verifyFares(question: Question, options: VerifyOptions): Promise<Observation>
-  /** Ends what is in flight and closes the connections. */
+  /** Ends the calls in flight and closes the connections. */
   close(): Promise<void>
 }
 
-/** Opens nothing before the first call. Throws a TypeError for a base URL that cannot be one. */
+/** Connects to nothing before the first call. Throws a TypeError for an invalid base URL. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
-  const { scrub, observeAnomalies, beforeList, breaker, clock = systemClock } = options
+  const { baseUrl, accessToken, scrub, observeAnomalies, beforeList, breaker } = options
+  const { log, observe, retrySlot, onQuickRetry, random = Math.random } = options
+  const { clock = systemClock } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const credential = createCredential(options.accessToken)
-  const exchange = createHttpExchange({ baseUrl: options.baseUrl, credential, ...limits })
-  const guard = guardOf(options, clock)
-  const noted = (record: CallRecord) => ({
-    ...{ limits, scrub, clock },
-    exchange: notedExchange(exchange, record, { clock, maxRetryAfterMs: limits.maxRetryAfterMs }),
-  })
-  const list = async <T extends RouteListBody | null>(
-    endpoint: AnomalyEndpoint,
+  const credential = createCredential(accessToken)
+  const exchange = createHttpExchange({ baseUrl, credential, clock, ...limits })
+  const calls = { exchange, log, observe, breaker, clock, random, retrySlot, onQuickRetry }
+  const fetch = async <T extends RouteListBody | null>(
+    endpoint: RouteListName,
     signal: AbortSignal,
-    run: (record: CallRecord) => Promise<T>,
+    run: RunCall<T>,
   ) => {
-    const call: PermitRequest = { endpoint, group: 'lists', signal }
-    const permit = await acquirePermitWithSlot(breaker, call, beforeList)
-    const body = await guardedCall(guard, { ...call, permit }, run)
+    const request: PermitRequest = { endpoint, group: 'lists', signal }
+    const permit = await acquirePermitWithSlot(breaker, request, beforeList)
+    const body = await callWithRetry(calls, { ...request, permit }, run)
     return observedList(body, endpoint, observeAnomalies)
   }
   return {
-    fetchRouteList: (name, call) =>
-      list(name, call.signal, (seen) =>
-        fetchRouteList(noted(seen), { ...call, list: name, record: seen }),
+    fetchRouteList: (list, call) =>
+      fetch(list, call.signal, (exchange) =>
+        fetchRouteList({ exchange, limits, scrub }, { ...call, list }),
       ),
-    fetchRouteListIfModified: (name, call) =>
-      list(name, call.signal, (seen) =>
-        fetchRouteListIfModified(noted(seen), { ...call, list: name, record: seen }),
-      ),
-    fetchRoutesCsv: (call) =>
-      list(CSV_ENDPOINT, call.signal, (seen) =>
-        fetchRoutesCsv(noted(seen), { ...call, record: seen }),
+    fetchRouteListIfModified: (list, call) =>
+      fetch(list, call.signal, (exchange, record) =>
+        fetchRouteListIfModified({ exchange, limits, scrub }, { ...call, list, record }),
       ),
     async verifyFares(question, { signal, slot }) {
       assertQuestion(question)
-      const call: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
-      const permit = await acquirePermit(breaker, call, slot)
-      const answer = await guardedCall(guard, { ...call, permit }, (seen) =>
-        verifyFares(noted(seen), { question, record: seen, signal }),
+      const request: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
+      const permit = await acquirePermit(breaker, request, slot)
+      const observation = await callWithRetry(calls, { ...request, permit }, (exchange, record) =>
+        verifyFares({ exchange, limits, scrub }, { question, record, signal }),
       )
-      observeAnomalies?.('verify', anomaliesOfAnswer(answer.anomalies))
-      return answer
+      const { anomalies } = observation
+      if (anomalies.length > 0) observeAnomalies?.('verify', anomaliesOfAnswer(anomalies))
+      return observation
     },
     close: () => exchange.close(),
   }
-}
-
-function guardOf(options: UpstreamClientOptions, clock: Clock): GuardDeps {
-  const { log, observe, breaker, retrySlot, onQuickRetry, random = Math.random } = options
-  return { log, observe, clock, breaker, retrySlot, onQuickRetry, random }
 }

@@ -1,16 +1,16 @@
 import { AppError } from '../base/errors.ts'
 
-/** What an error says of the call it is about. Never a URL: that is where the credential stands. */
+/** Facts about the failed call. Never a URL, because the credential is part of it. */
 export interface CallFacts {
   readonly endpoint: string
   readonly status?: number | undefined
-  /** The beginning of the body as `snippetOf` made it: scrubbed, cleaned, short. */
+  /** The beginning of the body as returned by `snippetOf`: scrubbed, cleaned, short. */
   readonly snippet?: string | undefined
 }
 
 export type TimeoutPhase = 'connection' | 'headers' | 'body'
 
-/** The answer was not whole at the deadline; `phase` is what was still awaited. */
+/** The answer was not complete at the deadline. `phase` is what the call was still waiting for. */
 export class UpstreamTimeoutError extends AppError {
   override readonly name = 'UpstreamTimeoutError'
   override readonly code = 'upstream.timeout'
@@ -19,13 +19,16 @@ export class UpstreamTimeoutError extends AppError {
   readonly phase: TimeoutPhase
 
   constructor({ endpoint, phase, afterMs }: CallFacts & { phase: TimeoutPhase; afterMs: number }) {
-    super(`${endpoint}: no whole answer within ${afterMs} ms, still awaiting ${phase}`)
+    super(`${endpoint}: no complete answer within ${afterMs} ms, still waiting for the ${phase}`)
     this.endpoint = endpoint
     this.phase = phase
   }
 }
 
-/** The connection could not be made, or broke. `reason` is the system's code, such as ECONNRESET. */
+/** The `reason` of an UpstreamNetworkError for our own cap on connections. It is no failure of the upstream. */
+export const NO_FREE_CONNECTION = 'NO_FREE_CONNECTION'
+
+/** The connection could not be made, or it broke. `reason` is the system's code, such as ECONNRESET. */
 export class UpstreamNetworkError extends AppError {
   override readonly name = 'UpstreamNetworkError'
   override readonly code = 'upstream.network'
@@ -40,7 +43,7 @@ export class UpstreamNetworkError extends AppError {
   }
 }
 
-/** A 4xx or 5xx that has no class of its own. Server errors pass by themselves, client errors do not. */
+/** A 4xx or 5xx without a class of its own. Server errors are often temporary, client errors are not. */
 export class UpstreamStatusError extends AppError {
   override readonly name = 'UpstreamStatusError'
   override readonly code: 'upstream.http_4xx' | 'upstream.http_5xx'
@@ -49,7 +52,7 @@ export class UpstreamStatusError extends AppError {
   readonly status: number
 
   constructor(facts: CallFacts & { status: number }) {
-    super(told(facts, `answered ${facts.status}`))
+    super(withSnippet(facts, `answered ${facts.status}`))
     this.code = facts.status < 500 ? 'upstream.http_4xx' : 'upstream.http_5xx'
     this.retryable = facts.status >= 500
     this.endpoint = facts.endpoint
@@ -58,8 +61,8 @@ export class UpstreamStatusError extends AppError {
 }
 
 /**
- * 401 or 403, or a login page in place of an answer: our credential is refused, and asking again with the same one
- * only makes it worse.
+ * 401, 403, or a login page instead of an answer: our credential is refused. Further calls with the same credential
+ * could get it blocked.
  */
 export class UpstreamAuthError extends AppError {
   override readonly name = 'UpstreamAuthError'
@@ -74,13 +77,13 @@ export class UpstreamAuthError extends AppError {
       status < 400
         ? `sent a login page (status ${status})`
         : `refused our credential with ${status}`
-    super(told(facts, refusal))
+    super(withSnippet(facts, refusal))
     this.endpoint = facts.endpoint
     this.status = facts.status
   }
 }
 
-/** 429. `retryAfterMs` is the upstream's own figure, capped by the client; undefined when it named none. */
+/** 429. `retryAfterMs` is the wait that the upstream asked for, capped by the client. Undefined if it named none. */
 export class UpstreamRateLimitedError extends AppError {
   override readonly name = 'UpstreamRateLimitedError'
   override readonly code = 'upstream.rate_limited'
@@ -91,7 +94,7 @@ export class UpstreamRateLimitedError extends AppError {
 
   constructor(facts: CallFacts & { status: number; retryAfterMs: number | undefined }) {
     const wait = facts.retryAfterMs === undefined ? '' : ` for ${facts.retryAfterMs} ms`
-    super(told(facts, `asked us to wait${wait}`))
+    super(withSnippet(facts, `asked us to wait${wait}`))
     this.endpoint = facts.endpoint
     this.status = facts.status
     this.retryAfterMs = facts.retryAfterMs
@@ -99,8 +102,8 @@ export class UpstreamRateLimitedError extends AppError {
 }
 
 /**
- * We did not ask: the upstream has told us to pause, or fails so often, or refuses our credential, that a breaker
- * is open. `until` is when it is tried next, as far as that is known.
+ * The call was not made: the upstream has asked us to pause, or a breaker is open because the upstream fails or refuses
+ * our credential. `until` is the next attempt, as far as known.
  */
 export class UpstreamCircuitOpenError extends AppError {
   override readonly name = 'UpstreamCircuitOpenError'
@@ -116,14 +119,14 @@ export class UpstreamCircuitOpenError extends AppError {
     until,
   }: CallFacts & { by: 'pause' | 'auth' | 'errors'; until: Date }) {
     const what = by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open`
-    super(`${endpoint}: not asked, for ${what}; tried next at ${until.toISOString()}`)
+    super(`${endpoint}: not called, because ${what}; next attempt at ${until.toISOString()}`)
     this.endpoint = endpoint
     this.by = by
     this.until = until
   }
 }
 
-/** We did not ask: what had to be known before took longer than the slot of the budget keeps. */
+/** The call was not made: the checks before it took longer than its slot of the budget is valid. */
 export class UpstreamSlotMissedError extends AppError {
   override readonly name = 'UpstreamSlotMissedError'
   override readonly code = 'upstream.slot_missed'
@@ -131,12 +134,12 @@ export class UpstreamSlotMissedError extends AppError {
   readonly endpoint: string
 
   constructor({ endpoint }: CallFacts) {
-    super(`${endpoint}: not asked, for its slot of the budget has passed`)
+    super(`${endpoint}: not called, because its slot of the budget has passed`)
     this.endpoint = endpoint
   }
 }
 
-/** A 3xx. Never followed: the credential must not reach another address. Its target is not kept either. */
+/** A 3xx. Redirects are never followed, because the credential must not reach another address. The target is not kept. */
 export class UpstreamRedirectError extends AppError {
   override readonly name = 'UpstreamRedirectError'
   override readonly code = 'upstream.redirect'
@@ -151,7 +154,7 @@ export class UpstreamRedirectError extends AppError {
   }
 }
 
-/** An answer over one of our caps; `what` names the cap. */
+/** An answer exceeds one of our caps. `what` names the cap. */
 export class UpstreamTooLargeError extends AppError {
   override readonly name = 'UpstreamTooLargeError'
   override readonly code = 'upstream.too_large'
@@ -165,10 +168,10 @@ export class UpstreamTooLargeError extends AppError {
 }
 
 /**
- * An answer that is not what the interface promises; `where` says where and what, such as
+ * An answer violates the interface. `where` names the place and the violation, such as
  * `element 17: departure.id is missing`.
  *
- * Not retryable: asking at once would fetch the same answer. The next scheduled call asks anyway.
+ * Not retryable: an immediate second call would get the same answer. The next scheduled call is made anyway.
  */
 export class UpstreamContractError extends AppError {
   override readonly name = 'UpstreamContractError'
@@ -180,13 +183,32 @@ export class UpstreamContractError extends AppError {
 
   constructor(facts: CallFacts & { where: string }) {
     const status = facts.status === undefined ? '' : ` (status ${facts.status})`
-    super(told(facts, `broke its contract: ${facts.where}${status}`))
+    super(withSnippet(facts, `violated its contract: ${facts.where}${status}`))
     this.endpoint = facts.endpoint
     this.status = facts.status
     this.where = facts.where
   }
 }
 
-function told({ endpoint, snippet }: CallFacts, what: string): string {
+function withSnippet({ endpoint, snippet }: CallFacts, what: string): string {
   return snippet ? `${endpoint}: ${what}, with the body: ${snippet}` : `${endpoint}: ${what}`
+}
+
+/** How long to leave the upstream alone: a duration, or an instant by the database's clock. */
+export type UpstreamWait = { readonly ms: number } | { readonly until: Date }
+
+/**
+ * The wait after a 429, or after a refusal by the circuit breaker. Undefined for other errors, which are failures.
+ *
+ * The wait is 0 for a 429 that named none: the pause that it began delays the next call.
+ */
+export function waitOf(err: unknown): UpstreamWait | undefined {
+  if (err instanceof UpstreamCircuitOpenError) return { until: err.until }
+  if (err instanceof UpstreamRateLimitedError) return { ms: err.retryAfterMs ?? 0 }
+  return undefined
+}
+
+/** The wait in milliseconds from now. 0 if it is over. */
+export function waitMsOf(wait: UpstreamWait, now: Date): number {
+  return 'ms' in wait ? wait.ms : Math.max(0, wait.until.getTime() - now.getTime())
 }

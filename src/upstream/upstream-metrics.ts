@@ -1,6 +1,10 @@
+import type { Db } from '../db/database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { CsvCounts } from './lists/read-routes-csv.ts'
+import type { UpstreamCall } from './attempt.ts'
+import { BREAKERS, ENDPOINT_GROUPS } from './breaker/breaker-state.ts'
+import { readHealth } from './breaker/breaker-store.ts'
 import type { AnswerAnomaly } from './observation.ts'
+import { QUICK_RETRY_OUTCOMES, type QuickRetry } from './quick-retry.ts'
 import type { RouteListBody, RouteListCounts } from './route-list.ts'
 import { UpstreamContractError } from './upstream-errors.ts'
 
@@ -29,23 +33,22 @@ const VERIFY_ANOMALIES = [
 ] as const satisfies readonly AnswerAnomaly[]
 
 /**
- * What each endpoint may do beside its contract without stopping us: the closed list behind the labels of
- * `farewatch_upstream_contract_oddities_total`. docs/reference/upstream.md says what each means.
+ * The deviations from the contract that do not stop us, by endpoint: the label values of
+ * `farewatch_upstream_contract_oddities_total`. docs/reference/upstream.md describes each.
  */
 export const ANOMALIES = {
   routes: LIST_ANOMALIES,
   'with-availability': LIST_ANOMALIES,
-  csv: [...LIST_ANOMALIES, 'unrecognised_columns', 'ragged_rows'],
   verify: VERIFY_ANOMALIES,
 } as const
 
-export type AnomalyEndpoint = keyof typeof ANOMALIES
-export type Anomaly = (typeof ANOMALIES)[AnomalyEndpoint][number]
-/** How often each was met in one answer; those that are missing were not. */
+export type UpstreamEndpoint = keyof typeof ANOMALIES
+export type Anomaly = (typeof ANOMALIES)[UpstreamEndpoint][number]
+/** How often one answer had each anomaly. Absent anomalies may be missing. */
 export type AnomalyCounts = Partial<Record<Anomaly, number>>
-export type ObserveAnomalies = (endpoint: AnomalyEndpoint, counts: AnomalyCounts) => void
+export type ObserveAnomalies = (endpoint: UpstreamEndpoint, counts: AnomalyCounts) => void
 
-/** Counts anomalies in the metric; every label begins at 0. */
+/** Counts anomalies in the metric. Every label begins at 0. */
 export function anomalyCounter({
   contractAnomalies,
 }: Pick<Metrics, 'contractAnomalies'>): ObserveAnomalies {
@@ -59,17 +62,9 @@ export function anomalyCounter({
   }
 }
 
-/** Of a list that was read to its end, or as far as it could be: then `failure` is what ended it. */
-export function anomaliesOfList(
-  counts: RouteListCounts | CsvCounts,
-  failure?: unknown,
-): AnomalyCounts {
-  const ofCsv =
-    'raggedRows' in counts
-      ? { ragged_rows: counts.raggedRows, unrecognised_columns: counts.unrecognisedColumns }
-      : {}
+/** The anomalies of a list, as far as it was read. `failure` is the error that ended the reading. */
+export function anomaliesOfList(counts: RouteListCounts, failure?: unknown): AnomalyCounts {
   return {
-    ...ofCsv,
     broken_list: failure instanceof UpstreamContractError ? 1 : 0,
     unknown_fields: counts.unknownFields,
     numeric_ids: counts.numericIds,
@@ -79,24 +74,56 @@ export function anomaliesOfList(
   }
 }
 
-/** Has a list's anomalies observed when it is read; once, for a transaction that is tried again reads it again. */
+/** Reports a list's anomalies once, after the first reading. A retried transaction reads the list again. */
 export function observedList<Body extends RouteListBody | null>(
   body: Body,
-  endpoint: AnomalyEndpoint,
+  endpoint: UpstreamEndpoint,
   observe: ObserveAnomalies | undefined,
 ): Body {
   if (body === null || observe === undefined) return body
-  let told = false
+  let reported = false
   return {
     ...body,
     onRead(counts: RouteListCounts, failure?: unknown) {
-      if (!told) observe(endpoint, anomaliesOfList(counts, failure))
-      told = true
+      if (!reported) observe(endpoint, anomaliesOfList(counts, failure))
+      reported = true
     },
   }
 }
 
-/** Of a verify answer: one for each that it has, however often. */
+/** Each anomaly of a verify answer counts once, even if the answer has it several times. */
 export function anomaliesOfAnswer(anomalies: readonly AnswerAnomaly[]): AnomalyCounts {
-  return Object.fromEntries(anomalies.map((fault) => [fault, 1]))
+  return Object.fromEntries(anomalies.map((anomaly) => [anomaly, 1]))
+}
+
+/** Counts the calls of a client in the metrics. Labels with a closed set of values begin at 0. */
+export function countCalls(metrics: Metrics): {
+  readonly observe: (call: UpstreamCall) => void
+  readonly onQuickRetry: (retry: QuickRetry) => void
+} {
+  for (const endpoint of Object.keys(ANOMALIES)) {
+    metrics.rateLimited.inc({ endpoint }, 0)
+    for (const outcome of QUICK_RETRY_OUTCOMES) metrics.quickRetries.inc({ endpoint, outcome }, 0)
+  }
+  return {
+    observe: ({ endpoint, outcome, durationMs }) => {
+      if (outcome === 'upstream.rate_limited') metrics.rateLimited.inc({ endpoint })
+      metrics.upstreamRequests.inc({ endpoint, outcome })
+      metrics.upstreamDuration.observe({ endpoint }, durationMs / 1000)
+    },
+    onQuickRetry: ({ endpoint, outcome }) => metrics.quickRetries.inc({ endpoint, outcome }),
+  }
+}
+
+/** Sets the gauges of the upstream's health from the database. */
+export async function setHealthGauges(db: Db, metrics: Metrics): Promise<void> {
+  const { breakers, pausedUntilMs, share } = await readHealth(db)
+  for (const endpoint of ENDPOINT_GROUPS) {
+    for (const breaker of BREAKERS) {
+      const isOpen = breakers[endpoint][breaker].open !== null
+      metrics.upstreamBreakerOpen.set({ endpoint, breaker }, isOpen ? 1 : 0)
+    }
+  }
+  metrics.upstreamPausedUntil.set(pausedUntilMs / 1000)
+  metrics.upstreamBudgetRatio.set(share)
 }

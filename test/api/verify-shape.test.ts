@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { viewFlight } from '../../src/upstream/flights/flight-view.ts'
+import { readFlight } from '../../src/upstream/flights/read-flight.ts'
 import { VERIFY_EXAMPLE, VerifyResultShape } from '../../src/verify/on-demand/flight-endpoints.ts'
 
 const ID = '101500'
@@ -24,7 +24,7 @@ describe('the documented shape of a verify answer', () => {
     ['no site, and a field that nobody knows', { site: undefined, colour: 'red' }],
   ])('has what we pass on of the upstream: %s', (_what, odd) => {
     const sent = { ...flight, ...odd }
-    const viewed = () => viewFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
+    const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
 
     expect(viewed).not.toThrow()
     expect(Value.Errors(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toEqual([])

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  applyOutcomes,
+  type BreakerContext,
+  type BreakerSignal,
   type BreakerState,
-  type Meaning,
-  type Moment,
   nextProbeMs,
   type Outcomes,
   RULES,
-  settle,
   withCredential,
   withProbe,
 } from '../../src/upstream/breaker/breaker-state.ts'
@@ -17,7 +17,7 @@ const NOW = Date.parse('2026-03-01T00:00:00Z')
 const SECOND = Math.floor(NOW / 1000)
 const LEASE_MS = 20_000
 
-function at(rule: Moment['rule'], nowMs = NOW, fingerprint = 'a1'): Moment {
+function at(rule: BreakerContext['rule'], nowMs = NOW, fingerprint = 'a1'): BreakerContext {
   return { rule, nowMs, fingerprint }
 }
 
@@ -30,7 +30,7 @@ const listErrors = RULES.lists.errors
 
 describe('the breaker of the credential', () => {
   it('opens at once at a 401', () => {
-    const { open } = settle(HEALTHY, outcomes({ fatal: true, failuresInARow: 1 }), at(auth))
+    const { open } = applyOutcomes(HEALTHY, outcomes({ fatal: true, failuresInARow: 1 }), at(auth))
 
     expect(open).toEqual({
       sinceMs: NOW,
@@ -42,24 +42,24 @@ describe('the breaker of the credential', () => {
 
   it('opens at the third refusal, whichever process met them', () => {
     const refused = outcomes({ failuresInARow: 1 })
-    const first = settle(HEALTHY, refused, at(auth, NOW + 1))
-    const second = settle(first, refused, at(auth, NOW + 2))
-    const third = settle(second, refused, at(auth, NOW + 3))
+    const first = applyOutcomes(HEALTHY, refused, at(auth, NOW + 1))
+    const second = applyOutcomes(first, refused, at(auth, NOW + 2))
+    const third = applyOutcomes(second, refused, at(auth, NOW + 3))
 
     expect([first, second, third].map(({ open }) => open !== null)).toEqual([false, false, true])
   })
 
   it('counts anew after a success between, and not for one from before', () => {
-    const twice = settle(HEALTHY, outcomes({ failuresInARow: 2 }), at(auth))
+    const twice = applyOutcomes(HEALTHY, outcomes({ failuresInARow: 2 }), at(auth))
     const after = outcomes({ goodAtMs: NOW + 5, failuresInARow: 1 })
     const before = outcomes({ goodAtMs: NOW - 5, failuresInARow: 1 })
 
-    expect(settle(twice, after, at(auth, NOW + 10)).failuresInARow).toBe(1)
-    expect(settle(twice, before, at(auth, NOW + 10)).open).not.toBeNull()
+    expect(applyOutcomes(twice, after, at(auth, NOW + 10)).failuresInARow).toBe(1)
+    expect(applyOutcomes(twice, before, at(auth, NOW + 10)).open).not.toBeNull()
   })
 
   it('closes for another credential, and stays open for its own', () => {
-    const open = settle(HEALTHY, outcomes({ fatal: true }), at(auth))
+    const open = applyOutcomes(HEALTHY, outcomes({ fatal: true }), at(auth))
 
     expect(withCredential(open, at(auth, NOW, 'a1'))).toBe(open)
     expect(withCredential(open, at(auth, NOW + 9, 'b2'))).toMatchObject({
@@ -77,42 +77,44 @@ describe('the breaker of errors', () => {
     ['more than half of 20', 20, 11, true],
     ['a few of very many', 3_000, 100, false],
   ])('judges %s', (_name, calls, failed, opens) => {
-    const { open } = settle(HEALTHY, outcomes(counted(calls, failed)), at(errors))
+    const { open } = applyOutcomes(HEALTHY, outcomes(counted(calls, failed)), at(errors))
 
     expect(open !== null).toBe(opens)
   })
 
   it('adds up what several processes tell, and forgets what is older than ten seconds', () => {
     const told = [-11, -9, -1].map((ago) => outcomes(counted(10, 8, SECOND + ago)))
-    const last = told.reduce((state, each) => settle(state, each, at(errors)), HEALTHY)
+    const last = told.reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
 
     expect(last.open).not.toBeNull()
-    const old = told.slice(0, 2).reduce((state, each) => settle(state, each, at(errors)), HEALTHY)
+    const old = told
+      .slice(0, 2)
+      .reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
     expect(old.open).toBeNull()
     expect(old.window).toHaveLength(1)
   })
 
   it('keeps no count while nothing fails', () => {
-    expect(settle(HEALTHY, outcomes(counted(500, 0)), at(errors))).toEqual(HEALTHY)
+    expect(applyOutcomes(HEALTHY, outcomes(counted(500, 0)), at(errors))).toEqual(HEALTHY)
   })
 
   it('opens for lists at the third failure in a row', () => {
-    const two = settle(HEALTHY, outcomes({ failuresInARow: 2 }), at(listErrors))
+    const two = applyOutcomes(HEALTHY, outcomes({ failuresInARow: 2 }), at(listErrors))
 
     expect(two.open).toBeNull()
-    expect(settle(two, outcomes({ failuresInARow: 1 }), at(listErrors)).open).not.toBeNull()
+    expect(applyOutcomes(two, outcomes({ failuresInARow: 1 }), at(listErrors)).open).not.toBeNull()
   })
 })
 
 /** An open breaker whose probe is out, and what comes of it. */
-function probed(state: BreakerState, meaning: Meaning, moment: Moment): BreakerState {
-  const lent = withProbe(state, { id: 'p1', untilMs: moment.nowMs + LEASE_MS })
-  return settle(lent, outcomes({ probe: { id: 'p1', meaning } }), moment)
+function probed(state: BreakerState, signal: BreakerSignal, context: BreakerContext): BreakerState {
+  const leased = withProbe(state, { id: 'p1', untilMs: context.nowMs + LEASE_MS })
+  return applyOutcomes(leased, outcomes({ probe: { id: 'p1', signal } }), context)
 }
 
 describe('an open breaker', () => {
-  const open = settle(HEALTHY, outcomes(counted(20, 20)), at(errors))
-  const refused = settle(HEALTHY, outcomes({ fatal: true }), at(auth))
+  const open = applyOutcomes(HEALTHY, outcomes(counted(20, 20)), at(errors))
+  const refused = applyOutcomes(HEALTHY, outcomes({ fatal: true }), at(auth))
 
   it.each([
     ['errors', open, errors, [5, 10, 20, 40, 60, 60]],
@@ -132,53 +134,55 @@ describe('an open breaker', () => {
   })
 
   it('closes at a good probe, and goes on where it was when it opens again soon', () => {
-    const closed = probed(probed(open, 'failure', at(errors)), 'good', at(errors, NOW + 10_000))
+    const closed = probed(probed(open, 'failure', at(errors)), 'success', at(errors, NOW + 10_000))
     const again = outcomes(counted(20, 20, SECOND + 30))
-    const soon = settle(closed, again, at(errors, NOW + 30_000))
+    const soon = applyOutcomes(closed, again, at(errors, NOW + 30_000))
     const late = outcomes(counted(20, 20, SECOND + 100))
 
     expect(closed).toMatchObject({ open: null, closedAtMs: NOW + 10_000, window: [] })
     expect(soon.open?.probeAtMs).toBe(NOW + 30_000 + 20_000)
-    expect(settle(closed, late, at(errors, NOW + 100_000)).open?.probeAtMs).toBe(NOW + 105_000)
+    expect(applyOutcomes(closed, late, at(errors, NOW + 100_000)).open?.probeAtMs).toBe(
+      NOW + 105_000,
+    )
   })
 
   it('does not open again for calls that had hung since before', () => {
-    const closed = probed(open, 'good', at(errors, NOW + 6_000))
+    const closed = probed(open, 'success', at(errors, NOW + 6_000))
     const hung = { second: SECOND + 9, madeSecond: SECOND - 1, calls: 50, failed: 50 }
     const made = { ...hung, madeSecond: SECOND + 7 }
 
     const later = at(errors, NOW + 9_000)
-    expect(settle(closed, outcomes({ counts: [hung] }), later).open).toBeNull()
-    expect(settle(closed, outcomes({ counts: [made] }), later).open).not.toBeNull()
+    expect(applyOutcomes(closed, outcomes({ counts: [hung] }), later).open).toBeNull()
+    expect(applyOutcomes(closed, outcomes({ counts: [made] }), later).open).not.toBeNull()
   })
 
   it('gives a probe back that did not take place, and puts off one that told nothing', () => {
     const later = at(auth, NOW + 31_000)
 
-    expect(probed(refused, 'unasked', later)).toEqual(refused)
-    expect(probed(refused, 'nothing', later).open?.probeAtMs).toBe(NOW + 61_000)
+    expect(probed(refused, 'not_made', later)).toEqual(refused)
+    expect(probed(refused, 'neutral', later).open?.probeAtMs).toBe(NOW + 61_000)
   })
 
   it('heeds its probe alone', () => {
-    const lent = withProbe(open, { id: 'p1', untilMs: NOW + LEASE_MS })
+    const leased = withProbe(open, { id: 'p1', untilMs: NOW + LEASE_MS })
     const strays = [
-      outcomes({ goodAtMs: NOW, probe: { id: 'another', meaning: 'good' } }),
+      outcomes({ goodAtMs: NOW, probe: { id: 'another', signal: 'success' } }),
       outcomes({ ...counted(50, 50), fatal: true }),
       outcomes({ goodAtMs: NOW }),
     ]
 
-    for (const stray of strays) expect(settle(lent, stray, at(errors))).toBe(lent)
+    for (const stray of strays) expect(applyOutcomes(leased, stray, at(errors))).toBe(leased)
   })
 
   it('lets another probe out when the lease of the last has ended', () => {
     const facts = { leaseMs: LEASE_MS, maxMs: 60_000 }
-    const lent = withProbe(open, { id: 'p1', untilMs: NOW + 25_000 }).open
-    if (lent === null) throw new Error('it is open')
+    const leased = withProbe(open, { id: 'p1', untilMs: NOW + 25_000 }).open
+    if (leased === null) throw new Error('it is open')
 
-    expect(nextProbeMs(lent, { ...facts, nowMs: NOW + 6_000 })).toBe(NOW + 25_000)
-    expect(nextProbeMs(lent, { ...facts, nowMs: NOW + 25_000 })).toBe(0)
+    expect(nextProbeMs(leased, { ...facts, nowMs: NOW + 6_000 })).toBe(NOW + 25_000)
+    expect(nextProbeMs(leased, { ...facts, nowMs: NOW + 25_000 })).toBe(0)
     // The database's clock was set back by an hour.
-    expect(nextProbeMs(lent, { ...facts, nowMs: NOW - 3_600_000 })).toBe(0)
+    expect(nextProbeMs(leased, { ...facts, nowMs: NOW - 3_600_000 })).toBe(0)
   })
 })
 
@@ -200,7 +204,7 @@ const arbitraryOutcomes = fc.record({
   probe: fc.option(
     fc.record({
       id: fc.constantFrom('p1', 'p2'),
-      meaning: fc.constantFrom<Meaning>('good', 'failure', 'fatal', 'nothing', 'unasked'),
+      signal: fc.constantFrom<BreakerSignal>('success', 'failure', 'fatal', 'neutral', 'not_made'),
     }),
   ),
 })
@@ -209,19 +213,19 @@ const arbitraryRule = fc.constantFrom(auth, errors, listErrors)
 describe('whatever is told', () => {
   it('no probe waits longer than the longest interval, and only an open breaker has one', () => {
     const steps = fc.array(
-      fc.record({ told: arbitraryOutcomes, afterMs: fc.nat(700_000), lend: fc.boolean() }),
+      fc.record({ told: arbitraryOutcomes, afterMs: fc.nat(700_000), leases: fc.boolean() }),
     )
     fc.assert(
       fc.property(arbitraryRule, steps, (rule, all) => {
         let state = HEALTHY
         let nowMs = NOW
-        for (const { told, afterMs, lend } of all) {
+        for (const { told, afterMs, leases } of all) {
           nowMs += afterMs
           const lease = { id: 'p1', untilMs: nowMs + LEASE_MS }
-          if (lend) state = withProbe(state, lease)
-          const next = settle(state, told, at(rule, nowMs))
+          if (leases) state = withProbe(state, lease)
+          const next = applyOutcomes(state, told, at(rule, nowMs))
           if (state.open !== null && next.open === null) {
-            expect(told.probe).toEqual({ id: state.open.probe?.id, meaning: 'good' })
+            expect(told.probe).toEqual({ id: state.open.probe?.id, signal: 'success' })
           }
           state = next
           expect((state.open?.probeAtMs ?? 0) - nowMs).toBeLessThanOrEqual(rule.probe.maxMs)
@@ -239,7 +243,7 @@ describe('whatever is told', () => {
             goodAtMs: NOW,
           }),
         )
-        expect(good.reduce((state, told) => settle(state, told, at(rule)), HEALTHY)).toEqual(
+        expect(good.reduce((state, told) => applyOutcomes(state, told, at(rule)), HEALTHY)).toEqual(
           HEALTHY,
         )
       }),
@@ -260,8 +264,8 @@ describe('whatever is told', () => {
           failed,
         }))
         const apart = counts.map((count) => outcomes({ counts: [count] }))
-        const split = apart.reduce((state, told) => settle(state, told, at(errors)), HEALTHY)
-        const whole = settle(HEALTHY, outcomes({ counts }), at(errors))
+        const split = apart.reduce((state, told) => applyOutcomes(state, told, at(errors)), HEALTHY)
+        const whole = applyOutcomes(HEALTHY, outcomes({ counts }), at(errors))
         if (split.open === null) expect(split.window.length).toBe(whole.window.length)
         if (whole.open !== null) expect(split.open).not.toBeNull()
       }),

@@ -3,10 +3,11 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
-import { lockThrottle, readHealth, saveThrottle } from '../../src/upstream/breaker/breaker-store.ts'
-import { reserveSlots, tryTakeSlot } from '../../src/upstream/budget/reserve-slots.ts'
-import { HORIZON_MS } from '../../src/upstream/budget/take-slot.ts'
-import { type PauseHint, shareAt, throttled } from '../../src/upstream/budget/throttle.ts'
+import { readHealth } from '../../src/upstream/breaker/breaker-store.ts'
+import { lockThrottle, saveThrottle } from '../../src/upstream/budget/budget-store.ts'
+import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
+import { tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
+import { type PauseRequest, shareAt, throttled } from '../../src/upstream/budget/throttle.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth } from './health-fixtures.ts'
 
@@ -17,14 +18,14 @@ function reserve(db: Db, { rate = 10, wanted = 1_000, lane = false, withinMs = H
 }
 
 /** What a breaker does when an answer asks to wait. */
-function hear(db: Db, hint: PauseHint): Promise<void> {
+function hear(db: Db, hint: PauseRequest): Promise<void> {
   return inTransaction(db, async (tx) => {
     const { throttle, nowMs } = await lockThrottle(tx)
     await saveThrottle(tx, throttled(throttle, hint, nowMs))
   })
 }
 
-const refusal = (retryAfterMs: number): PauseHint => ({ retryAfterMs, lowers: true })
+const refusal = (retryAfterMs: number): PauseRequest => ({ retryAfterMs, lowersBudget: true })
 
 it('gives no slot during a pause, and fewer after it', async ({ db }) => {
   await hear(db, refusal(60_000))

@@ -1,6 +1,6 @@
 import { createLogger } from '../../src/base/logger.ts'
 import { createScrub } from '../../src/base/secrets.ts'
-import type { UpstreamCall } from '../../src/upstream/call-record.ts'
+import type { UpstreamCall } from '../../src/upstream/attempt.ts'
 import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
 import {
   createUpstreamClient,

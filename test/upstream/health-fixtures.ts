@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
+import type { Permit } from '../../src/upstream/breaker/admission.ts'
 import type {
   BreakerName,
   BreakerState,
   EndpointGroup,
   Outcomes,
 } from '../../src/upstream/breaker/breaker-state.ts'
-import type { Permit } from '../../src/upstream/breaker/call-reporter.ts'
 import {
   type CircuitBreaker,
   createCircuitBreaker,

@@ -108,6 +108,8 @@ it('gives up a connection that does not come about, long before the deadline', a
   const err = await failureOf(fixture.pull())
 
   expect(err).toMatchObject({ code: 'upstream.timeout', phase: 'connection' })
-  expect(err.message).toBe('routes: no whole answer within 100 ms, still awaiting connection')
+  expect(err.message).toBe(
+    'routes: no complete answer within 100 ms, still waiting for the connection',
+  )
   server.close()
 })

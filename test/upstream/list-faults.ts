@@ -134,7 +134,7 @@ const connections: ListFault[] = [
     answer: part('[{'),
     limits: LONGER,
     code: timeout,
-    says: 'still awaiting body',
+    says: 'still waiting for the body',
   },
   {
     name: 'a stall in mid-gzip',
@@ -259,7 +259,7 @@ const bodies: ListFault[] = [
     name: 'an encoding we did not ask for',
     answer: json(LIST, { 'content-encoding': 'br' }),
     code: contract,
-    says: 'a content encoding that was not asked for',
+    says: 'a content encoding that we did not request',
   },
   {
     name: 'an error in a 200',
@@ -276,7 +276,11 @@ const bodies: ListFault[] = [
     ['an object', '{}', 'begins with an object'],
     ['a list behind a byte order mark', `\ufeff${LIST}`, 'begins with a byte order mark'],
     ['a line for each route', ROUTES.map((r) => JSON.stringify(r)).join('\n'), 'an object'],
-    ['two lists in one', `${LIST}${LIST}`, `something follows the list at byte ${LIST.length}`],
+    [
+      'two lists in one',
+      `${LIST}${LIST}`,
+      `the list is followed by other content at byte ${LIST.length}`,
+    ],
   ].map(([name = '', body = '', says = '']) => ({
     name,
     answer: json(body),

@@ -49,8 +49,8 @@ it.each([
   [{ flightId: ' \n' }, 'flightId must not be empty'],
   [{ returnFlightId: '' }, 'returnFlightId must not be empty'],
   [{ flightId: '1'.repeat(201) }, 'flightId must have at most 200 characters'],
-  [{ flightId: '1\u0000' }, 'flightId must be free of NUL and lone surrogates'],
-  [{ returnFlightId: '\ud800' }, 'returnFlightId must be free of NUL and lone surrogates'],
+  [{ flightId: '1\u0000' }, 'flightId must not contain NUL or lone surrogates'],
+  [{ returnFlightId: '\ud800' }, 'returnFlightId must not contain NUL or lone surrogates'],
 ])('cannot ask %j', (parts, rule) => {
   const ask = () => assertQuestion(question(parts))
 

@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AppError } from '../../src/base/errors.ts'
 import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
-import { readRoutesCsv } from '../../src/upstream/lists/read-routes-csv.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import type { RouteListBody } from '../../src/upstream/route-list.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../src/upstream/route-list.ts'
 import { type ClientFixture, clientOf } from './client-fixture.ts'
 import { type Ending, type RawServer, startRawServer } from './raw-server.ts'
 import { chunksOf, ROUTES } from './routes-fixture.ts'
@@ -135,8 +134,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
   }),
 }
 
-const CSV = 'departure_id,destination_id\n1,2\n2,1\n'
-const GOOD = [UNAVAILABLE, JSON.stringify(available()), JSON.stringify(ROUTES), CSV, '[]', '{}', '']
+const GOOD = [UNAVAILABLE, JSON.stringify(available()), JSON.stringify(ROUTES), '[]', '{}', '']
 const anyBody = (good: string) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constant(Buffer.from(good)) },
@@ -209,21 +207,12 @@ function saysUnavailable(body: Buffer | null, id: string): boolean {
   }
 }
 
-async function readList(endpoint: 'routes' | 'with-availability' | 'csv'): Promise<unknown[]> {
-  const { client } = fixture
+async function readList(list: RouteListName): Promise<unknown[]> {
   const validators = { etag: '"a"', lastModified: null }
-  const body =
-    endpoint === 'csv'
-      ? await client.fetchRoutesCsv({ signal })
-      : await client.fetchRouteListIfModified(endpoint, { signal, validators })
-  if (body === null) return []
+  const body = await fixture.client.fetchRouteListIfModified(list, { signal, validators })
   const read: unknown[] = []
-  for await (const slice of slicesOf(endpoint, body)) read.push(slice)
+  if (body !== null) for await (const slice of readRouteList(body)) read.push(slice)
   return read
-}
-
-function slicesOf(endpoint: string, body: RouteListBody): AsyncIterable<unknown> {
-  return endpoint === 'csv' ? readRoutesCsv(body) : readRouteList(body)
 }
 
 it('verify throws at no answer, and reads none as unavailable but those that say so', async () => {
@@ -252,23 +241,19 @@ it('verify throws at no answer, and reads none as unavailable but those that say
   expect(Math.min(heard.unavailable, heard.unknown)).toBeGreaterThan(10)
 })
 
-it.each([
-  ['routes', JSON_TYPE, JSON.stringify(ROUTES)],
-  ['with-availability', JSON_TYPE, JSON.stringify(ROUTES)],
-  ['csv', 'text/csv', CSV],
-] as const)(
-  'the list %s ends in its slices or in an error of ours, whatever the answer',
-  async (endpoint, type, good) => {
+it.each(ROUTE_LISTS)(
+  'any answer for the list %s is read to its end or refused with an error of ours',
+  async (list) => {
     const seen = { read: 0, refused: 0 }
     await fc.assert(
       fc.asyncProperty(
-        anyAnswer(type, good),
+        anyAnswer(JSON_TYPE, JSON.stringify(ROUTES)),
         anyCuts,
         anyEnding,
         async ({ bytes }, cuts, ending) => {
           server.answer(chunksOf(bytes, cuts), ending)
 
-          const outcome: unknown = await readList(endpoint).catch((err: unknown) => err)
+          const outcome: unknown = await readList(list).catch((err: unknown) => err)
 
           if (outcome instanceof Error) {
             expect(outcome).toBeInstanceOf(AppError)

@@ -95,9 +95,9 @@ it.each([
   ['9'.repeat(201), 'neither text nor a whole number'],
   ['""', 'empty'],
   ['" \\t"', 'empty'],
-  ['"a\\u0000"', 'no clean text'],
-  ['"\\ud800"', 'no clean text'],
-  [`"${'a'.repeat(201)}"`, 'no clean text'],
+  ['"a\\u0000"', 'not clean text'],
+  ['"\\ud800"', 'not clean text'],
+  [`"${'a'.repeat(201)}"`, 'not clean text'],
 ])('rejects a list with the id %s', async (sent, says) => {
   const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
 
@@ -126,8 +126,8 @@ it.each([
   ['[{"a":1]', 'the list ends early, in element 0'],
   ['[{"a":"\n"}]', 'are not JSON'],
   ['[}', 'the list is closed by another bracket'],
-  ['[]]', 'something follows the list at byte 2'],
-  ['[],', 'something follows the list at byte 2'],
+  ['[]]', 'the list is followed by other content at byte 2'],
+  ['[],', 'the list is followed by other content at byte 2'],
   ['[', 'the list ends early, in element 0, byte 1'],
   ['', 'the body is empty'],
 ])('rejects %s', async (body, says) => {

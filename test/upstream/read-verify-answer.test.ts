@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
-import { readVerifyAnswer, type VerifyAnswer } from '../../src/upstream/flights/verify-answer.ts'
+import {
+  readVerifyAnswer,
+  type VerifyAnswer,
+} from '../../src/upstream/flights/read-verify-answer.ts'
 import type { ObservedFlight, Question } from '../../src/upstream/observation.ts'
 import { available, flight, hop, price, question } from './verify-fixtures.ts'
 
@@ -105,24 +108,24 @@ describe('an answer is unknown', () => {
     ['malformed', '{"1234":{"available":false}', 'the body is not JSON'],
     ['malformed', '{"1234":{"available":true,"available":false}}', 'a name twice in one object'],
     ['malformed', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 'deeper than 32 levels'],
-    ['contract_violation', 'null', 'no object'],
-    ['contract_violation', '[]', 'no object'],
-    ['contract_violation', 'false', 'no object'],
-    ['contract_violation', [{ 1234: { available: false } }], 'no object'],
+    ['contract_violation', 'null', 'not an object'],
+    ['contract_violation', '[]', 'not an object'],
+    ['contract_violation', 'false', 'not an object'],
+    ['contract_violation', [{ 1234: { available: false } }], 'not an object'],
     ['id_missing', {}, 'the requested id is missing'],
     ['id_missing', { error: 'maintenance' }, 'the requested id is missing'],
     ['id_missing', { 1235: { available: false } }, 'the requested id is missing'],
     ['id_missing', { ' 1234': { available: false } }, 'the requested id is missing'],
-    ['contract_violation', { 1234: false }, 'the entry of an id is no object'],
-    ['contract_violation', { 1234: null }, 'the entry of an id is no object'],
-    ['contract_violation', { 1234: [] }, 'the entry of an id is no object'],
+    ['contract_violation', { 1234: false }, 'the entry of an id is not an object'],
+    ['contract_violation', { 1234: null }, 'the entry of an id is not an object'],
+    ['contract_violation', { 1234: [] }, 'the entry of an id is not an object'],
     ['contract_violation', { 1234: {} }, 'neither true nor false'],
     ['contract_violation', { 1234: { available: 'false' } }, 'neither true nor false'],
     ['contract_violation', { 1234: { available: 0 } }, 'neither true nor false'],
     ['contract_violation', { 1234: { available: null } }, 'neither true nor false'],
     ['contract_violation', { 1234: { available: true } }, 'true without a flight'],
     ['contract_violation', { 1234: { available: true, flight: null } }, 'true without a flight'],
-    ['contract_violation', { 1234: { available: true, flight: [] } }, 'flight is no object'],
+    ['contract_violation', { 1234: { available: true, flight: [] } }, 'flight is not an object'],
   ])('for %s: %j', (reason, body, detail) => {
     const answer = read(body, { returnFlightId: '1234' })
 
@@ -141,20 +144,20 @@ describe('an answer is unknown', () => {
   it.each([
     [{ airline: undefined }, 'flight.airline is missing'],
     [{ airline: { name: 'Tramontana Air' } }, 'flight.airline.id is missing'],
-    [{ airline: { id: 7.5 } }, 'flight.airline.id is no whole number'],
-    [{ from: { id: 'PMI' } }, 'flight.from.id is no whole number'],
+    [{ airline: { id: 7.5 } }, 'flight.airline.id is not a whole number'],
+    [{ from: { id: 'PMI' } }, 'flight.from.id is not a whole number'],
     [{ to: { id: null } }, 'flight.to.id is missing'],
     [{ legs: undefined }, 'flight.legs is missing'],
-    [{ legs: {} }, 'flight.legs is no list'],
+    [{ legs: {} }, 'flight.legs is not a list'],
     [{ legs: [] }, 'flight.legs is a list of 0, not of 1 to 12'],
     [{ legs: Array(13).fill(hop()) }, 'flight.legs is a list of 13'],
     [{ legs: [null] }, 'legs[0] is missing'],
-    [{ legs: [hop({ number: 'IB11' })] }, 'legs[0].number is no flight number'],
+    [{ legs: [hop({ number: 'IB11' })] }, 'legs[0].number is not a flight number'],
     [{ legs: [hop(), hop({ to: {} })] }, 'legs[1].to.id is missing'],
     [{ dates: { departure: '2026-07-20 08:00' } }, 'flight.dates.arrival is missing'],
-    [{ dates: { departure: '2026-07-20T08:00' } }, 'flight.dates.departure is no local time'],
-    [{ dates: { departure: '2026-02-30 08:00' } }, 'departure is no time of the calendar'],
-    [{ dates: { departure: '2026-07-20 24:00' } }, 'departure is no time of the calendar'],
+    [{ dates: { departure: '2026-07-20T08:00' } }, 'flight.dates.departure is not a local time'],
+    [{ dates: { departure: '2026-02-30 08:00' } }, 'departure is not a time of the calendar'],
+    [{ dates: { departure: '2026-07-20 24:00' } }, 'departure is not a time of the calendar'],
   ])('where a flight lacks what makes it that flight: %j', (parts, detail) => {
     const answer = read(available(parts))
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readStrictJson } from '../../src/upstream/flights/strict-json.ts'
+import { readStrictJson } from '../../src/upstream/strict-json.ts'
 
 function read(text: string | Uint8Array) {
   return readStrictJson([Buffer.from(text)], 8)

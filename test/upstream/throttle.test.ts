@@ -16,10 +16,10 @@ const UNTOUCHED: Throttle = {
   recoversFromMs: 0,
   loweredAtMs: 0,
 }
-const unnamed = { retryAfterMs: undefined, lowers: true }
+const unnamed = { retryAfterMs: undefined, lowersBudget: true }
 
 function named(retryAfterMs: number) {
-  return { retryAfterMs, lowers: true }
+  return { retryAfterMs, lowersBudget: true }
 }
 
 describe('a pause', () => {
@@ -91,7 +91,7 @@ describe('the share of the budget', () => {
 
   it('stays what it was for a pause that a 503 asked for', () => {
     const lowered = throttled(UNTOUCHED, named(1_000), NOW)
-    const paused = throttled(lowered, { retryAfterMs: 5_000, lowers: false }, NOW + 6_000)
+    const paused = throttled(lowered, { retryAfterMs: 5_000, lowersBudget: false }, NOW + 6_000)
 
     expect(paused.share).toBeCloseTo(0.75)
     expect(shareAt(paused, NOW + 11_000)).toBeCloseTo(0.75)
@@ -102,7 +102,7 @@ describe('the share of the budget', () => {
       fc.record({
         afterMs: fc.nat(20_000),
         retryAfterMs: fc.option(fc.nat(2_000_000), { nil: undefined }),
-        lowers: fc.boolean(),
+        lowersBudget: fc.boolean(),
       }),
     )
     fc.assert(

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import { setHealthGauges } from '../../src/upstream/health/health-gauges.ts'
+import { setHealthGauges } from '../../src/upstream/upstream-metrics.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -197,7 +197,7 @@ describe('on demand', () => {
 
     expect(observation).toMatchObject({
       outbound: { kind: 'unknown', reason: 'circuit_open' },
-      detail: expect.stringMatching(/the breaker "auth" is open; tried next at 20/),
+      detail: expect.stringMatching(/the breaker "auth" is open; next attempt at 20/),
       evidence: { body: null, status: null },
     })
     expect(fareId).not.toBeNull()

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { LegObservation, PassengerMix, Question } from '../../upstream/observation.ts'
-import { brokenPassengerRule, totalOf } from '../../upstream/passenger-rules.ts'
+import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
 import { verifyOnDemand } from '../../verify/on-demand/verify-on-demand.ts'
 import { type FareDetail, findFare, readTimeline } from '../../verify/read/fare-queries.ts'
 import { createContext, withApp } from '../context.ts'
@@ -81,7 +81,7 @@ async function verifyNow(options: VerifyOptions): Promise<number> {
 
 /** Throws UsageError, with the option that mends it: each rule that the counts can break asks for more adults. */
 function assertMix(mix: PassengerMix): void {
-  const rule = brokenPassengerRule(mix)
+  const rule = violatedPassengerRule(mix)
   if (rule === undefined) return
   const adults = Math.max(1, totalOf(mix, 'infants') - mix.residents.adults)
   throw new UsageError(`${rule}: add adults, such as --non-residents-adults ${adults}`)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { assertNotPaused } from '../../upstream/breaker/acquire-permit.ts'
-import { takeSlot } from '../../upstream/budget/reserve-slots.ts'
+import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
 import { createContext, withApp } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../base/kinds.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import type { UpstreamWait } from '../../upstream/upstream-wait.ts'
+import type { UpstreamWait } from '../../upstream/upstream-errors.ts'
 
 /** What is asked of a run. */
 export interface SyncRequest {

@@ -1,13 +1,13 @@
 import type { TakenSlot } from '../budget/take-slot.ts'
 import { UpstreamCircuitOpenError, UpstreamSlotMissedError } from '../upstream-errors.ts'
+import type { Permit, Refusal } from './admission.ts'
 import type { EndpointGroup } from './breaker-state.ts'
-import type { Permit } from './call-reporter.ts'
-import type { CircuitBreaker, Refusal } from './circuit-breaker.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
 
-/** Where there is no breaker. */
-const UNGUARDED: Permit = { kind: 'permit', probe: null, madeAtMs: 0 }
-/** To the breakers, a call that said nothing. */
-const NOT_ASKED = { outcome: 'aborted', status: undefined } as const
+/** The permit of a client without a circuit breaker. */
+const UNCONDITIONAL: Permit = { kind: 'permit', probe: null, madeAtMs: 0 }
+/** Reported for a permit that was not used. The breakers ignore it, and release its probe. */
+const NOT_MADE = { outcome: 'aborted', status: undefined } as const
 
 export interface PermitRequest {
   readonly endpoint: string
@@ -16,55 +16,59 @@ export interface PermitRequest {
 }
 
 /**
- * Goes through the breaker, and looks at the slot once more behind it: the breaker asks the database, which may take longer
- * than a slot keeps. Whoever has the pass calls at once.
+ * Acquires a permit, and checks the slot again afterwards: the permit may need a query, which can take longer than a
+ * slot remains valid. The caller must make the call at once.
  */
 export async function acquireInTime(
   breaker: CircuitBreaker | undefined,
   group: EndpointGroup,
   slot: TakenSlot | undefined,
 ): Promise<Permit | Refusal | { readonly kind: 'late' }> {
-  const entered = breaker === undefined ? UNGUARDED : await breaker.acquirePermit(group)
-  if (entered.kind === 'refused' || slot === undefined || slot.isUsable()) return entered
-  await breaker?.report(group, { record: NOT_ASKED, permit: entered })
+  const permit = breaker === undefined ? UNCONDITIONAL : await breaker.acquirePermit(group)
+  if (permit.kind === 'refused' || slot === undefined || slot.isUsable()) return permit
+  await breaker?.report(group, { record: NOT_MADE, permit })
   return { kind: 'late' }
 }
 
-/** Passes the breaker at a slot. Throws UpstreamCircuitOpenError where it is closed, UpstreamSlotMissedError where it took too long. */
+/** Acquires the permit for a call at a slot. Throws UpstreamCircuitOpenError or UpstreamSlotMissedError. */
 export async function acquirePermit(
   breaker: CircuitBreaker | undefined,
   { endpoint, group }: PermitRequest,
   slot: TakenSlot | undefined,
 ): Promise<Permit> {
-  const entered = await acquireInTime(breaker, group, slot)
-  if (entered.kind === 'refused') throw circuitOpenError(endpoint, entered)
-  if (entered.kind === 'late') throw new UpstreamSlotMissedError({ endpoint })
-  return entered
+  const permit = await acquireInTime(breaker, group, slot)
+  if (permit.kind === 'refused') throw circuitOpenError(endpoint, permit)
+  if (permit.kind === 'late') throw new UpstreamSlotMissedError({ endpoint })
+  return permit
 }
 
 /**
- * The same for a call that waits for its slot of the budget first, and takes another where that has passed. A breaker that
- * is closed says so before a slot is spent: while a pause lasts none is given, and who waits for minutes looks wedged.
+ * Takes a slot of the budget, then acquires the permit for a call at it. Takes another slot if the slot passes in
+ * between. Throws UpstreamCircuitOpenError.
+ *
+ * A refusal is thrown before a slot is taken. The budget grants no slots during a pause, so the call would otherwise
+ * wait for minutes and appear stalled.
  */
 export async function acquirePermitWithSlot(
   breaker: CircuitBreaker | undefined,
-  call: PermitRequest,
+  { endpoint, group, signal }: PermitRequest,
   takeSlot: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined,
 ): Promise<Permit> {
   for (;;) {
-    const seen = await breaker?.admission(call.group)
-    if (seen?.kind === 'refused') throw circuitOpenError(call.endpoint, seen)
-    const slot = await takeSlot?.(call.signal)
-    const entered = await acquireInTime(breaker, call.group, slot)
-    if (entered.kind === 'permit') return entered
-    if (entered.kind === 'refused') throw circuitOpenError(call.endpoint, entered)
+    const admission = await breaker?.admission(group)
+    if (admission?.kind === 'refused') throw circuitOpenError(endpoint, admission)
+    const slot = await takeSlot?.(signal)
+    const permit = await acquireInTime(breaker, group, slot)
+    if (permit.kind === 'permit') return permit
+    if (permit.kind === 'refused') throw circuitOpenError(endpoint, permit)
   }
 }
 
-/** Throws UpstreamCircuitOpenError while the upstream has asked us to pause, whatever the breakers say. */
+/** Throws UpstreamCircuitOpenError during a pause. Ignores the breakers. */
 export async function assertNotPaused(breaker: CircuitBreaker, endpoint: string): Promise<void> {
-  const seen = await breaker.admission('verify')
-  if (seen.kind === 'refused' && seen.by === 'pause') throw circuitOpenError(endpoint, seen)
+  const admission = await breaker.admission('verify')
+  if (admission.kind !== 'refused' || admission.by !== 'pause') return
+  throw circuitOpenError(endpoint, admission)
 }
 
 function circuitOpenError(endpoint: string, { by, untilMs }: Refusal): UpstreamCircuitOpenError {

@@ -1,24 +1,34 @@
 import { isPaused } from '../budget/throttle.ts'
 import {
   BREAKERS,
+  type BreakerContext,
   type BreakerName,
   type BreakerState,
   type EndpointGroup,
-  type Moment,
+  type GroupStates,
   nextProbeMs,
   RULES,
   withCredential,
 } from './breaker-state.ts'
-import type { GroupStates } from './breaker-store.ts'
 
-/** A probe that is not reported by then is another's: the calls of a group end sooner than this, by their deadline. */
+/** After this time the probe is given to another caller. It is longer than the deadlines of the group's calls. */
 export const LEASE_MS: Readonly<Record<EndpointGroup, number>> = { lists: 150_000, verify: 20_000 }
 
-/** Whether a call may go out: freely; as the one probe; or not, by what, and until when as far as is known. */
+/** Whether a call may be made now: freely, as the one probe, or not. `untilMs` is the next attempt, as far as known. */
 export type Admission =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'probe' }
   | { readonly kind: 'refused'; readonly by: 'pause' | BreakerName; readonly untilMs: number }
+
+export type Refusal = Extract<Admission, { kind: 'refused' }>
+
+/** The right to make one call. `probe` is set if this call is the probe of an open breaker. */
+export interface Permit {
+  readonly kind: 'permit'
+  readonly probe: string | null
+  /** When the permit was issued, in milliseconds by the database's clock. */
+  readonly madeAtMs: number
+}
 
 export interface AdmissionFacts {
   readonly group: EndpointGroup
@@ -28,19 +38,19 @@ export interface AdmissionFacts {
   readonly nowMs: number
 }
 
-/** The breakers as they are for our credential. */
+/** The breakers as they apply to our credential. Returns the same object if nothing differs. */
 export function statesFor({
   group,
   states,
   fingerprint,
   nowMs,
-}: Omit<AdmissionFacts, 'pausedUntilMs'>) {
-  const moment: Moment = { rule: RULES[group].auth, fingerprint, nowMs }
-  const auth = withCredential(states.auth, moment)
+}: Omit<AdmissionFacts, 'pausedUntilMs'>): GroupStates {
+  const context: BreakerContext = { rule: RULES[group].auth, fingerprint, nowMs }
+  const auth = withCredential(states.auth, context)
   return auth === states.auth ? states : { ...states, auth }
 }
 
-/** What the pause and both breakers say together: one of them that is closed to us is enough. */
+/** Combines the pause and both breakers. Any one of them can refuse a call. */
 export function admissionOf(facts: AdmissionFacts): Admission {
   const { group, pausedUntilMs, nowMs } = facts
   if (isPaused({ pausedUntilMs }, nowMs)) {
@@ -49,7 +59,7 @@ export function admissionOf(facts: AdmissionFacts): Admission {
   const states = statesFor(facts)
   const open = BREAKERS.filter((name) => states[name].open !== null)
   const waits = open
-    .map((by) => ({ by, untilMs: waitOf(states[by], { group, by, nowMs }) }))
+    .map((by) => ({ by, untilMs: waitUntilMs(states[by], { group, by, nowMs }) }))
     .filter(({ untilMs }) => untilMs > 0)
     .toSorted((a, b) => b.untilMs - a.untilMs)
   const [longest] = waits
@@ -57,7 +67,7 @@ export function admissionOf(facts: AdmissionFacts): Admission {
   return { kind: open.length > 0 ? 'probe' : 'allowed' }
 }
 
-function waitOf(
+function waitUntilMs(
   { open }: BreakerState,
   { group, by, nowMs }: { group: EndpointGroup; by: BreakerName; nowMs: number },
 ): number {

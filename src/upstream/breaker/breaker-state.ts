@@ -1,33 +1,40 @@
-/** The endpoints fall into two groups: a list may be refused, or fail, while verify goes on, and the other way. */
+/** Endpoints form two groups, because lists and verify can fail or be refused independently. */
 export type EndpointGroup = 'lists' | 'verify'
-/** `auth`: our credential is refused. `errors`: nothing comes back, or server errors. */
+/** `auth`: our credential is refused. `errors`: no answers arrive, or server errors. */
 export type BreakerName = 'auth' | 'errors'
 
 export const ENDPOINT_GROUPS: readonly EndpointGroup[] = ['lists', 'verify']
 export const BREAKERS: readonly BreakerName[] = ['auth', 'errors']
 
-/** A breaker as its row holds it. Instants are milliseconds by the database's clock. */
+/** A breaker as its row stores it. Instants are milliseconds by the database's clock. */
 export interface BreakerState {
-  /** Null while it is closed. */
+  /** Null while the breaker is closed. */
   readonly open: OpenBreaker | null
-  /** When it last closed; null where it never was open. */
+  /** When the breaker last closed. Null if it was never open. */
   readonly closedAtMs: number | null
-  /** Openings and failed probes in a row: each doubles the time until the next probe. */
+  /** Consecutive openings and failed probes. Each doubles the time until the next probe. */
   readonly trips: number
   readonly failuresInARow: number
-  /** When the last of them was told; null where none was. */
+  /** When the last failure was recorded. Null if none was. */
   readonly failedAtMs: number | null
-  /** The calls of the last seconds; empty where nothing failed or the rule does not count them. */
+  /** The calls of the last seconds. Empty if none failed, or if the rule does not count shares. */
   readonly window: readonly CallCount[]
 }
 
+export type GroupStates = Readonly<Record<BreakerName, BreakerState>>
+
 export interface OpenBreaker {
   readonly sinceMs: number
-  /** Of the credential that was in use. */
+  /** Fingerprint of the credential in use when the breaker opened. */
   readonly fingerprint: string
   readonly probeAtMs: number
-  /** The one call that may go out, until its lease ends: a process that dies leaves the probe to another. */
-  readonly probe: { readonly id: string; readonly untilMs: number } | null
+  /** The one permitted call, until its lease ends. If its process dies, another process gets the probe then. */
+  readonly probe: ProbeLease | null
+}
+
+export interface ProbeLease {
+  readonly id: string
+  readonly untilMs: number
 }
 
 /** Calls that ended in one second. */
@@ -37,37 +44,37 @@ export interface CallCount {
   readonly failed: number
 }
 
-/** The same, apart by the second in which they were made: one that hangs ends long after. */
-export interface MadeCount extends CallCount {
+/** Calls that ended in one second and began in another: a call that hangs ends long after its start. */
+export interface TimedCount extends CallCount {
   readonly madeSecond: number
 }
 
-/** What a call says to a breaker; `unasked`: it did not take place after all. */
-export type Meaning = 'good' | 'failure' | 'fatal' | 'nothing' | 'unasked'
+/** What the end of a call means to a breaker. `neutral`: neither good nor bad. `not_made`: there was no call. */
+export type BreakerSignal = 'success' | 'failure' | 'fatal' | 'neutral' | 'not_made'
 
-/** The outcomes that one process has counted since it last told of them. */
+/** The signals that one process has counted since its last report. */
 export interface Outcomes {
-  readonly counts: readonly MadeCount[]
-  /** When the last good one ended, and how many failed after it. */
+  readonly counts: readonly TimedCount[]
+  /** When the last success ended, and the number of failures after it. */
   readonly goodAtMs: number | null
   readonly failuresInARow: number
   readonly fatal: boolean
-  readonly probe: { readonly id: string; readonly meaning: Meaning } | null
+  readonly probe: { readonly id: string; readonly signal: BreakerSignal } | null
 }
 
 export interface BreakerRule {
-  /** Opens after so many failures without a success between. */
+  /** The breaker opens after this number of consecutive failures. */
   readonly inARow?: number
-  /** Opens when more than this share of at least so many calls failed within the time. */
+  /** The breaker opens if more than this share of at least this number of calls failed within the time. */
   readonly within?: { readonly ms: number; readonly calls: number; readonly share: number }
-  /** The time until the first probe, doubled to the longest. */
+  /** The time until the first probe. It doubles up to the maximum. */
   readonly probe: { readonly baseMs: number; readonly maxMs: number }
 }
 
 const AUTH: BreakerRule = { inARow: 3, probe: { baseMs: 30_000, maxMs: 600_000 } }
 const ERROR_PROBE = { baseMs: 5_000, maxMs: 60_000 }
 
-/** Lists are too rare for shares. */
+/** Lists have no rule by share, because they are fetched too rarely. */
 export const RULES: Readonly<Record<EndpointGroup, Readonly<Record<BreakerName, BreakerRule>>>> = {
   lists: { auth: AUTH, errors: { inARow: 3, probe: ERROR_PROBE } },
   verify: {
@@ -76,49 +83,53 @@ export const RULES: Readonly<Record<EndpointGroup, Readonly<Record<BreakerName, 
   },
 }
 
-/** A breaker that opens again this soon after it closed goes on where it was, instead of hurrying anew. */
+/** A breaker that reopens within this time after closing keeps its probe interval. Later it starts with the shortest. */
 const SAME_TROUBLE_MS = 60_000
 
-export interface Moment {
+export interface BreakerContext {
   readonly rule: BreakerRule
   readonly nowMs: number
   readonly fingerprint: string
 }
 
 /**
- * The breaker after some outcomes: the one transition that all processes make, each on the locked row.
+ * The state of a breaker after some outcomes. Every process applies this one transition, each on the locked row.
  *
- * While it is open only its probe counts: what else comes in was asked before it opened.
+ * While the breaker is open only its probe counts. All other outcomes belong to calls from before it opened.
  */
-export function settle(state: BreakerState, outcomes: Outcomes, at: Moment): BreakerState {
-  if (state.open !== null) return settleProbe(state, state.open, outcomes.probe, at)
-  const counts = outcomes.counts.filter(({ madeSecond }) => isSince(state, madeSecond))
-  const window = recentCounts([...state.window, ...counts], at)
-  const before = isBetween(state, outcomes) ? 0 : state.failuresInARow
+export function applyOutcomes(
+  state: BreakerState,
+  outcomes: Outcomes,
+  context: BreakerContext,
+): BreakerState {
+  if (state.open !== null) return applyProbe(state, state.open, outcomes.probe, context)
+  const counts = outcomes.counts.filter(({ madeSecond }) => madeSinceClosing(state, madeSecond))
+  const window = recentCounts([...state.window, ...counts], context)
+  const before = succeededSinceFailure(state, outcomes) ? 0 : state.failuresInARow
   const failuresInARow = before + outcomes.failuresInARow
-  const failedAtMs = outcomes.failuresInARow > 0 ? at.nowMs : state.failedAtMs
+  const failedAtMs = outcomes.failuresInARow > 0 ? context.nowMs : state.failedAtMs
   const counted = { ...state, window, failuresInARow, failedAtMs }
-  return outcomes.fatal || isTooMuch(counted, at) ? opened(counted, at) : counted
+  return outcomes.fatal || exceedsRule(counted, context) ? opened(counted, context) : counted
 }
 
-/** Closes a breaker that opened under another credential: what was refused is no longer sent. */
-export function withCredential(state: BreakerState, { fingerprint, nowMs }: Moment): BreakerState {
+/** Closes a breaker that opened under another credential, because the refused credential is no longer sent. */
+export function withCredential(
+  state: BreakerState,
+  { fingerprint, nowMs }: BreakerContext,
+): BreakerState {
   if (state.open === null || state.open.fingerprint === fingerprint) return state
   return { ...closed(state, nowMs), trips: 0 }
 }
 
-/** Lends the probe to one caller until the lease ends. */
-export function withProbe(
-  state: BreakerState,
-  probe: { readonly id: string; readonly untilMs: number },
-): BreakerState {
+/** Leases the probe to one caller. */
+export function withProbe(state: BreakerState, probe: ProbeLease): BreakerState {
   return state.open === null ? state : { ...state, open: { ...state.open, probe } }
 }
 
 /**
- * When an open breaker lets the next probe out; 0 where one is due.
+ * When an open breaker permits the next probe. 0 if a probe is due now.
  *
- * An instant that no transition can have set means that the database's clock was set back: it is due.
+ * An instant that is too far ahead for any transition means that the database's clock was set back: a probe is due.
  */
 export function nextProbeMs(
   { probe, probeAtMs }: OpenBreaker,
@@ -130,32 +141,32 @@ export function nextProbeMs(
   return nextMs <= nowMs ? 0 : nextMs
 }
 
-/** Calls that hung before the breaker opened end after it closed: they say nothing of what is now. */
-function isSince({ closedAtMs }: BreakerState, madeSecond: number): boolean {
+/** Calls that hung while the breaker opened may end after it closed. They say nothing about the present. */
+function madeSinceClosing({ closedAtMs }: BreakerState, madeSecond: number): boolean {
   return closedAtMs === null || madeSecond >= Math.floor(closedAtMs / 1000)
 }
 
-/** A success of this process from before the others' failures does not lie between those and its own. */
-function isBetween({ failedAtMs }: BreakerState, { goodAtMs }: Outcomes): boolean {
+/** A success of this process that is older than the recorded failures of others does not end their sequence. */
+function succeededSinceFailure({ failedAtMs }: BreakerState, { goodAtMs }: Outcomes): boolean {
   return goodAtMs !== null && (failedAtMs === null || goodAtMs > failedAtMs)
 }
 
-function settleProbe(
+function applyProbe(
   state: BreakerState,
   open: OpenBreaker,
   probe: Outcomes['probe'],
-  { rule, nowMs }: Moment,
+  { rule, nowMs }: BreakerContext,
 ): BreakerState {
-  // A lease that ended, or another's: whoever holds it now will tell.
+  // The lease has ended or belongs to another process. Its present holder will report.
   if (probe === null || probe.id !== open.probe?.id) return state
-  if (probe.meaning === 'good') return closed(state, nowMs)
-  if (probe.meaning === 'unasked') return { ...state, open: { ...open, probe: null } }
-  const trips = probe.meaning === 'nothing' ? state.trips : state.trips + 1
+  if (probe.signal === 'success') return closed(state, nowMs)
+  if (probe.signal === 'not_made') return { ...state, open: { ...open, probe: null } }
+  const trips = probe.signal === 'neutral' ? state.trips : state.trips + 1
   const probeAtMs = nowMs + waitMs(rule, trips)
   return { ...state, trips, open: { ...open, probe: null, probeAtMs } }
 }
 
-function opened(state: BreakerState, { rule, nowMs, fingerprint }: Moment): BreakerState {
+function opened(state: BreakerState, { rule, nowMs, fingerprint }: BreakerContext): BreakerState {
   const again = state.closedAtMs !== null && nowMs - state.closedAtMs < SAME_TROUBLE_MS
   const trips = (again ? state.trips : 0) + 1
   const probeAtMs = nowMs + waitMs(rule, trips)
@@ -171,8 +182,8 @@ function waitMs({ probe: { baseMs, maxMs } }: BreakerRule, trips: number): numbe
   return Math.min(maxMs, baseMs * 2 ** Math.min(30, trips - 1))
 }
 
-/** The counts that the rule looks at, one a second; none where no call failed, for then there is nothing to judge. */
-function recentCounts(counts: readonly CallCount[], { rule, nowMs }: Moment): CallCount[] {
+/** The counts within the rule's time, one a second. Empty if no call failed. */
+function recentCounts(counts: readonly CallCount[], { rule, nowMs }: BreakerContext): CallCount[] {
   if (rule.within === undefined) return []
   const bySecond = new Map<number, CallCount>()
   for (const { second, calls, failed } of counts) {
@@ -184,7 +195,7 @@ function recentCounts(counts: readonly CallCount[], { rule, nowMs }: Moment): Ca
   return recent.some((count) => count.failed > 0) ? recent : []
 }
 
-function isTooMuch({ failuresInARow, window }: BreakerState, { rule }: Moment): boolean {
+function exceedsRule({ failuresInARow, window }: BreakerState, { rule }: BreakerContext): boolean {
   if (rule.inARow !== undefined && failuresInARow >= rule.inARow) return true
   if (rule.within === undefined) return false
   const calls = window.reduce((sum, count) => sum + count.calls, 0)

@@ -1,22 +1,22 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { shareInSql } from '../budget/reserve-slots.ts'
-import { isPaused, type Throttle } from '../budget/throttle.ts'
-import type { BreakerName, BreakerState, EndpointGroup } from './breaker-state.ts'
+import { shareInSql } from '../budget/budget-store.ts'
+import { isPaused } from '../budget/throttle.ts'
+import { BREAKERS, type EndpointGroup, type GroupStates } from './breaker-state.ts'
 
-export type GroupStates = Readonly<Record<BreakerName, BreakerState>>
-
-/** What all processes know of the upstream, at one instant of the database's clock, in milliseconds. */
+/** The state of the upstream that all processes share, at one instant of the database's clock, in milliseconds. */
 export interface UpstreamHealth {
   readonly nowMs: number
-  /** 0 where there never was a pause. */
+  /** 0 if there never was a pause. */
   readonly pausedUntilMs: number
-  /** The part of the budget that may be spent now: 0 during a pause. */
+  /** The part of the budget that may be spent now. 0 during a pause. */
   readonly share: number
   readonly breakers: Readonly<Record<EndpointGroup, GroupStates>>
 }
 
-/** Everything in one statement, for it is read a few times a second by every process that calls. */
+/** Reads everything in one statement, because every process that calls the upstream runs it a few times a second. */
 export async function readHealth(db: Db): Promise<UpstreamHealth> {
   const found = await selectOne(
     sql<UpstreamHealth>`
@@ -33,7 +33,7 @@ export async function readHealth(db: Db): Promise<UpstreamHealth> {
   return { ...found, share: isPaused(found, found.nowMs) ? 0 : found.share }
 }
 
-/** Both breakers of a group, locked until the transaction ends, and the clock behind the locks. */
+/** Locks both breakers of a group until the transaction ends. The clock is read after the locks are held. */
 export async function lockBreakers(
   tx: Tx,
   endpoint: EndpointGroup,
@@ -51,47 +51,44 @@ export async function lockBreakers(
   )
 }
 
-export async function saveBreaker(
+export interface Transition {
+  readonly before: GroupStates
+  readonly after: GroupStates
+}
+
+/** Writes the changed breakers of a group. The transaction holds their locks. */
+export async function saveChanged(
   tx: Tx,
-  {
-    endpoint,
-    breaker,
-    state,
-  }: { endpoint: EndpointGroup; breaker: BreakerName; state: BreakerState },
+  endpoint: EndpointGroup,
+  { before, after }: Transition,
 ): Promise<void> {
-  await sql`
-    update upstream_breaker
-       set state = ${JSON.stringify(state)}::jsonb, written_at = clock_timestamp()
-     where endpoint = ${endpoint} and breaker = ${breaker}
-  `.execute(tx)
+  for (const breaker of BREAKERS) {
+    if (isDeepStrictEqual(before[breaker], after[breaker])) continue
+    await tx
+      .updateTable('upstream_breaker')
+      .set({ state: JSON.stringify(after[breaker]), written_at: sql`clock_timestamp()` })
+      .where('endpoint', '=', endpoint)
+      .where('breaker', '=', breaker)
+      .execute()
+  }
 }
 
-/** The row that every reservation locks: what is changed here holds from the next one on. */
-export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs: number }> {
-  const { nowMs, ...throttle } = await selectOne(
-    sql<Throttle & { nowMs: number }>`
-      with locked as materialized (
-        select * from upstream_budget for update
-      )
-      select (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
-             pauses_in_row as "pausesInRow", share,
-             (extract(epoch from recovers_from) * 1000)::float8 as "recoversFromMs",
-             (extract(epoch from lowered_at) * 1000)::float8 as "loweredAtMs",
-             (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
-        from locked
-    `,
-    tx,
-  )
-  return { throttle, nowMs }
-}
-
-export async function saveThrottle(tx: Tx, throttle: Throttle): Promise<void> {
-  await sql`
-    update upstream_budget
-       set paused_until = to_timestamp(${throttle.pausedUntilMs}::float8 / 1000),
-           pauses_in_row = ${throttle.pausesInRow},
-           share = ${throttle.share},
-           recovers_from = to_timestamp(${throttle.recoversFromMs}::float8 / 1000),
-           lowered_at = to_timestamp(${throttle.loweredAtMs}::float8 / 1000)
-  `.execute(tx)
+/** Logs each breaker that opened or closed. The process whose transaction changed it calls this. */
+export function logTransitions(
+  log: Logger,
+  endpoint: EndpointGroup,
+  { before, after }: Transition,
+): void {
+  for (const breaker of BREAKERS) {
+    const was = before[breaker].open
+    const is = after[breaker].open
+    if (was === null && is !== null) {
+      const probeAt = new Date(is.probeAtMs).toISOString()
+      log.warn({ endpoint, breaker, probeAt }, 'upstream breaker opened')
+    }
+    if (was !== null && is === null) {
+      const openSince = new Date(was.sinceMs).toISOString()
+      log.info({ endpoint, breaker, openSince }, 'upstream breaker closed')
+    }
+  }
 }

@@ -2,19 +2,23 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { isPaused, type PauseHint, throttled } from '../budget/throttle.ts'
-import type { CallRecord } from '../call-record.ts'
-import { meaningFor, type Verdict, verdictOf } from './breaker-signal.ts'
-import { BREAKERS, ENDPOINT_GROUPS, type EndpointGroup, RULES, settle } from './breaker-state.ts'
-import { lockBreakers, lockThrottle, saveThrottle } from './breaker-store.ts'
-import { createTally } from './call-tally.ts'
-import { createTeller } from './flush-scheduler.ts'
-import { logTransitions } from './health-log.ts'
+import { lockThrottle, saveThrottle } from '../budget/budget-store.ts'
+import { isPaused, type PauseRequest, throttled } from '../budget/throttle.ts'
+import type { Permit } from './admission.ts'
+import { breakerSignal, type CallEnd, classifyOutcome, createTally } from './breaker-signal.ts'
+import {
+  applyOutcomes,
+  BREAKERS,
+  ENDPOINT_GROUPS,
+  type EndpointGroup,
+  RULES,
+} from './breaker-state.ts'
+import { lockBreakers, logTransitions, saveChanged } from './breaker-store.ts'
+import { createFlushScheduler } from './flush-scheduler.ts'
 import type { HealthView } from './health-view.ts'
-import { saveChanged } from './save-changed.ts'
 
 export interface EndedCall {
-  readonly record: Pick<CallRecord, 'outcome' | 'status' | 'reason' | 'retryAfterMs'>
+  readonly record: CallEnd
   readonly permit: Permit
 }
 
@@ -26,67 +30,58 @@ export interface ReporterDeps {
   readonly fingerprint: string
 }
 
-/** A call may go out; `probe` where it is the one by which a breaker finds out. */
-export interface Permit {
-  readonly kind: 'permit'
-  readonly probe: string | null
-  /** When it was given, in milliseconds by the database's clock. */
-  readonly madeAtMs: number
-}
-
-/** Tells the shared state what the calls of this process met. */
-export interface HealthReporter {
-  /** Resolves once what cannot wait is told: a refusal, a pause, the end of a probe. Never rejects. */
+/** Writes the outcomes of this process's calls to the state that all processes share. */
+export interface CallReporter {
+  /** Resolves when what is urgent is written: a refusal, a pause, the end of a probe. Never rejects. */
   report(group: EndpointGroup, call: EndedCall): Promise<void> | undefined
-  /** What is being told now, if anything. */
-  readonly telling: Promise<void> | undefined
-  /** Tells the rest. */
+  /** The running write, if any. */
+  readonly flushing: Promise<void> | undefined
+  /** Writes what is pending. */
   close(): Promise<void>
 }
 
 const createTallies = () => ({ auth: createTally(), errors: createTally() })
+type Tallies = ReturnType<typeof createTallies>
 
-export function createHealthReporter(deps: ReporterDeps): HealthReporter {
+export function createCallReporter(deps: ReporterDeps): CallReporter {
   const { view } = deps
   const tallies = { lists: createTallies(), verify: createTallies() }
-  let hint: PauseHint | undefined
-  const teller = createTeller(deps, async () => {
-    const heard = hint
-    hint = undefined
-    if (heard !== undefined) await tellPause(deps, heard)
+  let pause: PauseRequest | undefined
+  const scheduler = createFlushScheduler(deps, async () => {
+    const requested = pause
+    pause = undefined
+    if (requested !== undefined) await writePause(deps, requested)
     for (const group of ENDPOINT_GROUPS) {
-      if (isWorthTelling(view, group, tallies[group])) await tellGroup(deps, group, tallies[group])
+      if (mustWrite(view, group, tallies[group])) await writeGroup(deps, group, tallies[group])
     }
   })
   return {
     report(group, { record, permit: { probe, madeAtMs } }) {
-      const verdict = verdictOf(record)
+      const outcome = classifyOutcome(record)
       const nowMs = view.nowMs()
       for (const name of BREAKERS) {
-        tallies[group][name].add({ meaning: meaningFor(name, verdict), madeAtMs, nowMs, probe })
+        tallies[group][name].add({ signal: breakerSignal(name, outcome), madeAtMs, nowMs, probe })
       }
-      const asked = hintOf(verdict, record)
-      if (asked !== undefined) hint = merged(hint, asked)
-      const cannotWait = verdict === 'refused' || verdict === 'forbidden'
-      if (cannotWait || asked !== undefined || probe !== null) return teller.tell()
-      if (isWorthTelling(view, group, tallies[group])) teller.tellSoon()
+      const requested = pauseRequestOf(record)
+      if (requested !== undefined) pause = merged(pause, requested)
+      const refused = outcome === 'unauthorized' || outcome === 'forbidden'
+      if (refused || requested !== undefined || probe !== null) return scheduler.flush()
+      if (mustWrite(view, group, tallies[group])) scheduler.flushSoon()
       return undefined
     },
-    get telling() {
-      return teller.telling
+    get flushing() {
+      return scheduler.flushing
     },
-    close: () => teller.close(),
+    close: () => scheduler.close(),
   }
 }
 
-type Tallies = ReturnType<typeof createTallies>
-
 /**
- * While all is well nothing is: the row is written only where a call failed, here, or lately anywhere, so that the
- * successes of the others count too.
+ * Nothing is written while all calls succeed. The rows are written if a call of this process failed, or if a call of
+ * any process failed lately: then the successes of this process count too.
  */
-function isWorthTelling(view: HealthView, group: EndpointGroup, tallies: Tallies): boolean {
-  if (BREAKERS.some((name) => tallies[name].pressing)) return true
+function mustWrite(view: HealthView, group: EndpointGroup, tallies: Tallies): boolean {
+  if (BREAKERS.some((name) => tallies[name].urgent)) return true
   const states = view.known()?.breakers[group]
   if (states === undefined) return false
   return BREAKERS.some((name) => {
@@ -95,8 +90,8 @@ function isWorthTelling(view: HealthView, group: EndpointGroup, tallies: Tallies
   })
 }
 
-/** Rows are locked in one order, and never beside the row of the budget. */
-async function tellGroup(
+/** Rows are locked in one order, and never together with the row of the budget. */
+async function writeGroup(
   { db, log, view, fingerprint }: ReporterDeps,
   group: EndpointGroup,
   tallies: Tallies,
@@ -104,25 +99,25 @@ async function tellGroup(
   const outcomes = { auth: tallies.auth.take(), errors: tallies.errors.take() }
   const { before, after } = await inTransaction(db, async (tx) => {
     const { states, nowMs } = await lockBreakers(tx, group)
-    const moment = (rule: (typeof RULES)['lists']['auth']) => ({ rule, nowMs, fingerprint })
-    const settled = {
-      auth: settle(states.auth, outcomes.auth, moment(RULES[group].auth)),
-      errors: settle(states.errors, outcomes.errors, moment(RULES[group].errors)),
+    const { auth, errors } = RULES[group]
+    const applied = {
+      auth: applyOutcomes(states.auth, outcomes.auth, { rule: auth, nowMs, fingerprint }),
+      errors: applyOutcomes(states.errors, outcomes.errors, { rule: errors, nowMs, fingerprint }),
     }
-    await saveChanged(tx, group, { before: states, after: settled })
-    return { before: states, after: settled }
+    await saveChanged(tx, group, { before: states, after: applied })
+    return { before: states, after: applied }
   })
   view.putStates(group, after)
   logTransitions(log, group, { before, after })
 }
 
-async function tellPause({ db, log, view }: ReporterDeps, hint: PauseHint): Promise<void> {
-  // This process stops at once, whatever becomes of the transaction.
+async function writePause({ db, log, view }: ReporterDeps, pause: PauseRequest): Promise<void> {
+  // This process stops at once, whether or not the transaction succeeds.
   const knownMs = view.known()?.pausedUntilMs ?? 0
-  view.putPause(Math.max(knownMs, view.nowMs() + (hint.retryAfterMs ?? 0)))
+  view.putPause(Math.max(knownMs, view.nowMs() + (pause.retryAfterMs ?? 0)))
   const { before, after, nowMs } = await inTransaction(db, async (tx) => {
     const locked = await lockThrottle(tx)
-    const next = throttled(locked.throttle, hint, locked.nowMs)
+    const next = throttled(locked.throttle, pause, locked.nowMs)
     await saveThrottle(tx, next)
     return { before: locked.throttle, after: next, nowMs: locked.nowMs }
   })
@@ -132,19 +127,18 @@ async function tellPause({ db, log, view }: ReporterDeps, hint: PauseHint): Prom
   log.warn({ until, budgetShare: after.share }, 'the upstream asked us to pause')
 }
 
-function hintOf(
-  verdict: Verdict,
-  { status, retryAfterMs }: EndedCall['record'],
-): PauseHint | undefined {
-  if (verdict === 'limited') return { retryAfterMs, lowers: true }
-  return status === 503 && retryAfterMs !== undefined ? { retryAfterMs, lowers: false } : undefined
+function pauseRequestOf(record: CallEnd): PauseRequest | undefined {
+  const { status, retryAfterMs } = record
+  if (classifyOutcome(record) === 'rate_limited') return { retryAfterMs, lowersBudget: true }
+  if (status !== 503 || retryAfterMs === undefined) return undefined
+  return { retryAfterMs, lowersBudget: false }
 }
 
-function merged(one: PauseHint | undefined, other: PauseHint): PauseHint {
+function merged(one: PauseRequest | undefined, other: PauseRequest): PauseRequest {
   if (one === undefined) return other
   const named = [one.retryAfterMs, other.retryAfterMs].filter((ms) => ms !== undefined)
   return {
     retryAfterMs: named.length === 0 ? undefined : Math.max(...named),
-    lowers: one.lowers || other.lowers,
+    lowersBudget: one.lowersBudget || other.lowersBudget,
   }
 }

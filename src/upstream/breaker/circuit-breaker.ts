@@ -8,29 +8,31 @@ import {
   type AdmissionFacts,
   admissionOf,
   LEASE_MS,
+  type Permit,
+  type Refusal,
   statesFor,
 } from './admission.ts'
 import { type BreakerState, type EndpointGroup, withProbe } from './breaker-state.ts'
-import { lockBreakers } from './breaker-store.ts'
-import { createHealthReporter, type EndedCall, type Permit } from './call-reporter.ts'
-import { logTransitions } from './health-log.ts'
+import { lockBreakers, logTransitions, saveChanged } from './breaker-store.ts'
+import { createCallReporter, type EndedCall } from './call-reporter.ts'
 import { createHealthView, type HealthView } from './health-view.ts'
-import { saveChanged } from './save-changed.ts'
-
-export type Refusal = Extract<Admission, { kind: 'refused' }>
 
 /**
- * What stands between all processes' calls and an upstream that has asked us to pause, refuses our credential or
- * fails. While all is well it costs a process one small read every quarter of a second, and writes nothing.
+ * Protects an upstream that has asked us to pause, refuses our credential or fails. All processes share its state.
+ *
+ * While all calls succeed it costs each process one small read every quarter of a second, and no writes.
  */
 export interface CircuitBreaker {
-  /** Whether a call could go out now, without going. */
+  /** Whether a call could be made now. Changes nothing. */
   admission(group: EndpointGroup): Promise<Admission>
-  /** Goes through, or not. Of all processes one alone gets a probe; whoever has a pass reports how its call ended. */
+  /**
+   * Issues the permit for one call, or refuses it. Of all processes only one gets the permit for a probe. The caller
+   * must report how the permitted call ended.
+   */
   acquirePermit(group: EndpointGroup): Promise<Permit | Refusal>
-  /** Resolves once what cannot wait is told to the others. Never rejects. */
+  /** Resolves when what is urgent is written for the other processes. Never rejects. */
   report(group: EndpointGroup, call: EndedCall): Promise<void> | undefined
-  /** Tells what is left to tell. */
+  /** Writes the pending reports. */
   close(): Promise<void>
 }
 
@@ -49,24 +51,25 @@ interface BreakerParts extends BreakerDeps {
 export function createCircuitBreaker(deps: BreakerDeps): CircuitBreaker {
   const view = createHealthView(deps)
   const parts = { ...deps, view, fingerprint: fingerprintOf(deps.accessToken) }
-  const reporter = createHealthReporter(parts)
+  const reporter = createCallReporter(parts)
 
-  async function look(group: EndpointGroup): Promise<AdmissionFacts> {
-    // What this process is just telling it heeds itself.
-    if (reporter.telling !== undefined) await reporter.telling
+  async function readFacts(group: EndpointGroup): Promise<AdmissionFacts> {
+    // This process respects its own reports before they are written.
+    if (reporter.flushing !== undefined) await reporter.flushing
     const { breakers, pausedUntilMs } = await view.current()
     const { fingerprint } = parts
     return { group, states: breakers[group], pausedUntilMs, fingerprint, nowMs: view.nowMs() }
   }
 
   return {
-    admission: async (group) => admissionOf(await look(group)),
+    admission: async (group) => admissionOf(await readFacts(group)),
     async acquirePermit(group) {
-      const facts = await look(group)
+      const facts = await readFacts(group)
       const admission = admissionOf(facts)
       if (admission.kind === 'refused') return admission
-      const isOld = statesFor(facts) !== facts.states
-      return admission.kind === 'probe' || isOld ? takeProbe(parts, facts) : permitAt(facts.nowMs)
+      const isOutdated = statesFor(facts) !== facts.states
+      const mustLock = admission.kind === 'probe' || isOutdated
+      return mustLock ? acquireProbe(parts, facts) : permitAt(facts.nowMs)
     },
     report: (group, call) => reporter.report(group, call),
     close: () => reporter.close(),
@@ -74,23 +77,24 @@ export function createCircuitBreaker(deps: BreakerDeps): CircuitBreaker {
 }
 
 /**
- * Looks again at the locked rows, and takes the probe where there still is one. Closes a breaker that opened under
+ * Decides again on the locked rows, and leases the probe if one is still due. Closes a breaker that opened under
  * another credential.
  */
-async function takeProbe(
+async function acquireProbe(
   { db, log, view, fingerprint }: BreakerParts,
   { group, pausedUntilMs }: AdmissionFacts,
 ): Promise<Permit | Refusal> {
   const { admission, probe, before, after } = await inTransaction(db, async (tx) => {
     const { states, nowMs } = await lockBreakers(tx, group)
     const facts = { group, states, pausedUntilMs, fingerprint, nowMs }
-    const found = admissionOf(facts)
+    const decided = admissionOf(facts)
     const lease = { id: randomUUID(), untilMs: nowMs + LEASE_MS[group] }
-    const lend = (state: BreakerState) => (found.kind === 'probe' ? withProbe(state, lease) : state)
-    const ours = statesFor(facts)
-    const lent = { auth: lend(ours.auth), errors: lend(ours.errors) }
-    await saveChanged(tx, group, { before: states, after: lent })
-    return { admission: found, probe: lease.id, before: states, after: lent }
+    const leased = (state: BreakerState) =>
+      decided.kind === 'probe' ? withProbe(state, lease) : state
+    const current = statesFor(facts)
+    const next = { auth: leased(current.auth), errors: leased(current.errors) }
+    await saveChanged(tx, group, { before: states, after: next })
+    return { admission: decided, probe: lease.id, before: states, after: next }
   })
   view.putStates(group, after)
   logTransitions(log, group, { before, after })
@@ -102,7 +106,7 @@ function permitAt(madeAtMs: number): Permit {
   return { kind: 'permit', probe: null, madeAtMs }
 }
 
-/** Tells two credentials apart, and neither of them to anybody: 32 bits of a hash fit billions of tokens. */
+/** Distinguishes credentials without revealing them: 32 bits of a hash match billions of tokens. */
 function fingerprintOf(accessToken: string | undefined): string {
   return accessToken === undefined ? 'none' : hash('sha256', accessToken).slice(0, 8)
 }

@@ -2,58 +2,58 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 
-/** Outcomes are told together; the upstream is judged no later than this after them. */
-const TELL_EVERY_MS = 250
+/** Outcomes are written together, at most this long after they occur. */
+const FLUSH_EVERY_MS = 250
 
-/** When what a process has counted is written: one writing after the other. */
-export interface Teller {
-  /** Now, or right after the one that is under way. Never rejects. */
-  tell(): Promise<void>
-  /** A little later, together with what comes until then. */
-  tellSoon(): void
-  readonly telling: Promise<void> | undefined
-  /** Writes what waits. */
+/** Decides when counted outcomes are written. Only one write runs at a time. */
+export interface FlushScheduler {
+  /** Writes now, or directly after the running write. Never rejects. */
+  flush(): Promise<void>
+  /** Writes a little later, together with what is counted until then. */
+  flushSoon(): void
+  readonly flushing: Promise<void> | undefined
+  /** Writes what is pending. */
   close(): Promise<void>
 }
 
-/** What fails is not written again: it would be old by then, and a probe that nobody reports ends with its lease. */
-export function createTeller(
+/** A failed write is not repeated: its counts would be out of date, and the lease of a lost probe ends by itself. */
+export function createFlushScheduler(
   { clock, log }: { clock: Clock; log: Logger },
   write: () => Promise<void>,
-): Teller {
+): FlushScheduler {
   const closing = new AbortController()
-  let telling: Promise<void> | undefined
-  let waiting: Promise<void> | undefined
+  let flushing: Promise<void> | undefined
+  let scheduled: Promise<void> | undefined
 
-  function tell(): Promise<void> {
-    const told = (telling ?? Promise.resolve()).then(write).catch((err: unknown) => {
+  function flush(): Promise<void> {
+    const written = (flushing ?? Promise.resolve()).then(write).catch((err: unknown) => {
       log.warn({ reason: messageOf(err) }, 'the upstream health could not be written')
     })
-    telling = told
-    void told.then(() => {
-      if (telling === told) telling = undefined
+    flushing = written
+    void written.then(() => {
+      if (flushing === written) flushing = undefined
     })
-    return told
+    return written
   }
 
   return {
-    tell,
-    tellSoon() {
-      waiting ??= clock
-        .sleep(TELL_EVERY_MS, closing.signal)
+    flush,
+    flushSoon() {
+      scheduled ??= clock
+        .sleep(FLUSH_EVERY_MS, closing.signal)
         .catch(() => undefined)
         .then(() => {
-          waiting = undefined
-          return tell()
+          scheduled = undefined
+          return flush()
         })
     },
-    get telling() {
-      return telling
+    get flushing() {
+      return flushing
     },
     async close() {
       closing.abort()
-      await waiting
-      await telling
+      await scheduled
+      await flushing
     },
   }
 }

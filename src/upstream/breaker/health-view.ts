@@ -1,20 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Db } from '../../db/database.ts'
-import type { EndpointGroup } from './breaker-state.ts'
-import { type GroupStates, readHealth, type UpstreamHealth } from './breaker-store.ts'
+import type { EndpointGroup, GroupStates } from './breaker-state.ts'
+import { readHealth, type UpstreamHealth } from './breaker-store.ts'
 
-/** Older than this, what is known is read again while it is still used; older than twice this, before it is. */
+/** An older reading is refreshed in the background while it is still used. At twice this age it is refreshed first. */
 const FRESH_MS = 250
 
-/** What this process knows of the upstream's health: at most half a second old, and its own part not at all. */
+/** This process's view of the upstream's health. It is at most half a second old, and includes our own writes. */
 export interface HealthView {
-  /** Throws only where nothing was ever read: a store that is away for a moment leaves us what we know. */
+  /** Throws only if no reading ever succeeded. While the database is unavailable the last reading is used. */
   current(): Promise<UpstreamHealth>
-  /** The same without asking; undefined before the first reading. */
+  /** The last reading, without a query. Undefined before the first reading. */
   known(): UpstreamHealth | undefined
-  /** The database's clock, in milliseconds, as far as the last reading told it. */
+  /** The database's clock in milliseconds, estimated from the last reading. */
   nowMs(): number
-  /** What this process has just written. */
+  /** Adds a write of this process to the view. */
   putStates(group: EndpointGroup, states: GroupStates): void
   putPause(pausedUntilMs: number): void
 }
@@ -27,12 +27,12 @@ export function createHealthView({ db, clock }: { db: Db; clock: Clock }): Healt
   let reading: Promise<void> | undefined
 
   async function read(): Promise<void> {
-    const begunAfter = writes
+    const writesBefore = writes
     const found = await readHealth(db)
     readAtMs = clock.now().getTime()
     skewMs = found.nowMs - readAtMs
-    // What was written meanwhile may be missing in it.
-    if (health === undefined || writes === begunAfter) health = found
+    // A write during the reading may be missing in the result.
+    if (health === undefined || writes === writesBefore) health = found
   }
 
   function refresh(): Promise<void> {
@@ -50,14 +50,14 @@ export function createHealthView({ db, clock }: { db: Db; clock: Clock }): Healt
   return {
     async current() {
       const ageMs = clock.now().getTime() - readAtMs
-      // A clock that was set back makes no reading young.
+      // The age is negative after the clock was set back. Then the reading counts as old.
       const fresh = ageMs >= 0 && ageMs < FRESH_MS
       if (health !== undefined && fresh) return health
       const refreshed = refresh()
       if (health === undefined) await refreshed
       else if (ageMs >= 0 && ageMs < 2 * FRESH_MS) refreshed.catch(() => undefined)
       else await refreshed.catch(() => undefined)
-      if (health === undefined) throw new Error('the upstream health was read and is not there')
+      if (health === undefined) throw new Error('the upstream health was read but is missing')
       return health
     },
     known: () => health,

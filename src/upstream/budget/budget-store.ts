@@ -1,7 +1,8 @@
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
+import { RECOVERY_PER_SECOND, type Throttle } from './throttle.ts'
 
-/** How far ahead the budget is given away, in seconds: 0 where the next slot is now, about 5 where all of it is taken. */
+/** How far ahead slots are reserved, in seconds: 0 if the next slot is free now, about 5 if all slots are reserved. */
 export async function readBudgetAhead(db: Db): Promise<number> {
   const { seconds } = await selectOne(
     sql<{ seconds: number }>`
@@ -11,4 +12,48 @@ export async function readBudgetAhead(db: Db): Promise<number> {
     db,
   )
   return seconds
+}
+
+/** The part of the budget that may be spent at `now`, computed from the budget's row: `shareAt` in SQL. */
+export function shareInSql(): RawBuilder<number> {
+  return sql`least(1, share + ${RECOVERY_PER_SECOND}::float8
+                            * greatest(0, extract(epoch from now - recovers_from)::float8))`
+}
+
+/** Locks the row that every reservation locks. The next reservation respects what is changed here. */
+export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs: number }> {
+  const { nowMs, ...throttle } = await selectOne(
+    sql<Throttle & { nowMs: number }>`
+      with locked as materialized (
+        select * from upstream_budget for update
+      )
+      select (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
+             pauses_in_row as "pausesInRow", share,
+             (extract(epoch from recovers_from) * 1000)::float8 as "recoversFromMs",
+             (extract(epoch from lowered_at) * 1000)::float8 as "loweredAtMs",
+             (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
+        from locked
+    `,
+    tx,
+  )
+  return { throttle, nowMs }
+}
+
+export async function saveThrottle(tx: Tx, throttle: Throttle): Promise<void> {
+  const { pausedUntilMs, pausesInRow, share, recoversFromMs, loweredAtMs } = throttle
+  await tx
+    .updateTable('upstream_budget')
+    .set({
+      paused_until: timestamp(pausedUntilMs),
+      pauses_in_row: pausesInRow,
+      share,
+      recovers_from: timestamp(recoversFromMs),
+      lowered_at: timestamp(loweredAtMs),
+    })
+    .execute()
+}
+
+/** Keeps the fractions of a millisecond, which a Date would drop. */
+function timestamp(ms: number): RawBuilder<Date> {
+  return sql`to_timestamp(${ms}::float8 / 1000)`
 }

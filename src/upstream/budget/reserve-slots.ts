@@ -1,52 +1,44 @@
-import type { Clock } from '../../base/clock.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { inTransaction, selectOne } from '../../db/transaction.ts'
-import {
-  HORIZON_MS,
-  type Skew,
-  skewOf,
-  type TakenSlot,
-  type WaitOptions,
-  waitForSlot,
-} from './take-slot.ts'
-import { MAX_PAUSE_MS, RECOVERY_PER_SECOND } from './throttle.ts'
+import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { selectOne } from '../../db/transaction.ts'
+import { shareInSql } from './budget-store.ts'
+import { MAX_PAUSE_MS } from './throttle.ts'
 
+/** No slot is reserved further ahead, because a reservation cannot react to what is learned after it. */
+export const HORIZON_MS = 5_000
 /** The part of the budget that all lanes together may take. */
 const LANE_SHARE = 0.4
 
 const DAY_US = 86_400_000_000
-/** How soon one who was given nothing asks again: at the pace of the slots, within these. */
-const RETRY_MS = { min: 50, max: 1_000 }
 
 export interface SlotRequest {
-  /** The rate that may be spent now; 0 gives nothing. */
+  /** The rate that may be spent now. At 0 no slot is granted. */
   readonly requestsPerSecond: number
   readonly wanted: number
-  /** Whether the slots are for a lane: a confirmation, a first look, a retry, an on-demand check. */
+  /** Whether the slots are for a lane: a confirmation, a first check, a retry, an on-demand check. */
   readonly lane: boolean
-  /** Slots further ahead than this are left to others; absent: as far as slots are given at all. */
+  /** Slots further ahead than this are not taken. Default: the horizon. */
   readonly withinMs?: number
 }
 
 export interface Reservation {
-  /** The instants at which to call, in order, by the database's clock; as many as could be had, maybe none. */
+  /** The instants at which to call, in order, by the database's clock. There may be fewer than wanted, or none. */
   readonly slots: Date[]
-  /** The database's clock when they were given: beside the caller's own it shows the skew. */
+  /** The database's clock at the reservation. Compared with the caller's own clock it shows the skew. */
   readonly now: Date
 }
 
 /**
  * Reserves up to `wanted` slots of the budget, which all processes share.
  *
- * GCRA with a burst of one: slots lie at least 1/B apart, whoever takes them, and none lies further than five
- * seconds ahead. Lanes have a second clock beside it that moves on 2.5/B a slot and may be ahead by the same five
- * seconds: they take 40 % in the long run, without leaving holes between their slots that nobody can fill.
+ * GCRA with a burst of one: slots of all processes are at least 1/B apart, and at most five seconds ahead. Lanes have
+ * a second clock that advances by 2.5/B a slot and may also be five seconds ahead. In the long run lanes take 40 %,
+ * and leave no unusable gaps between their slots.
  *
- * Nothing is given while the upstream has paused us, and less than B after it: the same row holds until when, and
- * what part of B may be spent, which grows back by 1 % of B a second. `shareAt` says the same of that part.
+ * No slot is granted while the upstream has paused us, and fewer than B a second afterwards: the same row stores the
+ * end of the pause and the part of B that may be spent, which grows by 1 % of B a second (see `shareAt`).
  *
- * Holds the one row that all share until the transaction ends: reserve late in it. A transaction that is rolled
- * back gives its slots back.
+ * Locks the one shared row until the transaction ends, so reserve late in the transaction. A rollback returns the
+ * slots.
  */
 export async function reserveSlots(
   tx: Tx,
@@ -59,8 +51,8 @@ export async function reserveSlots(
     lane,
     withinMs,
   }
-  const { firstUs, spacingUs, given, nowUs } = await selectOne(advanceBudget(pace), tx)
-  const slots = Array.from({ length: given }, (_, at) => fromMicros(firstUs + at * spacingUs))
+  const { firstUs, spacingUs, granted, nowUs } = await selectOne(advanceBudget(pace), tx)
+  const slots = Array.from({ length: granted }, (_, at) => fromMicros(firstUs + at * spacingUs))
   return { slots, now: fromMicros(nowUs) }
 }
 
@@ -73,9 +65,9 @@ interface Pace {
 }
 
 /**
- * The row is locked first and the clock read behind the lock: read before a long wait for it, it would give slots
- * that have passed. No clock of the budget stands further ahead than a reservation can have put it: where one
- * does, the database's clock was set back, and waiting for the old time would stop everything.
+ * The clock is read after the row is locked. A clock that was read before a long wait for the lock would grant slots
+ * in the past. If the budget's clocks are further ahead than any reservation can move them, the database's clock was
+ * set back: they are moved back too, because otherwise no slot would be granted until the old time.
  */
 function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pace) {
   const horizon = micros(HORIZON_MS * 1000)
@@ -84,7 +76,7 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
   `
   const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : sql`${wanted}::int`
   const slotCount = sql`least(${wanted}::int, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
-  return sql<{ firstUs: number; spacingUs: number; given: number; nowUs: number }>`
+  return sql<{ firstUs: number; spacingUs: number; granted: number; nowUs: number }>`
     with locked as materialized (
       select * from upstream_budget for update
     ), timed as materialized (
@@ -98,78 +90,25 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
              greatest(now, least(next_slot_at, now + ${horizon} + spacing)) as slot_at,
              greatest(now, least(next_lane_at, now + ${horizon} + lane_spacing)) as lane_at
         from paced
-    ), granted as materialized (
-      select *, case when paused then 0 else greatest(0, ${slotCount}) end::int as given
+    ), counted as materialized (
+      select *, case when paused then 0 else greatest(0, ${slotCount}) end::int as granted
         from opened
     )
     update upstream_budget
-       set next_slot_at = slot_at + given * spacing,
-           next_lane_at = lane_at + case when ${lane} then given else 0 end * lane_spacing
-      from granted
+       set next_slot_at = slot_at + granted * spacing,
+           next_lane_at = lane_at + case when ${lane} then granted else 0 end * lane_spacing
+      from counted
     returning ${epochMicros('slot_at')} as "firstUs", (extract(epoch from spacing) * 1000000)::bigint as "spacingUs",
-              given, ${epochMicros('now')} as "nowUs"
+              granted, ${epochMicros('now')} as "nowUs"
   `
 }
 
-/** The part of the budget that may be spent at `now`, from the locked row: `shareAt` in SQL. */
-export function shareInSql(): RawBuilder<number> {
-  return sql`least(1, share + ${RECOVERY_PER_SECOND}::float8
-                            * greatest(0, extract(epoch from now - recovers_from)::float8))`
-}
-
-/** The distance of slots of the whole budget, widened to the part of it that may be spent. */
+/** The spacing of slots, widened to the part of the budget that may be spent now. */
 function slowed(spacingUs: number): RawBuilder<unknown> {
   return sql`least(${DAY_US}::float8, ceil(${spacingUs}::float8 / ${shareInSql()})) * interval '1 microsecond'`
 }
 
-type CallOptions = Pick<WaitOptions, 'clock' | 'signal'>
-
-/**
- * Waits for a slot for one call outside of any batch, however long it takes. Rejects when the signal aborts.
- */
-export async function takeSlot(
-  db: Db,
-  { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & CallOptions,
-): Promise<TakenSlot> {
-  const pauseMs = 1000 / request.requestsPerSecond
-  for (;;) {
-    signal.throwIfAborted()
-    const { slot, ...skew } = await reserveOne(db, clock, request)
-    if (slot === undefined) {
-      await clock.sleep(Math.min(RETRY_MS.max, Math.max(RETRY_MS.min, pauseMs)), signal)
-      continue
-    }
-    const taken = await waitForSlot(slot, { ...skew, clock, signal })
-    if (taken !== undefined) return taken
-  }
-}
-
-/**
- * Waits for a slot that lies within `withinMs`, for one call outside of any batch; undefined where there is none, or
- * it could not be used. Rejects when the signal aborts.
- */
-export async function tryTakeSlot(
-  db: Db,
-  { clock, signal, ...request }: Required<Omit<SlotRequest, 'wanted'>> & CallOptions,
-): Promise<TakenSlot | undefined> {
-  const { slot, ...skew } = await reserveOne(db, clock, request)
-  return slot && waitForSlot(slot, { ...skew, clock, signal })
-}
-
-/** One slot, where there is one, and what its reservation told of the database's clock. */
-export async function reserveOne(
-  db: Db,
-  clock: Clock,
-  request: Omit<SlotRequest, 'wanted'>,
-): Promise<Skew & { readonly slot: Date | undefined }> {
-  return inTransaction(db, async (tx) => {
-    const askedMs = clock.now().getTime()
-    const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
-    return { slot: slots[0], ...skewOf(now, { clock, askedMs }) }
-  })
-}
-
-/** Rounded up to what Postgres can hold, so that no sum of roundings exceeds the rate. */
+/** Rounded up to whole microseconds, which Postgres stores, so that rounding never exceeds the rate. */
 function spacingOf(requestsPerSecond: number): number {
   return requestsPerSecond > 0 ? Math.min(DAY_US, Math.ceil(1e6 / requestsPerSecond)) : DAY_US
 }
@@ -178,12 +117,12 @@ function micros(us: number): RawBuilder<unknown> {
   return sql`${`${us} microseconds`}::interval`
 }
 
-/** As a whole number, for a Date keeps no more than milliseconds. */
+/** As a whole number, because a Date keeps only milliseconds. */
 function epochMicros(column: string): RawBuilder<unknown> {
   return sql`(extract(epoch from ${sql.ref(column)}) * 1000000)::bigint`
 }
 
-/** To the millisecond after: never before the slot. */
+/** Rounded up to the next millisecond: a call must not go out before its slot. */
 function fromMicros(us: number): Date {
   return new Date(Math.ceil(us / 1000))
 }

@@ -1,29 +1,38 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { HORIZON_MS, reserveSlots, type SlotRequest } from './reserve-slots.ts'
 
-/** No slot is given further ahead: what is promised now must hold whatever is learned meanwhile. */
-export const HORIZON_MS = 5_000
-/** A slot that is missed by more is not used: late calls would crowd those that are on time. */
+/** A slot that is missed by more is discarded: late calls would crowd the calls that are on time. */
 const LATE_MS = 1_000
+/** How soon a caller without a slot tries again: at the pace of the slots, within these limits. */
+const RETRY_MS = { min: 50, max: 1_000 }
 
-/** What a process knows of the database's clock, by which slots are given. */
+/** What a process knows about the database's clock, which times the slots. */
 export interface Skew {
-  /** That clock minus ours, at least. */
+  /** The least possible difference: the database's clock minus ours. */
   readonly skewMs: number
-  /** By how much it may be more: as long as the database took to tell its time. */
+  /** How much larger the difference may be: the duration of the query that read the clock. */
   readonly unsureMs: number
 }
 
-/** What is known by a time that the database told; `askedMs` is when it was asked, by our clock. */
-export function skewOf(told: Date, { clock, askedMs }: { clock: Clock; askedMs: number }): Skew {
-  const heardMs = clock.now().getTime()
-  return { skewMs: told.getTime() - heardMs, unsureMs: Math.max(0, heardMs - askedMs) }
+/** The skew by a time that the database returned. `askedMs` is when the query began, by our clock. */
+export function skewOf(
+  databaseNow: Date,
+  { clock, askedMs }: { clock: Clock; askedMs: number },
+): Skew {
+  const receivedMs = clock.now().getTime()
+  return {
+    skewMs: databaseNow.getTime() - receivedMs,
+    unsureMs: Math.max(0, receivedMs - askedMs),
+  }
 }
 
-/** A slot that has come. */
+/** A slot whose time has come. */
 export interface TakenSlot {
   /**
-   * Whether a call may go out at it now. To be asked directly before the call: whatever is awaited in between, a
-   * database above all, may outlast the slot, and all calls that wait for the same would then go out at once.
+   * Whether a call may go out at this slot now. Check it directly before the call: anything awaited in between,
+   * especially a database, may outlast the slot, and then all calls that wait for it would go out at once.
    */
   isUsable(): boolean
   /** The database's clock. */
@@ -36,8 +45,8 @@ export interface WaitOptions extends Skew {
 }
 
 /**
- * Sleeps until a slot; undefined when it cannot be used: it is over a second late, or may be, or lies further ahead
- * than any slot is given, which means that a clock was set. Rejects when the signal aborts.
+ * Sleeps until a slot. Returns undefined if the slot cannot be used: it is over a second late, or may be, or it is
+ * further ahead than any slot is reserved, which means that a clock was set. Rejects when the signal aborts.
  */
 export async function waitForSlot(
   slot: Date,
@@ -53,4 +62,49 @@ export async function waitForSlot(
     now: () => new Date(nowMs()),
   }
   return taken.isUsable() ? taken : undefined
+}
+
+type CallOptions = Pick<WaitOptions, 'clock' | 'signal'>
+
+/** Takes a slot for a single call, and waits as long as necessary. Rejects when the signal aborts. */
+export async function takeSlot(
+  db: Db,
+  { clock, signal, ...request }: Omit<SlotRequest, 'wanted'> & CallOptions,
+): Promise<TakenSlot> {
+  const pauseMs = 1000 / request.requestsPerSecond
+  for (;;) {
+    signal.throwIfAborted()
+    const { slot, ...skew } = await reserveOne(db, clock, request)
+    if (slot === undefined) {
+      await clock.sleep(Math.min(RETRY_MS.max, Math.max(RETRY_MS.min, pauseMs)), signal)
+      continue
+    }
+    const taken = await waitForSlot(slot, { ...skew, clock, signal })
+    if (taken !== undefined) return taken
+  }
+}
+
+/**
+ * Takes a slot for a single call if one is free within `withinMs`. Returns undefined if none is, or if it could not be
+ * used. Rejects when the signal aborts.
+ */
+export async function tryTakeSlot(
+  db: Db,
+  { clock, signal, ...request }: Required<Omit<SlotRequest, 'wanted'>> & CallOptions,
+): Promise<TakenSlot | undefined> {
+  const { slot, ...skew } = await reserveOne(db, clock, request)
+  return slot && waitForSlot(slot, { ...skew, clock, signal })
+}
+
+/** Reserves one slot, if one is free. Also returns the skew of the database's clock. */
+export async function reserveOne(
+  db: Db,
+  clock: Clock,
+  request: Omit<SlotRequest, 'wanted'>,
+): Promise<Skew & { readonly slot: Date | undefined }> {
+  return inTransaction(db, async (tx) => {
+    const askedMs = clock.now().getTime()
+    const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
+    return { slot: slots[0], ...skewOf(now, { clock, askedMs }) }
+  })
 }

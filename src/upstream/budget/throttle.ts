@@ -1,40 +1,40 @@
-/** No pause is longer, whoever asks for it: also how far ahead a pause can lie unless a clock was set back. */
+/** Cap on every pause. An instant further ahead means that the database's clock was set back. */
 export const MAX_PAUSE_MS = 900_000
-/** `Retry-After: 0` beside a refusal is no permission to go on as before. */
+/** `Retry-After: 0` with a refusal does not permit the next call at once. */
 const MIN_PAUSE_MS = 1_000
-/** The pause of a 429 that names none: doubled for each that follows within half a minute of the last. */
-const UNNAMED_PAUSE_MS = { base: 4_000, max: 120_000 }
+/** The pause after a 429 without Retry-After. It doubles with each pause that follows within half a minute. */
+const DEFAULT_PAUSE_MS = { base: 4_000, max: 120_000 }
 const FOLLOWS_WITHIN_MS = 30_000
 
 const LOWER_BY = 0.7
 const LOWER_EVERY_MS = 1_000
-/** So little that nobody notices, and enough to find out. */
+/** Too little to burden the upstream, and enough to notice its recovery. */
 const MIN_SHARE = 0.01
-/** What comes back of the full budget a second. */
+/** The part of the full budget that returns each second. */
 export const RECOVERY_PER_SECOND = 0.01
 
 /** What the upstream's own limits leave of our budget. Instants are milliseconds by the database's clock. */
 export interface Throttle {
   readonly pausedUntilMs: number
   readonly pausesInRow: number
-  /** The part of the budget that may be spent at `recoversFromMs`, which lies behind the pause. */
+  /** The part of the budget that may be spent at `recoversFromMs`, which is the end of the pause. */
   readonly share: number
   readonly recoversFromMs: number
   readonly loweredAtMs: number
 }
 
-/** What an answer said about waiting. */
-export interface PauseHint {
-  /** Undefined where it named no time. */
+/** An answer that asked us to wait. */
+export interface PauseRequest {
+  /** Undefined if the answer named no time. */
   readonly retryAfterMs: number | undefined
-  /** A 429 says that we ask too much; a 503 only that nobody is there to answer. */
-  readonly lowers: boolean
+  /** A 429 means that our rate is too high. A 503 means only that the service is unavailable. */
+  readonly lowersBudget: boolean
 }
 
 /**
- * The part of the budget that may be spent now: 1 % of the whole comes back each second after the pause.
+ * The part of the budget that may be spent now. Each second after the pause, 1 % of the full budget returns.
  *
- * `reserveSlots` computes the same in SQL.
+ * `shareInSql` computes the same in SQL.
  * @example shareAt({ share: 0.7, recoversFromMs: 0 }, 10_000) // 0.8
  */
 export function shareAt(
@@ -45,7 +45,7 @@ export function shareAt(
   return Math.min(1, share + RECOVERY_PER_SECOND * recoveredSeconds)
 }
 
-/** Whether nothing may be asked now. A pause that lies too far ahead was written before the clock was set back. */
+/** Whether calls are paused. A pause that is too far ahead was written before the clock was set back. */
 export function isPaused({ pausedUntilMs }: Pick<Throttle, 'pausedUntilMs'>, nowMs: number) {
   return nowMs < pausedUntilMs && pausedUntilMs <= nowMs + MAX_PAUSE_MS
 }
@@ -53,16 +53,16 @@ export function isPaused({ pausedUntilMs }: Pick<Throttle, 'pausedUntilMs'>, now
 /**
  * The throttle after an answer that asked us to wait.
  *
- * A pause that runs is never shortened. Answers that come in while it runs, to calls that went out before it, are
- * the same refusal said again: they may lengthen it, but count as no further pause.
+ * A running pause is never shortened. Answers during a pause belong to calls from before it and repeat the same
+ * refusal: they may lengthen the pause, but do not count as another one.
  */
-export function throttled(before: Throttle, hint: PauseHint, nowMs: number): Throttle {
+export function throttled(before: Throttle, request: PauseRequest, nowMs: number): Throttle {
   const running = isPaused(before, nowMs)
-  const pausesInRow = running ? before.pausesInRow : followingPauses(before, nowMs) + 1
-  const until = nowMs + pauseMs(hint, pausesInRow)
+  const pausesInRow = running ? before.pausesInRow : recentPauses(before, nowMs) + 1
+  const until = nowMs + pauseMs(request, pausesInRow)
   const pausedUntilMs = running ? Math.max(before.pausedUntilMs, until) : until
   const share = shareAt(before, nowMs)
-  const lowers = hint.lowers && Math.abs(nowMs - before.loweredAtMs) >= LOWER_EVERY_MS
+  const lowers = request.lowersBudget && Math.abs(nowMs - before.loweredAtMs) >= LOWER_EVERY_MS
   return {
     pausedUntilMs,
     pausesInRow,
@@ -72,12 +72,12 @@ export function throttled(before: Throttle, hint: PauseHint, nowMs: number): Thr
   }
 }
 
-function followingPauses({ pausedUntilMs, pausesInRow }: Throttle, nowMs: number): number {
+function recentPauses({ pausedUntilMs, pausesInRow }: Throttle, nowMs: number): number {
   return Math.abs(nowMs - pausedUntilMs) < FOLLOWS_WITHIN_MS ? pausesInRow : 0
 }
 
-function pauseMs({ retryAfterMs }: PauseHint, pausesInRow: number): number {
-  const { base, max } = UNNAMED_PAUSE_MS
-  const askedMs = retryAfterMs ?? Math.min(max, base * 2 ** (pausesInRow - 1))
-  return Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, askedMs))
+function pauseMs({ retryAfterMs }: PauseRequest, pausesInRow: number): number {
+  const { base, max } = DEFAULT_PAUSE_MS
+  const requestedMs = retryAfterMs ?? Math.min(max, base * 2 ** (pausesInRow - 1))
+  return Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, requestedMs))
 }

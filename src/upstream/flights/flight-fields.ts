@@ -4,8 +4,8 @@ export const VERIFY_ENDPOINT = 'verify'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A value in an answer, with its place there for error messages, such as `flight.from.id`. */
-export interface Spot {
+/** A value in an answer, with its path for error messages, such as `flight.from.id`. */
+export interface JsonPath {
   readonly value: unknown
   readonly path: string
 }
@@ -19,53 +19,53 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value behind some names. Throws UpstreamContractError where one of the values before it is no object. */
-export function spotAt(spot: Spot, ...names: readonly string[]): Spot {
+/** The value below `from` with these names. Throws UpstreamContractError if a value on the way is not an object. */
+export function pathTo(from: JsonPath, ...names: readonly string[]): JsonPath {
   return names.reduce(({ value, path }, name) => {
-    if (!isFields(value)) throw breach({ value, path }, 'no object')
+    if (!isFields(value)) throw violation({ value, path }, 'not an object')
     return { value: value[name], path: `${path}.${name}` }
-  }, spot)
+  }, from)
 }
 
-/** An id as text, whether it came as a whole number or as its digits. Throws UpstreamContractError. */
-export function readId(spot: Spot): string {
-  const id = idText(spot.value)
-  if (id === undefined) throw breach(spot, 'no whole number')
+/** An id as text. The answer may have it as a whole number or as text of digits. Throws UpstreamContractError. */
+export function readId(at: JsonPath): string {
+  const id = idText(at.value)
+  if (id === undefined) throw violation(at, 'not a whole number')
   return id
 }
 
-/** The same for ids that are only looked at; undefined where there is none. */
+/** The same without an error: undefined if the value is not an id. */
 export function idText(value: unknown): string | undefined {
   if (typeof value === 'string') return DIGITS.test(value) ? value : undefined
   return typeof value === 'bigint' || Number.isInteger(value) ? String(value) : undefined
 }
 
 /** Throws UpstreamContractError. */
-export function readFlightNumber(spot: Spot): number {
-  const text = String(spot.value)
-  if (!FLIGHT_NUMBER.test(text)) throw breach(spot, 'no flight number')
+export function readFlightNumber(at: JsonPath): number {
+  const text = String(at.value)
+  if (!FLIGHT_NUMBER.test(text)) throw violation(at, 'not a flight number')
   return Number(text)
 }
 
 /** A local time that exists in the calendar, `YYYY-MM-DD HH:MM`. Throws UpstreamContractError. */
-export function readLocalTime(spot: Spot): string {
-  const { value } = spot
-  if (typeof value !== 'string' || !LOCAL_TIME.test(value)) throw breach(spot, 'no local time')
+export function readLocalTime(at: JsonPath): string {
+  const { value } = at
+  if (typeof value !== 'string' || !LOCAL_TIME.test(value)) throw violation(at, 'not a local time')
   const { year, month, day, hour, minute } = partsOf(value)
-  // Not by Date: the 30th of February is one, of another day.
+  // Date cannot check this: it reads the 30th of February as another day.
   const exists =
     month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month) && hour < 24 && minute < 60
-  if (!exists) throw breach(spot, 'no time of the calendar')
+  if (!exists) throw violation(at, 'not a time of the calendar')
   return value
 }
 
-/** Only for differences: between two places they are wrong by what lies between the zones. */
+/** Only for differences. Between two places they are wrong by the difference of the time zones. */
 export function localMs(localTime: string): number {
   const { year, month, day, hour, minute } = partsOf(localTime)
   return Date.UTC(year, month - 1, day, hour, minute)
 }
 
-/** By the digits' places; thousands of times a second, slices would be felt. */
+/** Reads the digits by position. This runs thousands of times a second, and slices would be measurably slower. */
 function partsOf(localTime: string) {
   const two = (at: number) =>
     (localTime.charCodeAt(at) - ZERO) * 10 + localTime.charCodeAt(at + 1) - ZERO
@@ -83,7 +83,7 @@ function daysOf(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-export function breach({ value, path }: Spot, what: string): UpstreamContractError {
+export function violation({ value, path }: JsonPath, what: string): UpstreamContractError {
   const where = value === undefined || value === null ? `${path} is missing` : `${path} is ${what}`
   return new UpstreamContractError({ endpoint: VERIFY_ENDPOINT, where })
 }

@@ -2,13 +2,13 @@ import { type Money, parseMoney } from '../../base/money.ts'
 import type { AnswerAnomaly, PassengerMix } from '../observation.ts'
 import { isFields } from './flight-fields.ts'
 
-/** What may be lost in rounding each passenger's price. */
+/** The possible rounding error of each passenger's price. */
 const ROUNDING = 0.01
-/** Far below a cent and far above what adding a few doubles can lose. */
-const NOISE = 1e-6
+/** Far below a cent, and far above the error of adding a few doubles. */
+const EPSILON = 1e-6
 
 const GROUPS = ['residents', 'nonResidents'] as const
-/** The passengers' names in a question, and in a price. */
+/** The names of the passenger types in a question and in a price. */
 const TYPES = [
   ['adults', 'adult'],
   ['children', 'child'],
@@ -16,11 +16,11 @@ const TYPES = [
 ] as const
 
 /**
- * Reads the price of a flight: its total, null where that cannot be read, and what is odd about the rest.
+ * Reads the price of a flight: its total, or null if the total is unreadable, and the anomalies of the rest.
  *
- * The prices of the categories are only ever held against the total, so that they may be floats.
+ * The prices of the categories are only compared with the total, so floats suffice for them.
  */
-export function judgePrice(
+export function readPrice(
   price: unknown,
   mix: PassengerMix,
 ): { price: Money | null; anomalies: AnswerAnomaly[] } {
@@ -36,7 +36,7 @@ export function judgePrice(
 
 interface Category {
   readonly count: number
-  /** Per passenger; undefined where there is no price. */
+  /** Price for each passenger. Undefined if there is none. */
   readonly each: number | undefined
 }
 
@@ -57,5 +57,5 @@ function amountOf(value: unknown): number | undefined {
 function addsUp(total: Money, categories: readonly Category[]): boolean {
   const passengers = categories.reduce((sum, { count }) => sum + count, 0)
   const expected = categories.reduce((sum, { count, each = 0 }) => sum + count * each, 0)
-  return Math.abs(expected - Number(total.amount)) <= passengers * ROUNDING + NOISE
+  return Math.abs(expected - Number(total.amount)) <= passengers * ROUNDING + EPSILON
 }

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { cleanText } from '../../base/text.ts'
-import type { CallRecord } from '../call-record.ts'
-import type { FetchDeps } from '../lists/fetch-route-list.ts'
+import type { CallRecord } from '../attempt.ts'
 import type {
   Evidence,
   Observation,
@@ -12,13 +11,18 @@ import type {
   UnknownReason,
 } from '../observation.ts'
 import { type BodyBeginning, maskNamedTokens, snippetOf } from '../transport/body-snippet.ts'
-import type { ExchangeAnswer } from '../transport/http-exchange.ts'
-import { errorOfAnswer, isJsonAnswer } from '../transport/judge-answer.ts'
-import { UpstreamContractError, UpstreamRateLimitedError } from '../upstream-errors.ts'
+import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
+import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'
+import {
+  type UpstreamCircuitOpenError,
+  UpstreamContractError,
+  UpstreamRateLimitedError,
+} from '../upstream-errors.ts'
+import type { UpstreamLimits } from '../upstream-limits.ts'
 import { VERIFY_ENDPOINT } from './flight-fields.ts'
-import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './verify-answer.ts'
+import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 
-/** Goes up whenever the same bytes are read in another way, so that old evidence can be told from new. */
+/** Increased whenever the parser reads the same bytes differently, to tell old evidence from new. */
 export const PARSER_VERSION = 1
 
 const VERIFY_PATH = '/api/v1/flights/fares/verify'
@@ -35,6 +39,12 @@ const REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
   'upstream.too_large': 'malformed',
 }
 
+export interface VerifyDeps {
+  readonly exchange: HttpExchange
+  readonly limits: Pick<UpstreamLimits, 'verifyDeadlineMs' | 'maxVerifyBytes'>
+  readonly scrub: Scrub
+}
+
 export interface VerifyCall {
   readonly question: Question
   readonly record: CallRecord
@@ -42,42 +52,59 @@ export interface VerifyCall {
 }
 
 /**
- * Asks one question, once, and turns whatever comes of it into an observation.
+ * Asks the upstream one question once, and returns every result as an observation.
  *
- * Throws nothing but the caller's own reason when it aborted; the question must have passed `assertQuestion`.
+ * Throws only the caller's own reason after an abort. The question must have passed `assertQuestion`.
  */
-export async function verifyFares(deps: FetchDeps, call: VerifyCall): Promise<Observation> {
+export async function verifyFares(deps: VerifyDeps, call: VerifyCall): Promise<Observation> {
   const { question, record } = call
   const { scrub } = deps
   const path = verifyPath(question)
   const startedMs = performance.now()
-  const heard = await ask(deps, path, call)
+  const result = await request(deps, path, call.signal)
   const latencyMs = Math.round(performance.now() - startedMs)
-  const failure = failureOf(heard, deps)
+  const failure = failureOf(result, scrub)
   const answer =
     failure === undefined
-      ? readVerifyAnswer((heard as ExchangeAnswer).chunks, question, scrub)
+      ? readVerifyAnswer((result as HttpAnswer).chunks, question, scrub)
       : failedAnswer(question, failure)
   record.outcome = failure?.code ?? outcomeOf(answer)
+  const status = record.status ?? null
+  return { ...answer, evidence: evidenceOf({ path, result, status, latencyMs, scrub }) }
+}
+
+/** The observation of a question that the circuit breaker refused: all legs unknown, and when to ask again. */
+export function circuitOpenObservation(
+  question: Question,
+  error: UpstreamCircuitOpenError,
+  now: Date,
+): Observation {
   return {
-    ...answer,
-    evidence: evidenceOf({ path, heard, status: record.status ?? null, latencyMs, scrub }),
+    ...unknownAnswer(question, { reason: 'circuit_open', detail: error.message }),
+    retryAfterMs: Math.max(0, error.until.getTime() - now.getTime()),
+    evidence: {
+      body: null,
+      status: null,
+      latencyMs: 0,
+      requestFingerprint: hash('sha256', verifyPath(question)),
+      parserVersion: PARSER_VERSION,
+    },
   }
 }
 
 interface EvidenceArgs {
   readonly path: string
-  readonly heard: ExchangeAnswer | AppError
+  readonly result: HttpAnswer | AppError
   readonly status: number | null
   readonly latencyMs: number
   readonly scrub: Scrub
 }
 
-/** Most answers change nothing, and nobody looks at their evidence: what is dear of it is made when it is read. */
-function evidenceOf({ path, heard, status, latencyMs, scrub }: EvidenceArgs): Evidence {
+/** Most answers change nothing and their evidence is never read, so its expensive parts are computed on access. */
+function evidenceOf({ path, result, status, latencyMs, scrub }: EvidenceArgs): Evidence {
   return {
     get body() {
-      return heard instanceof AppError ? null : evidenceText(heard, scrub)
+      return result instanceof AppError ? null : evidenceText(result, scrub)
     },
     status,
     latencyMs,
@@ -88,7 +115,7 @@ function evidenceOf({ path, heard, status, latencyMs, scrub }: EvidenceArgs): Ev
   }
 }
 
-/** Path and query of a question, without the token: one text for one question. */
+/** Path and query of a question, without the token. Equal questions have equal texts. */
 export function verifyPath({ flightId, returnFlightId, passengers }: Question): string {
   const { residents, nonResidents } = passengers
   const back =
@@ -97,18 +124,18 @@ export function verifyPath({ flightId, returnFlightId, passengers }: Question): 
   return `${VERIFY_PATH}?${query}&${counts('residents', residents)}&${counts('nonResidents', nonResidents)}`
 }
 
-/** By hand: for ten parameters URLSearchParams takes longer than undici for the request. */
+/** Built by hand: for ten parameters URLSearchParams takes longer than undici takes for the request. */
 function counts(group: string, { adults, children, infants }: PassengerCounts): string {
   const name = (type: string) => `${group}%5B${type}%5D`
   return `${name('adults')}=${adults}&${name('children')}=${children}&${name('infants')}=${infants}`
 }
 
-/** The answer, or the expected failure that came in its place. */
-async function ask(
-  { exchange, limits }: FetchDeps,
+/** Returns the answer, or the expected failure that prevented it. */
+async function request(
+  { exchange, limits }: VerifyDeps,
   path: string,
-  { record, signal }: VerifyCall,
-): Promise<ExchangeAnswer | AppError> {
+  signal: AbortSignal,
+): Promise<HttpAnswer | AppError> {
   try {
     return await exchange.get({
       endpoint: VERIFY_ENDPOINT,
@@ -116,42 +143,31 @@ async function ask(
       deadlineMs: limits.verifyDeadlineMs,
       maxBodyBytes: limits.maxVerifyBytes,
       signal,
-      wants: (head) => {
-        record.status = head.status
-        return isJsonAnswer(head)
-      },
-      onChunk: (chunk) => {
-        record.bytes += chunk.length
-      },
+      wants: isJsonAnswer,
     })
   } catch (thrown) {
-    // The caller's reason may be an expected failure of its own: it is not the upstream's.
+    // The caller's reason may itself be an AppError. It is not a failure of the upstream.
     if (signal.aborted) throw signal.reason
     if (thrown instanceof AppError) return thrown
     throw thrown
   }
 }
 
-function failureOf(
-  heard: ExchangeAnswer | AppError,
-  { scrub, clock, limits: { maxRetryAfterMs } }: FetchDeps,
-): AppError | undefined {
-  if (heard instanceof AppError) return heard
-  if (heard.wanted) return undefined
-  const endpoint = VERIFY_ENDPOINT
-  return errorOfAnswer(heard, { endpoint, scrub, now: clock.now(), maxRetryAfterMs })
+function failureOf(result: HttpAnswer | AppError, scrub: Scrub): AppError | undefined {
+  if (result instanceof AppError) return result
+  return result.wanted ? undefined : errorOfAnswer(result, { endpoint: VERIFY_ENDPOINT, scrub })
 }
 
 function failedAnswer(question: Question, failure: AppError): VerifyAnswer {
   const answer = unknownAnswer(question, { reason: reasonOf(failure), detail: failure.message })
-  const asked = failure instanceof UpstreamRateLimitedError ? failure.retryAfterMs : undefined
-  return asked === undefined ? answer : { ...answer, retryAfterMs: asked }
+  const waitMs = failure instanceof UpstreamRateLimitedError ? failure.retryAfterMs : undefined
+  return waitMs === undefined ? answer : { ...answer, retryAfterMs: waitMs }
 }
 
 function reasonOf(failure: AppError): UnknownReason {
   const reason = REASON_BY_CODE[failure.code]
   if (reason !== undefined) return reason
-  // Under a status that promises an answer it is the bytes that are wrong: they end early, or are no JSON.
+  // With status 200 the bytes are wrong: they end early or are not JSON.
   const promised = failure instanceof UpstreamContractError && (failure.status ?? 200) === 200
   return promised ? 'malformed' : 'contract_violation'
 }
@@ -161,13 +177,13 @@ function outcomeOf({ outbound, return: back }: VerifyAnswer): string {
   return unknown?.kind === 'unknown' ? `upstream.${unknown.reason}` : 'ok'
 }
 
-/** What is kept of a body. NUL goes before the scrubbing, which would not know a secret with one in it. */
+/** The stored text of a body. NUL is removed first, because the scrubber does not recognize a secret that contains it. */
 function evidenceText(answer: BodyBeginning, scrub: Scrub): string | null {
-  // A secret that the cut goes through is not recognised.
+  // The scrubber does not recognize a secret that the cut splits.
   if (!answer.complete) return snippetOf(answer, scrub) ?? null
   const body = Buffer.concat(answer.chunks).toString('utf8')
   const text = maskNamedTokens(scrub(cleanText(body, Number.POSITIVE_INFINITY)))
   const bytes = Buffer.from(text).subarray(0, MAX_EVIDENCE_BYTES)
-  // Of a character that the cap goes through nothing is kept.
+  // `stream` drops a character that the cap splits.
   return new TextDecoder().decode(bytes, { stream: true }) || null
 }

@@ -3,22 +3,22 @@ import { NO_COUNTS, type Place, type Route, type RouteListCounts } from '../rout
 import { UpstreamContractError } from '../upstream-errors.ts'
 
 const MAX_TEXT_CHARS = 200
-/** A list names each of its places hundreds of times; more of them than this are not worth remembering. */
-const MAX_REMEMBERED_PLACES = 50_000
+/** A list names each place hundreds of times. The cap limits the memory for lists of many places. */
+const MAX_CACHED_PLACES = 50_000
 
 type End = 'departure' | 'destination'
 type Fields = Record<string, unknown>
 type Counts = { -readonly [Name in keyof RouteListCounts]: RouteListCounts[Name] }
 
 /**
- * Turns parsed elements into routes, and counts what is odd about them.
+ * Turns parsed elements into routes, and counts their anomalies.
  *
- * Identity is strict: an id that is missing, empty or anything but text or a whole number rejects the list, for
- * a route under a wrong id would be recorded as one that appeared. Attributes are lenient: they may change.
+ * Identity is strict: an id that is missing, empty, or neither text nor a whole number rejects the list. Otherwise a
+ * route with a wrong id would be recorded as a new route. Attributes are lenient, because they may change.
  */
 export class RouteChecker {
   readonly #endpoint: string
-  /** Places by id: equal ones become one object, which spares memory and a second check. */
+  /** Places by id. Equal places share one object, which saves memory and repeated checks. */
   readonly #places = new Map<string, Place>()
   #counts: Counts = { ...NO_COUNTS }
   #element = 0
@@ -28,9 +28,9 @@ export class RouteChecker {
   }
 
   /**
-   * Checks a run of elements; `first` is the position of the first of them.
+   * Checks consecutive elements. `first` is the position of the first element in the list.
    *
-   * Undefined when a number has lost digits in parsing: parse again by `parseKeepingDigits`.
+   * Returns undefined if an id lost digits in parsing. Then parse again with `parseKeepingDigits`.
    * Throws UpstreamContractError.
    */
   check(
@@ -49,7 +49,7 @@ export class RouteChecker {
   }
 
   #route(element: unknown): Route | undefined {
-    if (!isObject(element)) throw this.#breach(' is not an object')
+    if (!isObject(element)) throw this.#violation(' is not an object')
     for (const name in element) {
       if (name !== 'departure' && name !== 'destination') this.#counts.unknownFields += 1
     }
@@ -61,8 +61,8 @@ export class RouteChecker {
   }
 
   #place(value: unknown, end: End): Place | undefined {
-    if (value === undefined) throw this.#breach(`: ${end} is missing`)
-    if (!isObject(value)) throw this.#breach(`: ${end} is not an object`)
+    if (value === undefined) throw this.#violation(`: ${end} is missing`)
+    if (!isObject(value)) throw this.#violation(`: ${end} is not an object`)
     for (const name in value) {
       if (name !== 'id' && name !== 'iata' && name !== 'city' && name !== 'country') {
         this.#counts.unknownFields += 1
@@ -76,25 +76,25 @@ export class RouteChecker {
   }
 
   #newPlace(id: string, value: Fields, end: End): Place {
-    if (id.trim() === '') throw this.#breach(`: ${end}.id is empty`)
-    // Cleaning an id could make one of two.
-    if (cleanText(id, MAX_TEXT_CHARS) !== id) throw this.#breach(`: ${end}.id is no clean text`)
+    if (id.trim() === '') throw this.#violation(`: ${end}.id is empty`)
+    // Cleaning could make two different ids equal.
+    if (cleanText(id, MAX_TEXT_CHARS) !== id) throw this.#violation(`: ${end}.id is not clean text`)
     const place = {
       id,
       iata: this.#text(value.iata),
       city: this.#text(value.city),
       country: this.#text(value.country),
     }
-    if (this.#places.size >= MAX_REMEMBERED_PLACES) this.#places.clear()
+    if (this.#places.size >= MAX_CACHED_PLACES) this.#places.clear()
     this.#places.set(id, place)
     return place
   }
 
   #id(value: unknown, end: End): string | undefined {
     if (typeof value === 'string') return value
-    if (value === undefined) throw this.#breach(`: ${end}.id is missing`)
+    if (value === undefined) throw this.#violation(`: ${end}.id is missing`)
     const whole = typeof value === 'bigint' || (Number.isInteger(value) && (value as number) >= 0)
-    if (!whole) throw this.#breach(`: ${end}.id is neither text nor a whole number`)
+    if (!whole) throw this.#violation(`: ${end}.id is neither text nor a whole number`)
     if (typeof value === 'number' && !Number.isSafeInteger(value)) return undefined
     this.#counts.numericIds += 1
     return String(value)
@@ -110,29 +110,10 @@ export class RouteChecker {
     return clean
   }
 
-  #breach(what: string): UpstreamContractError {
+  #violation(what: string): UpstreamContractError {
     const where = `element ${this.#element}${what}`
     return new UpstreamContractError({ endpoint: this.#endpoint, where })
   }
-}
-
-/**
- * JSON.parse that keeps every digit of a whole number beyond 2^53, as a bigint; where one may be, several times
- * slower than the plain one. Where there are no digits to keep (1e17) it makes NaN, which no check accepts.
- */
-export function parseKeepingDigits(json: string): unknown {
-  return MAY_LOSE_DIGITS.test(json) ? JSON.parse(json, exactNumber) : JSON.parse(json)
-}
-
-/** Whole numbers beyond 2^53 have sixteen digits at least, or an exponent. */
-const MAY_LOSE_DIGITS = /\d{16}|\d[eE]/
-
-/** `context.source` is the number's text in the JSON; TypeScript's library does not know it yet. */
-function exactNumber(...[, value, context]: [string, unknown, { source: string }?]): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
-  if (!Number.isInteger(value)) return value
-  const digits = context?.source ?? ''
-  return digits.length <= MAX_TEXT_CHARS && /^\d+$/.test(digits) ? BigInt(digits) : Number.NaN
 }
 
 function sameTexts(place: Place, value: Fields): boolean {

@@ -3,22 +3,22 @@ import { JsonScanner } from './json-scanner.ts'
 
 export interface CutLimits {
   readonly endpoint: string
-  /** A slice ends with the first element that reaches this. */
+  /** A slice ends with the element that reaches this size. */
   readonly sliceBytes: number
   readonly maxElements: number
-  /** With the whitespace around it; also the cap on whitespace around the whole list. */
+  /** Includes the whitespace around the element. It also limits the whitespace around the list. */
   readonly maxElementBytes: number
-  /** The list itself is 1. */
+  /** The list itself has depth 1. */
   readonly maxDepth: number
 }
 
-/** Some neighbouring elements of the array, with the commas between them. */
-export interface ArrayCut {
-  /** Views into the body, in order; nothing is copied. */
+/** Consecutive elements of the array, with the commas between them. */
+export interface ArraySlice {
+  /** Views into the body, in order. Nothing is copied. */
   readonly parts: readonly Uint8Array[]
-  /** Position of the first of them in the array. */
+  /** Position of the first element in the array. */
   readonly first: number
-  /** How many there are; an empty array is a cut that claims one. */
+  /** The number of elements. An empty array is a slice with one element. */
   readonly elements: number
   /** Offsets in the body. */
   readonly fromByte: number
@@ -35,18 +35,18 @@ const COMMON_STARTS: Record<string, string> = {
 }
 
 /**
- * Cuts the bytes of a JSON array into runs of whole elements, without joining or parsing them.
+ * Cuts the bytes of a JSON array into slices of whole elements, without joining or parsing them.
  *
- * Guarantees: when each cut parses as `[…]` and holds as many elements as it claims, the whole body is one JSON
- * array with nothing but whitespace around it. Throws UpstreamContractError and UpstreamTooLargeError.
+ * If each slice parses as `[…]` and has the number of elements that it states, the whole body is one JSON array
+ * surrounded only by whitespace. Throws UpstreamContractError and UpstreamTooLargeError.
  */
 export function* cutArray(
   chunks: readonly Uint8Array[],
   limits: CutLimits,
-): Generator<ArrayCut, void> {
+): Generator<ArraySlice, void> {
   const cutter = new ArrayCutter(limits)
   for (const chunk of chunks) {
-    // Small windows, so that no call works through a large chunk at once.
+    // Small windows limit how long one call runs.
     for (let at = 0; at < chunk.length; at += limits.sliceBytes) {
       yield* cutter.feed(chunk.subarray(at, at + limits.sliceBytes))
     }
@@ -58,7 +58,7 @@ class ArrayCutter {
   readonly #limits: CutLimits
   readonly #scanner = new JsonScanner()
   #phase: 'before' | 'inside' | 'after' = 'before'
-  /** Of the window in the body. */
+  /** Offset of the window in the body. */
   #offset = 0
   #parts: Uint8Array[] = []
   #first = 0
@@ -71,35 +71,37 @@ class ArrayCutter {
     this.#limits = limits
   }
 
-  *feed(window: Uint8Array): Generator<ArrayCut, void> {
+  *feed(window: Uint8Array): Generator<ArraySlice, void> {
     let at = 0
     if (this.#phase === 'before') at = this.#open(window)
     if (this.#phase === 'inside') at = yield* this.#cut(window, at)
-    if (this.#phase === 'after') this.#expectBlank(window, at)
+    if (this.#phase === 'after') this.#assertBlank(window, at)
     this.#offset += window.length
   }
 
   end(): void {
-    if (this.#phase === 'before') throw this.#breach('the body is empty')
+    if (this.#phase === 'before') throw this.#violation('the body is empty')
     if (this.#phase === 'inside') {
-      throw this.#breach(`the list ends early, in element ${this.#element}, byte ${this.#offset}`)
+      throw this.#violation(
+        `the list ends early, in element ${this.#element}, byte ${this.#offset}`,
+      )
     }
   }
 
-  /** The index behind the opening bracket, or the length while there is only whitespace. */
+  /** The index after the opening bracket, or the length if there is only whitespace. */
   #open(window: Uint8Array): number {
     const at = skipBlank(window, 0)
     this.#assertFits(this.#offset + at, 'the whitespace before the list')
     if (at === window.length) return at
     const fault = faultOfStart(window)
-    if (fault) throw this.#breach(fault)
+    if (fault) throw this.#violation(fault)
     this.#phase = 'inside'
     this.#fromByte = this.#elementFrom = this.#offset + at + 1
     return at + 1
   }
 
-  /** The index behind the closing bracket, or the length. */
-  *#cut(window: Uint8Array, start: number): Generator<ArrayCut, number> {
+  /** The index after the closing bracket, or the length. */
+  *#cut(window: Uint8Array, start: number): Generator<ArraySlice, number> {
     let from = start
     let at = start
     while (at < window.length) {
@@ -121,8 +123,8 @@ class ArrayCutter {
     return window.length
   }
 
-  #take(last: Uint8Array, toByte: number): ArrayCut {
-    const cut = {
+  #take(last: Uint8Array, toByte: number): ArraySlice {
+    const slice = {
       parts: [...this.#parts, last],
       first: this.#first,
       elements: this.#element - this.#first,
@@ -132,19 +134,19 @@ class ArrayCutter {
     this.#parts = []
     this.#first = this.#element
     this.#fromByte = toByte + 1
-    return cut
+    return slice
   }
 
   #close(window: Uint8Array, at: number): void {
-    if (window[at] !== CLOSING) throw this.#breach('the list is closed by another bracket')
+    if (window[at] !== CLOSING) throw this.#violation('the list is closed by another bracket')
     this.#phase = 'after'
     this.#endedAt = this.#offset + at + 1
   }
 
-  #expectBlank(window: Uint8Array, from: number): void {
+  #assertBlank(window: Uint8Array, from: number): void {
     const at = skipBlank(window, from)
     if (at < window.length) {
-      throw this.#breach(`something follows the list at byte ${this.#offset + at}`)
+      throw this.#violation(`the list is followed by other content at byte ${this.#offset + at}`)
     }
     this.#assertFits(this.#offset + at - this.#endedAt, 'the whitespace after the list')
   }
@@ -159,7 +161,7 @@ class ArrayCutter {
     }
     this.#assertFits(end - this.#elementFrom, `element ${this.#element}`)
     if (this.#scanner.deepest > maxDepth) {
-      throw this.#breach(`element ${this.#element} is nested deeper than ${maxDepth} levels`)
+      throw this.#violation(`element ${this.#element} is nested deeper than ${maxDepth} levels`)
     }
   }
 
@@ -169,21 +171,21 @@ class ArrayCutter {
     throw new UpstreamTooLargeError({ endpoint, what: `${what} is over ${maxElementBytes} bytes` })
   }
 
-  #breach(where: string): UpstreamContractError {
+  #violation(where: string): UpstreamContractError {
     return new UpstreamContractError({ endpoint: this.#limits.endpoint, where })
   }
 }
 
-/** What a body begins with when it is no list; undefined when it is one, or still blank. */
+/** The fault of a body that does not begin with a list. Undefined for a list, or if there is only whitespace. */
 export function faultOfStart(bytes: Uint8Array): string | undefined {
   const first = bytes[skipBlank(bytes, 0)]
   if (first === undefined) return undefined
   const char = String.fromCharCode(first)
   if (char === '[') return undefined
-  return `the body begins with ${COMMON_STARTS[char] ?? 'something else'}, not with a list`
+  return `the body begins with ${COMMON_STARTS[char] ?? 'another character'}, not with a list`
 }
 
-/** The index of the first byte from `from` on that is no JSON whitespace, or the length. */
+/** The index of the first byte at or after `from` that is not JSON whitespace, or the length. */
 function skipBlank(bytes: Uint8Array, from: number): number {
   let at = from
   while (at < bytes.length && isBlank(bytes[at] as number)) at += 1

@@ -1,138 +1,111 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import type { Scrub } from '../../base/secrets.ts'
-import type { CallRecord } from '../call-record.ts'
-import type { RouteListBody, RouteListName } from '../route-list.ts'
+import type { CallRecord } from '../attempt.ts'
+import type { RouteListBody, RouteListName, Validators } from '../route-list.ts'
 import { snippetOf } from '../transport/body-snippet.ts'
-import type { ExchangeAnswer, HttpExchange } from '../transport/http-exchange.ts'
-import { errorOfAnswer, isJsonAnswer } from '../transport/judge-answer.ts'
+import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
+import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'
+import { conditionsOf, validatorsOf } from '../transport/http-headers.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 import type { UpstreamLimits } from '../upstream-limits.ts'
 import { faultOfStart } from './cut-array.ts'
-import { CSV_ACCEPT, CSV_ENDPOINT, faultOfCsvStart, isCsvAnswer } from './routes-csv.ts'
-import { conditionsOf, type Validators, validatorsOf } from './validators.ts'
 
 export interface FetchDeps {
   readonly exchange: HttpExchange
   readonly limits: UpstreamLimits
   readonly scrub: Scrub
-  readonly clock: Clock
 }
 
 export interface FetchRouteListOptions {
   readonly signal: AbortSignal
-  /** Called as the body arrives, with its decoded bytes so far. */
+  /** Called as the body arrives, with the number of decoded bytes so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined
 }
 
 export interface ConditionalFetchOptions extends FetchRouteListOptions {
-  /** Of the list that the caller holds. */
+  /** The validators of the list that the caller holds. */
   readonly validators: Validators
 }
 
 interface ListCall extends FetchRouteListOptions {
   readonly list: RouteListName
-  readonly record: CallRecord
 }
 
-const PATH = '/api/v1/data/routes'
-export const LIST_PATHS = {
-  routes: PATH,
-  'with-availability': `${PATH}/with-availability`,
-  csv: `${PATH}/csv`,
-} as const satisfies Readonly<Record<RouteListName | typeof CSV_ENDPOINT, string>>
+export const LIST_PATHS: Readonly<Record<RouteListName, string>> = {
+  routes: '/api/v1/data/routes',
+  'with-availability': '/api/v1/data/routes/with-availability',
+}
 
-/** The outcome of a call whose answer is that nothing has changed. */
+/** The outcome of a call whose answer is a 304. */
 const NOT_MODIFIED = 'upstream.not_modified'
 
-/** Downloads a list whole, hashing it as it comes. Throws every error of upstream-errors.ts. */
+/** Downloads a whole list and hashes it as it arrives. Throws the errors of upstream-errors.ts. */
 export async function fetchRouteList(deps: FetchDeps, call: ListCall): Promise<RouteListBody> {
-  const download = await fetchList(deps, { ...call, endpoint: call.list })
-  return bodyOf(deps, { endpoint: call.list, download, faultOf: faultOfStart })
+  return bodyOf(deps, call.list, await download(deps, call))
 }
 
 /**
- * The same, unless the upstream says by a 304 that the list is still the one with these validators: then null.
+ * Downloads a list unless it is unchanged. Returns null if the upstream answers the validators with a 304.
  *
- * Without validators it asks for the list itself, and is never null.
+ * Without validators it requests the whole list and never returns null.
  */
 export async function fetchRouteListIfModified(
   deps: FetchDeps,
-  call: ConditionalFetchOptions & ListCall,
+  call: ConditionalFetchOptions & ListCall & { readonly record: CallRecord },
 ): Promise<RouteListBody | null> {
   const conditions = conditionsOf(call.validators)
-  const download = await fetchList(deps, { ...call, endpoint: call.list, conditions })
-  if (download.answer.status === 304 && Object.keys(conditions).length > 0) {
+  const downloaded = await download(deps, { ...call, conditions })
+  if (downloaded.answer.status === 304 && Object.keys(conditions).length > 0) {
     call.record.outcome = NOT_MODIFIED
     return null
   }
-  return bodyOf(deps, { endpoint: call.list, download, faultOf: faultOfStart })
-}
-
-/** Downloads the routes as CSV, unread: `readRoutesCsv` reads them. Throws as `fetchRouteList` does. */
-export async function fetchRoutesCsv(
-  deps: FetchDeps,
-  call: Omit<ListCall, 'list'>,
-): Promise<RouteListBody> {
-  const endpoint = CSV_ENDPOINT
-  const download = await fetchList(deps, { ...call, endpoint })
-  return bodyOf(deps, { endpoint, download, faultOf: faultOfCsvStart })
+  return bodyOf(deps, call.list, downloaded)
 }
 
 interface Download {
-  readonly answer: ExchangeAnswer
+  readonly answer: HttpAnswer
   readonly hash: Hash
 }
 
-async function fetchList(
+async function download(
   { exchange, limits }: FetchDeps,
-  { endpoint, record, signal, onProgress, conditions }: ListRequest,
+  {
+    list,
+    signal,
+    onProgress,
+    conditions,
+  }: ListCall & { conditions?: Readonly<Record<string, string>> },
 ): Promise<Download> {
-  const isCsv = endpoint === CSV_ENDPOINT
   const hash = createHash('sha256')
+  let bytes = 0
   const answer = await exchange.get({
-    endpoint,
-    path: LIST_PATHS[endpoint],
+    endpoint: list,
+    path: LIST_PATHS[list],
     deadlineMs: limits.listDeadlineMs,
     maxBodyBytes: limits.maxBodyBytes,
-    headers: { ...(isCsv ? { accept: CSV_ACCEPT } : {}), ...conditions },
+    headers: conditions,
     signal,
-    wants: (head) => {
-      record.status = head.status
-      return isCsv ? isCsvAnswer(head) : isJsonAnswer(head)
-    },
+    wants: isJsonAnswer,
     onChunk: (chunk) => {
       hash.update(chunk)
-      record.bytes += chunk.length
-      onProgress?.(record.bytes)
+      bytes += chunk.length
+      onProgress?.(bytes)
     },
   })
   return { answer, hash }
 }
 
-interface ListRequest extends Omit<ListCall, 'list'> {
-  readonly endpoint: keyof typeof LIST_PATHS
-  readonly conditions?: Readonly<Record<string, string>>
-}
-
-interface Judged {
-  readonly endpoint: string
-  readonly download: Download
-  readonly faultOf: (bytes: Uint8Array) => string | undefined
-}
-
-/** A 304 that nobody asked for is refused here, for it is no 200. */
+/** An unrequested 304 is refused here, because it is not a 200. */
 function bodyOf(
-  { limits: { maxRetryAfterMs }, scrub, clock }: FetchDeps,
-  { endpoint, download: { answer, hash }, faultOf }: Judged,
+  { scrub }: FetchDeps,
+  endpoint: RouteListName,
+  { answer, hash }: Download,
 ): RouteListBody {
-  if (!answer.wanted) {
-    throw errorOfAnswer(answer, { endpoint, scrub, now: clock.now(), maxRetryAfterMs })
-  }
+  if (!answer.wanted) throw errorOfAnswer(answer, { endpoint, scrub })
   const { chunks, bytes, status, totalMs: downloadMs } = answer
-  const where = chunks[0] ? faultOf(chunks[0]) : 'the body is empty'
+  const where = chunks[0] ? faultOfStart(chunks[0]) : 'the body is empty'
   if (where !== undefined) {
-    // The reader would refuse it too; here its beginning can be quoted, such as `{"error":"maintenance"}`.
+    // The reader would refuse the body too. Here its beginning can be quoted, such as `{"error":"maintenance"}`.
     const snippet = snippetOf({ chunks: chunks.slice(0, 1), complete: chunks.length === 1 }, scrub)
     throw new UpstreamContractError({ endpoint, status, where, snippet })
   }

@@ -9,10 +9,10 @@ for (const char of '}]') kindOf[char.charCodeAt(0)] = KIND.close
 kindOf[','.charCodeAt(0)] = KIND.comma
 
 /**
- * Finds where the elements of a JSON array end, in bytes that arrive in pieces. It starts behind the `[`.
+ * Finds where the elements of a JSON array end, in bytes that arrive in pieces. It starts after the `[`.
  *
- * It knows strings and brackets, and checks nothing else: what it cuts out must still be parsed. Measured at
- * 1 GB/s, against 0.16 GB/s of JSON.parse.
+ * It recognizes only strings and brackets, so the elements must still be parsed. Measured: 1 GB/s, compared with
+ * 0.16 GB/s of JSON.parse.
  */
 export class JsonScanner {
   #depth = 1
@@ -20,17 +20,17 @@ export class JsonScanner {
   #inString: boolean = false
   #escaped: boolean = false
 
-  /** The deepest nesting so far; the array itself is 1. */
+  /** The deepest nesting so far. The array itself has depth 1. */
   get deepest(): number {
     return this.#deepest
   }
 
-  /** Whether the array's own bracket has been passed. */
+  /** Whether the array's closing bracket has been passed. */
   get closed(): boolean {
     return this.#depth === 0
   }
 
-  /** The index of the next comma between elements or of the bracket that closes the array, or the length. */
+  /** The index of the next comma between elements or of the array's closing bracket, or the length. */
   next(bytes: Uint8Array, from: number): number {
     let at = this.#inString ? this.#skipString(bytes, from) : from
     let depth = this.#depth
@@ -53,7 +53,7 @@ export class JsonScanner {
     return at
   }
 
-  /** The index behind the string's closing quote, or the length when it goes on in the next piece. */
+  /** The index after the string's closing quote, or the length if the string continues in the next piece. */
   #skipString(bytes: Uint8Array, from: number): number {
     let at = this.#escaped ? from + 1 : from
     while (at < bytes.length) {
@@ -66,7 +66,7 @@ export class JsonScanner {
       at += byte === BACKSLASH ? 2 : 1
     }
     this.#inString = true
-    // The last byte was a backslash: what it escapes is the next piece's first.
+    // The last byte was a backslash. It escapes the first byte of the next piece.
     this.#escaped = at > bytes.length
     return bytes.length
   }

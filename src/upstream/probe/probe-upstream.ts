@@ -1,36 +1,35 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Scrub } from '../../base/secrets.ts'
-import { readVerifyAnswer } from '../flights/verify-answer.ts'
+import { readVerifyAnswer } from '../flights/read-verify-answer.ts'
 import { verifyPath } from '../flights/verify-fares.ts'
 import { LIST_PATHS } from '../lists/fetch-route-list.ts'
-import { CSV_ACCEPT, isCsvAnswer } from '../lists/routes-csv.ts'
 import type { PassengerMix, Question } from '../observation.ts'
 import { assertQuestion } from '../passenger-rules.ts'
 import type { RouteListName } from '../route-list.ts'
+import { isJsonAnswer } from '../transport/call-errors.ts'
 import { createCredential } from '../transport/credential.ts'
 import { createHttpExchange } from '../transport/http-exchange.ts'
-import { isJsonAnswer } from '../transport/judge-answer.ts'
 import { DEFAULT_LIMITS } from '../upstream-limits.ts'
 import { type ProbeCall, type ProbeDeps, type ProbedCall, probeCall } from './probe-call.ts'
-import { findInCsv, findInList, type ProbedLists } from './probe-lists.ts'
+import { CSV_ACCEPT, findInCsv, findInList, isCsvAnswer, type ProbedLists } from './probe-lists.ts'
 
 export interface ProbeOptions {
   readonly baseUrl: string
   readonly accessToken?: string | undefined
   readonly scrub: Scrub
   readonly clock: Clock
-  /** Awaited before each call: its slot of the budget. */
+  /** Awaited before each call, to take a slot of the budget. */
   readonly beforeCall: (signal: AbortSignal) => Promise<void>
-  /** A flight to verify; null where none is known. */
+  /** A flight to verify. Null if none is known. */
   readonly flightId: string | null
-  /** Whether to ask what a good client never asks: without a token, against a rule, for a flight that is none. */
+  /** Whether to make invalid calls too: without a token, against a rule, for a flight that does not exist. */
   readonly negative: boolean
   readonly signal: AbortSignal
 }
 
 export interface ProbeReport {
   readonly calls: readonly ProbedCall[]
-  /** Calls that were not made, and what makes them. */
+  /** Calls that were not made, each with the option that enables it. */
   readonly skipped: readonly { readonly call: string; readonly hint: string }[]
 }
 
@@ -38,31 +37,31 @@ const ONE_ADULT: PassengerMix = {
   residents: { adults: 0, children: 0, infants: 0 },
   nonResidents: { adults: 1, children: 0, infants: 0 },
 }
-const THIRTEEN: PassengerMix = {
+const THIRTEEN_ADULTS: PassengerMix = {
   ...ONE_ADULT,
   nonResidents: { adults: 13, children: 0, infants: 0 },
 }
-/** No search gives it. */
+/** No flight has this id. */
 const NO_FLIGHT = '0'
 
 /**
- * Calls each endpoint once and tells what the upstream does where its interface says nothing.
+ * Calls each endpoint once and reports behaviour of the upstream that its interface does not document.
  *
- * One call at a time, none tried again, no breaker asked or told: it is how one looks at an upstream that is ill.
- * Throws QuestionError for a flight id that cannot be one, and the signal's reason when it aborts.
+ * It makes one call at a time, retries none, and ignores the circuit breaker, so that operators can examine a failing
+ * upstream. Throws QuestionError for an invalid flight id, and the signal's reason when it aborts.
  */
 export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport> {
   const { flightId, negative } = options
   if (flightId !== null) assertQuestion(questionOf(flightId))
-  const { baseUrl, accessToken } = options
-  const connections = { ...DEFAULT_LIMITS, baseUrl, maxConnections: 2 }
+  const { baseUrl, accessToken, clock } = options
+  const connections = { ...DEFAULT_LIMITS, baseUrl, clock, maxConnections: 2 }
   const exchange = createHttpExchange({ ...connections, credential: createCredential(accessToken) })
   const bare = createHttpExchange({ ...connections, credential: createCredential(undefined) })
-  const deps: ProbeDeps = { ...options, exchange, limits: DEFAULT_LIMITS }
+  const deps: ProbeDeps = { ...options, exchange }
   try {
     const calls: ProbedCall[] = []
     for (const call of documentedCalls(options)) calls.push(await probeCall(deps, call))
-    for (const { withToken, ...call } of negative ? negativeCalls(options) : []) {
+    for (const { withToken, ...call } of negative ? invalidCalls(options) : []) {
       calls.push(await probeCall(withToken ? deps : { ...deps, exchange: bare }, call))
     }
     return { calls, skipped: skippedCalls(options) }
@@ -81,20 +80,22 @@ function documentedCalls(options: ProbeOptions): ProbeCall[] {
     read: (answer) => findInList(name, answer, lists),
   })
   const csv: ProbeCall = {
-    ...listCall(options, 'csv'),
+    ...listCall(options, 'routes'),
+    call: 'csv',
+    path: `${LIST_PATHS.routes}/csv`,
     documented: true,
     accept: CSV_ACCEPT,
     isGood: isCsvAnswer,
-    read: (answer) => findInCsv(answer, lists, scrub),
+    read: (answer) => findInCsv(answer, scrub),
   }
   const verify = flightId === null ? [] : [verifyCall(options, 'verify', questionOf(flightId))]
   return [list('routes'), list('with-availability'), csv, ...verify]
 }
 
-/** Each shows one refusal that the interface does not. */
-function negativeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
+/** Each call shows one refusal that the interface does not document. */
+function invalidCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
   const flightId = options.flightId ?? NO_FLIGHT
-  const thirteen = { ...questionOf(flightId), passengers: THIRTEEN }
+  const thirteen = { ...questionOf(flightId), passengers: THIRTEEN_ADULTS }
   const call = (name: string, question: Question, withToken = true) => ({
     ...verifyCall(options, name, question),
     documented: false,
@@ -106,7 +107,7 @@ function negativeCalls(options: ProbeOptions): (ProbeCall & { readonly withToken
       call: 'routes without a token',
       documented: false,
       isGood: isJsonAnswer,
-      read: async () => ({ 'needs the token': false }),
+      read: () => ({ 'needs the token': false }),
       withToken: false,
     },
     call('verify without a token', questionOf(flightId), false),
@@ -119,12 +120,12 @@ function skippedCalls({ flightId, negative }: ProbeOptions): ProbeReport['skippe
   const verify = { call: 'verify', hint: 'add --flight ID, a flight that a search has returned' }
   const refusals = {
     call: 'refusals',
-    hint: 'add --negative to ask without a token, for 13 adults and for a flight that is none',
+    hint: 'add --negative to call without a token, for 13 adults and for a flight that does not exist',
   }
   return [...(flightId === null ? [verify] : []), ...(negative ? [] : [refusals])]
 }
 
-function listCall({ signal }: ProbeOptions, name: keyof typeof LIST_PATHS) {
+function listCall({ signal }: ProbeOptions, name: RouteListName) {
   const { listDeadlineMs: deadlineMs, maxBodyBytes } = DEFAULT_LIMITS
   return { call: name as string, path: LIST_PATHS[name], deadlineMs, maxBodyBytes, signal }
 }
@@ -138,7 +139,7 @@ function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Que
     maxBodyBytes: DEFAULT_LIMITS.maxVerifyBytes,
     signal,
     isGood: isJsonAnswer,
-    read: async ({ chunks }) => {
+    read: ({ chunks }) => {
       const { outbound, anomalies, detail } = readVerifyAnswer(chunks, question, scrub)
       const { kind } = outbound
       return {

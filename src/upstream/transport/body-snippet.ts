@@ -1,25 +1,25 @@
 import type { Scrub } from '../../base/secrets.ts'
 import { cleanText } from '../../base/text.ts'
 
-/** How much of a body is read to make a snippet of it. */
+/** How many bytes of a body are read to make a snippet. */
 export const SNIPPET_SOURCE_BYTES = 16_384
 const SNIPPET_CHARS = 160
 
-/** Whatever stands behind the parameter's name, for spellings that no scrubber knows, such as encoded twice. */
+/** Matches the value after the parameter's name. It finds spellings that the scrubber does not, such as double encoding. */
 const NAMED_TOKEN = /(access_?token\W{1,8})[^\s"'&<>\\]+/gi
-/** Nothing in it to hide or to clean, but for a secret itself. */
+/** Such a text needs no masking or cleaning, only the scrubbing of known secrets. */
 const PLAIN = /^\w*$/
 const ADDRESS = /https?:\/\/[^\s"'<>\\]+/gi
 
-/** Hides what stands behind the token's own parameter name, however it is spelled. */
+/** Masks what follows the token's own parameter name, in any spelling. */
 export function maskNamedTokens(text: string): string {
   return text.replace(NAMED_TOKEN, '$1[redacted]')
 }
 
-/** Text that an upstream sent us, fit for a message: no secrets, addresses, control characters or length. */
+/** Makes a text of the upstream safe to quote: no secrets, no addresses, no control characters, limited length. */
 export function quotable(text: string, scrub: Scrub, maxChars = SNIPPET_CHARS): string {
   if (PLAIN.test(text) && text.length <= maxChars) return scrub(text)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
   const flat = scrub(text).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
   const masked = maskNamedTokens(flat).replace(ADDRESS, '[address]')
   return cleanText(masked.trim(), maxChars)
@@ -27,15 +27,15 @@ export function quotable(text: string, scrub: Scrub, maxChars = SNIPPET_CHARS): 
 
 export interface BodyBeginning {
   readonly chunks: readonly Uint8Array[]
-  /** Whether this is the whole body. */
+  /** Whether `chunks` holds the whole body. */
   readonly complete: boolean
 }
 
 /**
- * The beginning of a body for an error message; undefined when it cannot be shown safely.
+ * The beginning of a body for an error message. Undefined if it cannot be shown safely.
  *
- * A secret that the cut goes through is not recognised by the scrubber, so the end of a cut text is never
- * shown: what is shown stands far from the cut, and a text that shrank so much that it might not is withheld.
+ * The scrubber does not recognize a secret that the cut splits, so the end of a cut text is never shown. If scrubbing
+ * shrinks a cut text so much that the end could be shown, the snippet is withheld.
  */
 export function snippetOf(beginning: BodyBeginning, scrub: Scrub): string | undefined {
   const bytes = Buffer.concat(beginning.chunks).subarray(0, SNIPPET_SOURCE_BYTES)

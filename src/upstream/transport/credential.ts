@@ -1,9 +1,9 @@
 /**
- * The access token, closed over: no property, text form, JSON or inspection of it shows the value.
- * `authorize` is the only place of the program in which a token meets a request.
+ * The access token, hidden in a closure: no property, text form, JSON or inspection of this object shows it.
+ * `authorize` is the only place of the program that adds a token to a request.
  */
 export interface Credential {
-  /** The path and query to send: `path`, with the token as its query parameter where there is one. */
+  /** Returns the path and query to send: `path`, with the token as a query parameter if there is a token. */
   authorize(path: string): string
 }
 

@@ -1,68 +1,72 @@
 import { Pool } from 'undici'
-import { UpstreamNetworkError } from '../upstream-errors.ts'
-import { parseBaseUrl } from './base-url.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
+import { startDeadline } from './call-deadline.ts'
+import { errorOfThrown } from './call-errors.ts'
 import type { Credential } from './credential.ts'
-import { startDeadline } from './deadline.ts'
+import { retryAfterMs } from './http-headers.ts'
 import { type ResponseHead, ResponseReceiver } from './response-receiver.ts'
-import { transportError } from './transport-errors.ts'
 
 export interface HttpExchangeOptions {
   readonly baseUrl: string
   readonly credential: Credential
   readonly connectTimeoutMs: number
   readonly maxConnections: number
+  /** Cap on the wait that a Retry-After header asks for. */
+  readonly maxRetryAfterMs: number
+  readonly clock?: Clock
 }
 
-export interface ExchangeRequest {
+export interface HttpRequest {
   readonly endpoint: string
   /** Below the base URL, without the credential. */
   readonly path: string
   /** One limit for connection, headers and body together. */
   readonly deadlineMs: number
   readonly maxBodyBytes: number
-  /** Beside, or in place of, those that every request has; lower case. */
+  /** Added to the headers of every request, or in place of them. Lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal: AbortSignal
-  /** Whether this answer's body is wanted. Of any other only the beginning is read, for the error. */
+  /** Whether the body of this answer is wanted. Of other bodies only the beginning is read, for the error message. */
   wants(head: ResponseHead): boolean
-  /** Called with each decoded chunk of a wanted body, which is only valid during the call. */
+  /** Called with each decoded chunk of a wanted body. The chunk is valid only during the call. */
   readonly onChunk?: ((chunk: Uint8Array) => void) | undefined
 }
 
-export interface ExchangeAnswer extends ResponseHead {
-  /** False: `chunks` holds only the beginning of the body, or nothing. */
+export interface HttpAnswer extends ResponseHead {
+  /** If false, `chunks` holds only the beginning of the body, or nothing. */
   readonly wanted: boolean
-  /** Whether the body is all there; always true of a wanted one. */
+  /** Whether `chunks` holds the whole body. Always true of a wanted body. */
   readonly complete: boolean
   readonly chunks: readonly Uint8Array[]
-  /** Decoded. */
+  /** Size of the decoded body. */
   readonly bytes: number
   readonly wireBytes: number
+  /** The wait that a 429 or a 503 asked for, capped. Undefined if the answer named none. */
+  readonly retryAfterMs: number | undefined
   readonly headersMs: number
   readonly totalMs: number
 }
 
 export interface HttpExchange {
   /**
-   * One GET. Any status is an answer; redirects are not followed.
+   * Makes one GET request. Any status is an answer. Redirects are not followed.
    *
-   * Throws our timeout, network, too-large and contract errors, or the caller's reason when it aborted.
+   * Throws our timeout, network, too-large and contract errors, or the caller's reason after an abort.
    */
-  get(request: ExchangeRequest): Promise<ExchangeAnswer>
-  /** Ends what is in flight and closes the connections. */
+  get(request: HttpRequest): Promise<HttpAnswer>
+  /** Ends the calls in flight and closes the connections. */
   close(): Promise<void>
 }
 
-/** gzip alone: every server has it, and its window bounds the decoder's memory at 32 KB. */
+/** We accept gzip alone: every server supports it, and its window limits the decoder's memory to 32 KB. */
 const HEADERS = {
   accept: 'application/json',
   'accept-encoding': 'gzip',
   'user-agent': 'farewatch',
 }
 
-const NO_CONNECTION = 'NO_FREE_CONNECTION'
-
-/** Opens the pool to the base URL's origin; nothing connects before the first call. */
+/** Opens the pool to the base URL's origin. Nothing connects before the first call. */
 export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
   const { origin, prefix } = parseBaseUrl(options.baseUrl)
   const pool = new Pool(origin, {
@@ -70,20 +74,21 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
     pipelining: 1,
     allowH2: false,
     connectTimeout: options.connectTimeoutMs,
-    // Its own time limits count from the last byte, and a slow drip passes them: the deadline is ours.
+    // undici's own limits restart at each received byte, so a slow drip would pass them. The deadline replaces them.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+  const deps = { ...options, pool, prefix, clock: options.clock ?? systemClock }
   let calls = 0
   return {
     async get(request) {
-      // The pool would send it when a connection is free again: after its slot, in a crowd of others.
+      // The pool would send the call once a connection is free: after its slot, together with other late calls.
       if (calls >= options.maxConnections) {
-        throw new UpstreamNetworkError({ endpoint: request.endpoint, reason: NO_CONNECTION })
+        throw new UpstreamNetworkError({ endpoint: request.endpoint, reason: NO_FREE_CONNECTION })
       }
       calls += 1
       try {
-        return await get({ ...options, pool, prefix }, request)
+        return await get(deps, request)
       } finally {
         calls -= 1
       }
@@ -92,20 +97,37 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
   }
 }
 
+/**
+ * Splits the upstream's base URL into its origin and its path, without a slash at the end.
+ *
+ * Throws a TypeError that does not quote the URL, because a user name or a query in it may be a credential.
+ */
+function parseBaseUrl(baseUrl: string): { origin: string; prefix: string } {
+  const url = URL.parse(baseUrl)
+  const web = url?.protocol === 'http:' || url?.protocol === 'https:'
+  if (!url || !web || url.username || url.password || url.search || url.hash) {
+    throw new TypeError(
+      'the upstream base URL must be http or https, without user name, query and fragment',
+    )
+  }
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
+}
+
 interface ExchangeDeps extends HttpExchangeOptions {
   readonly pool: Pool
   readonly prefix: string
+  readonly clock: Clock
 }
 
-function get(deps: ExchangeDeps, request: ExchangeRequest): Promise<ExchangeAnswer> {
+function get(deps: ExchangeDeps, request: HttpRequest): Promise<HttpAnswer> {
   const { signal, deadlineMs, endpoint } = request
   const startedMs = performance.now()
   const deadline = startDeadline(deadlineMs, signal)
   let headersMs = 0
-  return new Promise<ExchangeAnswer>((resolve, reject) => {
+  return new Promise<HttpAnswer>((resolve, reject) => {
     const fail = (thrown: unknown) =>
       reject(
-        transportError(thrown, {
+        errorOfThrown(thrown, {
           endpoint,
           phase: receiver.head ? 'body' : 'headers',
           status: receiver.head?.status,
@@ -119,23 +141,33 @@ function get(deps: ExchangeDeps, request: ExchangeRequest): Promise<ExchangeAnsw
       onHead: () => {
         headersMs = performance.now() - startedMs
       },
-      onReceived: ({ head, ...body }) =>
-        resolve({ ...head, ...body, headersMs, totalMs: performance.now() - startedMs }),
+      onReceived: ({ head, ...body }) => {
+        const totalMs = performance.now() - startedMs
+        resolve({ ...head, ...body, retryAfterMs: requestedWaitMs(deps, head), headersMs, totalMs })
+      },
       onFailed: fail,
     })
     deadline.onEnd(() => {
       if (deadline.expired && receiver.expire()) return
-      receiver.giveUp()
+      receiver.abort()
       fail(signal.reason)
     })
     if (!deadline.ended) send(deps, request, receiver)
   }).finally(() => deadline.stop())
 }
 
-/** The token joins the path here, and the joined text is handed to undici alone. */
+function requestedWaitMs(
+  { clock, maxRetryAfterMs: maxMs }: ExchangeDeps,
+  { status, headers }: ResponseHead,
+): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  return retryAfterMs(headers['retry-after'], { now: clock.now(), answeredAt: headers.date, maxMs })
+}
+
+/** Adds the token to the path. The combined text is passed to undici and to nothing else. */
 function send(
   { pool, prefix, credential }: ExchangeDeps,
-  { path, headers }: ExchangeRequest,
+  { path, headers }: HttpRequest,
   receiver: ResponseReceiver,
 ): void {
   pool.dispatch(

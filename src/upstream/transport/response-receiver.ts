@@ -1,27 +1,32 @@
 import type { Dispatcher } from 'undici'
 import { UpstreamContractError, UpstreamTooLargeError } from '../upstream-errors.ts'
-import { type BodySink, type Coding, codingOf, createBodySink } from './body-sink.ts'
+import {
+  BodyBuffer,
+  type BodyDecoder,
+  type ContentCoding,
+  codingOf,
+  createBodyDecoder,
+} from './body-buffer.ts'
 import { SNIPPET_SOURCE_BYTES } from './body-snippet.ts'
-import { ByteBlocks } from './byte-blocks.ts'
 
-/** How long the body of an answer that is refused anyway is awaited, for its snippet. */
-const BEGINNING_MS = 1_000
+/** How long we wait for the beginning of an unwanted body, which is needed only for the error message. */
+const SNIPPET_WAIT_MS = 1_000
 
 export interface ResponseHead {
   readonly status: number
-  /** By lower-case name; of a doubled header the first. */
+  /** By lower-case name. Of a repeated header only the first value. */
   readonly headers: Readonly<Record<string, string | undefined>>
 }
 
 export interface ReceiveOptions {
   readonly endpoint: string
-  /** Cap on a wanted body, both as it travels and decoded. */
+  /** Cap on a wanted body, both encoded and decoded. */
   readonly maxBodyBytes: number
   wants(head: ResponseHead): boolean
   readonly onChunk?: ((chunk: Uint8Array) => void) | undefined
 }
 
-/** What has been received when an answer is complete, or as much of it as is wanted. */
+/** A complete answer, or as much of it as is wanted. */
 export interface Received {
   readonly head: ResponseHead
   readonly wanted: boolean
@@ -33,31 +38,31 @@ export interface Received {
 
 export interface ReceiverEvents {
   onHead(): void
-  /** Called once, unless the call is given up before. */
+  /** Called once, unless the call is aborted before. */
   onReceived(received: Received): void
-  /** What undici, a socket or zlib threw, or an error of ours: the answer will not be whole. */
+  /** Called with what undici, a socket or zlib threw, or with an error of ours. The answer will not be complete. */
   onFailed(thrown: unknown): void
 }
 
 /**
- * Takes in one answer from undici, without a stream in between: on the small answers of verify, streams cost more
- * than all the rest of a call (measured: `npm run bench:upstream`).
+ * Receives one answer from undici without a stream. For the small answers of verify, streams cost more than the rest
+ * of the call (measured with `npm run bench:upstream`).
  *
- * A wanted body is read whole, decompressed, never holding more than the cap. Of any other as much is read as a
- * snippet needs, and the rest is dropped with its connection: of an answer that is refused for its status, a broken
- * body is not the news.
+ * A wanted body is read to its end and decompressed, within the cap. Of an unwanted body only as much is read as a
+ * snippet needs; then the connection is dropped. An answer that is refused for its status stays refused for its
+ * status, even if its body is broken.
  */
 export class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #options: ReceiveOptions
   readonly #events: ReceiverEvents
-  readonly #blocks = new ByteBlocks()
+  readonly #body = new BodyBuffer()
   #controller: Dispatcher.DispatchController | undefined
   #head: ResponseHead | undefined
-  #sink: BodySink | undefined
+  #decoder: BodyDecoder | undefined
   #wanted: boolean = false
   #wireBytes = 0
   #ended: boolean = false
-  #beginning: NodeJS.Timeout | undefined
+  #snippetTimer: NodeJS.Timeout | undefined
 
   constructor(options: ReceiveOptions, events: ReceiverEvents) {
     this.#options = options
@@ -68,23 +73,26 @@ export class ResponseReceiver implements Dispatcher.DispatchHandler {
     return this.#head
   }
 
-  /** No more time: true where a head was refused already, and is received with as much of its body as has come. */
+  /**
+   * Ends the call at its deadline. Returns true if the head was already refused: then the answer counts as received,
+   * with as much of its body as has arrived.
+   */
   expire(): boolean {
     const refused = this.#head !== undefined && !this.#wanted && !this.#ended
     if (refused) this.#succeed(false)
     return refused
   }
 
-  /** Ends the call and its connection; nothing more is told of it. */
-  giveUp(): void {
+  /** Ends the call and its connection. No event follows. */
+  abort(): void {
     this.#end()
-    this.#controller?.abort(new Error('the call was given up'))
+    this.#controller?.abort(new Error('the call was aborted'))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Given up while it waited for its connection.
-    if (this.#ended) this.giveUp()
+    // The call was aborted while it waited for a connection.
+    if (this.#ended) this.abort()
   }
 
   onResponseStart(
@@ -101,55 +109,55 @@ export class ResponseReceiver implements Dispatcher.DispatchHandler {
     if (this.#wanted) this.#startWanted(head, coding)
     else if (coding === 'unknown') this.#succeed(false)
     else {
-      this.#beginning = setTimeout(() => this.#succeed(false), BEGINNING_MS)
+      this.#snippetTimer = setTimeout(() => this.#succeed(false), SNIPPET_WAIT_MS)
       this.#open(coding)
     }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    if (this.#ended || this.#sink === undefined) return
+    if (this.#ended || this.#decoder === undefined) return
     this.#wireBytes += chunk.length
-    if (this.#wanted && !this.#isWithin(this.#wireBytes)) return
-    if (!this.#sink.write(chunk)) controller.pause()
+    if (this.#wanted && !this.#fits(this.#wireBytes)) return
+    if (!this.#decoder.write(chunk)) controller.pause()
   }
 
   onResponseEnd(): void {
-    if (!this.#ended) this.#sink?.end()
+    if (!this.#ended) this.#decoder?.end()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#fail(error)
   }
 
-  #startWanted(head: ResponseHead, coding: Coding): void {
+  #startWanted(head: ResponseHead, coding: ContentCoding): void {
     const { endpoint } = this.#options
     if (coding === 'unknown') {
-      const where = 'the body is in a content encoding that was not asked for'
+      const where = 'the body has a content encoding that we did not request'
       this.#fail(new UpstreamContractError({ endpoint, status: head.status, where }))
-    } else if (this.#isWithin(Number(head.headers['content-length'] ?? 0))) this.#open(coding)
+    } else if (this.#fits(Number(head.headers['content-length'] ?? 0))) this.#open(coding)
   }
 
   #open(coding: 'identity' | 'gzip'): void {
-    this.#sink = createBodySink(coding, {
-      onData: (chunk) => this.#gather(chunk),
+    this.#decoder = createBodyDecoder(coding, {
+      onData: (chunk) => this.#collect(chunk),
       onDrain: () => this.#controller?.resume(),
       onEnd: () => this.#succeed(true),
       onError: (error) => this.#fail(error),
     })
   }
 
-  #gather(chunk: Uint8Array): void {
+  #collect(chunk: Uint8Array): void {
     if (this.#ended) return
     if (!this.#wanted) {
-      this.#blocks.add(chunk.subarray(0, SNIPPET_SOURCE_BYTES))
-      if (this.#blocks.bytes >= SNIPPET_SOURCE_BYTES) this.#succeed(false)
-    } else if (this.#isWithin(this.#blocks.bytes + chunk.length)) {
-      this.#blocks.add(chunk)
+      this.#body.add(chunk.subarray(0, SNIPPET_SOURCE_BYTES))
+      if (this.#body.bytes >= SNIPPET_SOURCE_BYTES) this.#succeed(false)
+    } else if (this.#fits(this.#body.bytes + chunk.length)) {
+      this.#body.add(chunk)
       this.#options.onChunk?.(chunk)
     }
   }
 
-  #isWithin(bytes: number): boolean {
+  #fits(bytes: number): boolean {
     const { endpoint, maxBodyBytes } = this.#options
     if (bytes <= maxBodyBytes) return true
     this.#fail(
@@ -162,28 +170,28 @@ export class ResponseReceiver implements Dispatcher.DispatchHandler {
     const head = this.#head
     if (this.#ended || head === undefined) return
     this.#end()
-    if (!complete) this.#controller?.abort(new Error('the rest is not wanted'))
+    if (!complete) this.#controller?.abort(new Error('the rest of the body is not wanted'))
     const wanted = this.#wanted
-    const [bytes, wireBytes] = wanted ? [this.#blocks.bytes, this.#wireBytes] : [0, 0]
-    const chunks = this.#blocks.chunks()
+    const [bytes, wireBytes] = wanted ? [this.#body.bytes, this.#wireBytes] : [0, 0]
+    const chunks = this.#body.chunks()
     this.#events.onReceived({ head, wanted, complete, chunks, bytes, wireBytes })
   }
 
   #fail(thrown: unknown): void {
     if (this.#ended) return
-    // The head is what such an answer is refused for.
+    // An unwanted answer is refused for its head. Its broken body does not change that.
     if (this.#head !== undefined && !this.#wanted) {
       this.#succeed(false)
       return
     }
-    this.giveUp()
+    this.abort()
     this.#events.onFailed(thrown)
   }
 
   #end(): void {
     this.#ended = true
-    clearTimeout(this.#beginning)
-    this.#sink?.destroy()
+    clearTimeout(this.#snippetTimer)
+    this.#decoder?.destroy()
   }
 }
 

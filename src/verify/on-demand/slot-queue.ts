@@ -2,8 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { Db } from '../../db/database.ts'
-import { reserveOne } from '../../upstream/budget/reserve-slots.ts'
-import { type Skew, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
+import {
+  reserveOne,
+  type Skew,
+  type TakenSlot,
+  waitForSlot,
+} from '../../upstream/budget/take-slot.ts'
 
 /** The budget granted no slot in time. */
 export class NoSlotError extends AppError {

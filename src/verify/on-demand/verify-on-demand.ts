@@ -1,10 +1,9 @@
 import { type Db, sql } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { takeSlot } from '../../upstream/budget/reserve-slots.ts'
-import type { TakenSlot } from '../../upstream/budget/take-slot.ts'
+import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
+import { circuitOpenObservation } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import { assertQuestion } from '../../upstream/passenger-rules.ts'
-import { circuitOpenObservation } from '../../upstream/unasked.ts'
 import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,

@@ -1,9 +1,9 @@
 import { ProblemError } from '../../http/problems.ts'
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
 import {
-  brokenIdRule,
-  brokenPassengerRule,
   MAX_PASSENGERS,
+  violatedIdRule,
+  violatedPassengerRule,
 } from '../../upstream/passenger-rules.ts'
 
 /** The six passenger counts of a request, by their parameter names. */
@@ -48,7 +48,7 @@ export function readMix(given: CountParameters): PassengerMix {
     infants: count(`${name}[infants]`),
   })
   const mix = { residents: group('residents'), nonResidents: group('nonResidents') }
-  const rule = brokenPassengerRule(mix)
+  const rule = violatedPassengerRule(mix)
   if (rule === undefined) return mix
   throw new ProblemError('verify.passenger_rule', { detail: rule })
 }
@@ -59,7 +59,7 @@ export function questionOf(
   passengers: PassengerMix,
 ): Question {
   for (const [parameter, id] of Object.entries({ flightId, returnFlightId })) {
-    const rule = id === undefined ? undefined : brokenIdRule(parameter, id)
+    const rule = id === undefined ? undefined : violatedIdRule(parameter, id)
     if (rule !== undefined) {
       throw new ProblemError('request.invalid_parameter', { parameter, detail: rule })
     }

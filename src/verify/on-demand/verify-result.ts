@@ -1,10 +1,10 @@
-import { parseKeepingDigits } from '../../upstream/lists/check-route.ts'
 import type {
   LegObservation,
   Observation,
   Question,
   UnknownReason,
 } from '../../upstream/observation.ts'
+import { parseKeepingDigits } from '../../upstream/strict-json.ts'
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */
 export type UnknownResultReason = UnknownReason | 'no_slot' | 'too_large' | 'stopping'

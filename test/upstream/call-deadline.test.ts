@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { startDeadline } from '../../src/upstream/transport/deadline.ts'
+import { startDeadline } from '../../src/upstream/transport/call-deadline.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

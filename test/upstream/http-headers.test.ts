@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { retryAfterMs } from '../../src/upstream/transport/retry-after.ts'
+import { retryAfterMs } from '../../src/upstream/transport/http-headers.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const maxMs = 900_000

@@ -6,33 +6,33 @@ import type {
   Question,
   UnknownReason,
 } from '../observation.ts'
+import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
+import { hasUnknownFields } from './flight-anomalies.ts'
 import { type Fields, isFields } from './flight-fields.ts'
-import { viewFlight } from './flight-view.ts'
-import { hasUnknownFields } from './known-fields.ts'
-import { DOUBLED_NAMES, readStrictJson } from './strict-json.ts'
+import { readFlight } from './read-flight.ts'
 
 /** A verify answer nests five levels deep. */
 const MAX_DEPTH = 32
 const MAX_SHOWN_CHARS = 100
 
-/** What an answer says, without how it came. */
+/** The content of an answer, without its evidence. */
 export type VerifyAnswer = Omit<Observation, 'evidence'>
 
-/** Why a leg, or the whole answer, is unknown; `detail` is for people and holds nothing that is secret. */
+/** Why a leg or the whole answer is unknown. `detail` is for people and holds no secret. */
 export interface Unknown {
   readonly reason: UnknownReason
   readonly detail: string
 }
 
-interface JudgedLeg {
+interface LegReading {
   readonly leg: LegObservation
   readonly anomalies: readonly AnswerAnomaly[]
   readonly detail?: string
 }
 
-/** Reads the body of a 200 of JSON. Never throws: whatever it is, it is an answer or unknown. */
+/** Reads the body of a 200 of JSON. Never throws: an unreadable body is an unknown answer. */
 export function readVerifyAnswer(
   body: readonly Uint8Array[],
   question: Question,
@@ -41,17 +41,17 @@ export function readVerifyAnswer(
   const read = readStrictJson(body, MAX_DEPTH)
   if ('fault' in read) {
     const unknown = unknownAnswer(question, { reason: 'malformed', detail: read.fault })
-    return read.fault === DOUBLED_NAMES ? { ...unknown, anomalies: ['doubled_names'] } : unknown
+    return read.fault === DUPLICATE_NAMES ? { ...unknown, anomalies: ['doubled_names'] } : unknown
   }
   if (!isFields(read.value)) {
-    const detail = 'the body is JSON, but no object'
+    const detail = 'the body is JSON, but not an object'
     const unknown = unknownAnswer(question, { reason: 'contract_violation', detail })
     return Array.isArray(read.value) ? { ...unknown, anomalies: ['list_for_object'] } : unknown
   }
-  return judgeResult(read.value, question, scrub)
+  return readLegs(read.value, question, scrub)
 }
 
-/** The answer that says nothing of any leg. */
+/** The answer in which every leg is unknown. */
 export function unknownAnswer(
   { returnFlightId }: Question,
   { reason, detail }: Unknown,
@@ -60,12 +60,12 @@ export function unknownAnswer(
   return { outbound: leg, return: returnFlightId === null ? null : leg, anomalies: [], detail }
 }
 
-/** The legs are judged one by one: what is wrong with one says nothing of the other. */
-function judgeResult(result: Fields, question: Question, scrub: Scrub): VerifyAnswer {
+/** Reads each leg by itself: a fault in one leg does not affect the other. */
+function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswer {
   const { flightId, returnFlightId } = question
-  const judge = (id: string) => judgeLeg(result, id, { question, scrub })
-  const outbound = judge(flightId)
-  const back = returnFlightId === null ? undefined : judge(returnFlightId)
+  const read = (id: string) => readLeg(result, id, { question, scrub })
+  const outbound = read(flightId)
+  const back = returnFlightId === null ? undefined : read(returnFlightId)
   const extra = Object.keys(result).some((id) => id !== flightId && id !== returnFlightId)
   const anomalies = [...outbound.anomalies, ...(back?.anomalies ?? [])]
   const detail = outbound.detail ?? back?.detail
@@ -77,47 +77,45 @@ function judgeResult(result: Fields, question: Question, scrub: Scrub): VerifyAn
   }
 }
 
-interface JudgeContext {
+interface LegContext {
   readonly question: Question
   readonly scrub: Scrub
 }
 
-function judgeLeg(result: Fields, id: string, context: JudgeContext): JudgedLeg {
-  // An id may be `constructor`, which every object has.
+function readLeg(result: Fields, id: string, context: LegContext): LegReading {
+  // An id may be `constructor`, which every object inherits.
   if (!Object.hasOwn(result, id)) return unknownLeg('id_missing', 'the requested id is missing')
   const entry = result[id]
-  if (!isFields(entry)) return unknownLeg('contract_violation', 'the entry of an id is no object')
+  if (!isFields(entry)) {
+    return unknownLeg('contract_violation', 'the entry of an id is not an object')
+  }
   const anomalies: AnswerAnomaly[] = hasUnknownFields(entry) ? ['unknown_fields'] : []
   const { available, flight } = entry
-  // The interface leaves the field out; null says no more than that.
+  // The interface omits the field if there is no flight. A null means the same.
   const hasFlight = flight !== undefined && flight !== null
   if (available === true) {
-    if (hasFlight) return judgeFlight(flight, anomalies, { id, ...context })
+    if (hasFlight) return readAvailableLeg(flight, anomalies, { id, ...context })
     return unknownLeg('contract_violation', 'available is true without a flight', anomalies)
   }
   if (available !== false) {
     return unknownLeg('contract_violation', 'available is neither true nor false', anomalies)
   }
   if (!hasFlight) return { leg: { kind: 'unavailable' }, anomalies }
-  return unknownLeg('contract_violation', 'available is false beside a flight', [
+  return unknownLeg('contract_violation', 'available is false, but there is a flight', [
     ...anomalies,
     'flight_though_unavailable',
   ])
 }
 
-function judgeFlight(
+function readAvailableLeg(
   value: unknown,
   anomalies: readonly AnswerAnomaly[],
-  { id, question, scrub }: JudgeContext & { id: string },
-): JudgedLeg {
-  const { passengers } = question
+  { id, question: { passengers }, scrub }: LegContext & { id: string },
+): LegReading {
   const show = (text: string) => quotable(text, scrub, MAX_SHOWN_CHARS)
   try {
-    const viewed = viewFlight(value, { id, passengers, show })
-    return {
-      leg: { kind: 'available', flight: viewed.flight },
-      anomalies: [...anomalies, ...viewed.anomalies],
-    }
+    const { flight, anomalies: more } = readFlight(value, { id, passengers, show })
+    return { leg: { kind: 'available', flight }, anomalies: [...anomalies, ...more] }
   } catch (err) {
     if (!(err instanceof UpstreamContractError)) throw err
     return unknownLeg('contract_violation', err.where, anomalies)
@@ -128,6 +126,6 @@ function unknownLeg(
   reason: UnknownReason,
   detail: string,
   anomalies: readonly AnswerAnomaly[] = [],
-): JudgedLeg {
+): LegReading {
   return { leg: { kind: 'unknown', reason }, anomalies, detail }
 }
