@@ -1,6 +1,6 @@
 import type { Metrics } from '../metrics/metrics.ts'
-import { NotNowError } from '../queue/queue-errors.ts'
 import type { JobHandler } from '../queue/queue-system.ts'
+import { SnoozeError } from '../queue/snooze.ts'
 
 /** Counts how the jobs of a queue end in this process: done, failed, to be tried again or not, or put off; and how long they wait and last. */
 export function countJobs<P>(
@@ -20,7 +20,7 @@ export function countJobs<P>(
       await handler(payload, context)
       metrics.queueJobs.inc({ queue, outcome: 'done' })
     } catch (err) {
-      const wasPutOff = err instanceof NotNowError && context.canBePutOff
+      const wasPutOff = err instanceof SnoozeError && context.canSnooze
       metrics.queueJobs.inc({ queue, outcome: wasPutOff ? 'put_off' : 'failed' })
       throw err
     } finally {

@@ -1,14 +1,13 @@
 import { cleanText } from '../base/text.ts'
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
-/** What a job carries: ids. Truth stands in our tables. */
+/** The payload of a job: ids only. Our tables hold the data. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
 /**
- * The payload as both stores take it: no NUL, no lone surrogate, at any depth. Nothing is cut.
+ * Removes what a store would refuse, NUL and lone surrogates, at any depth. Cuts nothing.
  *
- * Throws a TypeError for what JSON would drop or change without a word (undefined, NaN, a Date): a bug of the
- * caller.
+ * Throws a TypeError for a value that JSON would silently drop or change (undefined, NaN, a Date): a bug of the caller.
  */
 export function cleanPayload(payload: JsonObject): JsonObject {
   return cleanObject(payload, 'payload')

@@ -10,26 +10,25 @@ import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { failureFields } from './failure-fields.ts'
-import { toJobError } from './job-errors.ts'
+import { failureFields, toJobError } from './job-errors.ts'
 import type { JsonObject } from './job-payload.ts'
-import { canBePutOff, type PutOffLimits, putOffMs, type RunningJob } from './put-off.ts'
-import { JobAbortedError, NotNowError } from './queue-errors.ts'
+import { JobAbortedError } from './queue-errors.ts'
 import type { RunningJobs } from './running-jobs.ts'
+import { canSnooze, type RunningJob, SnoozeError, type SnoozeLimits, snoozeMs } from './snooze.ts'
 
 export interface JobContext {
   readonly jobId: string
   /** 1 at the first attempt. */
   readonly attempt: number
-  /** From the moment at which it was to run until now; null at a later attempt. Bounded by the clocks' skew. */
+  /** The time from the due time of the job to now; null at a later attempt. As exact as the clocks. */
   readonly waitedMs: number | null
-  /** Whether a NotNowError puts its job off: it does not for ever, and is a failed attempt then. */
-  readonly canBePutOff: boolean
-  /** Aborts with a JobAbortedError. A handler that then rejects while the process closes gives its job back. */
+  /** Whether a SnoozeError snoozes the job. After a limit it is a failed attempt. */
+  readonly canSnooze: boolean
+  /** Aborts with a JobAbortedError. If the handler then rejects while the process closes, the job is released. */
   readonly signal: AbortSignal
 }
 
-/** Must be safe to run twice for one job: a lock can be lost while its handler runs. */
+/** Must be safe to run twice for one job: a lock can be lost while the handler runs. */
 export type JobHandler<P> = (payload: P, context: JobContext) => Promise<void>
 
 export type BullWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, object>
@@ -42,28 +41,28 @@ export interface ProcessorDeps {
   readonly log: Logger
   readonly clock: Clock
   readonly random: () => number
-  readonly limits: PutOffLimits
-  /** Aborted when the worker takes no more jobs. */
+  readonly limits: SnoozeLimits
+  /** Aborted when the worker stops taking jobs. */
   readonly closing: AbortSignal
 }
 
-/** What BullMQ calls for each job. */
+/** Returns the function that BullMQ calls for each job. */
 export function createProcessor(deps: ProcessorDeps) {
   const { handler, jobs, scrub, limits, closing } = deps
   return async (job: BullJob, token?: string): Promise<void> => {
     if (closing.aborted) return release(job, token)
     const jobId = job.id ?? ''
     const attempt = job.attemptsMade + 1
-    const mayWait = canBePutOff(runningJob(deps, job), limits)
+    const snoozable = canSnooze(runningJob(deps, job), limits)
     const { signal, end } = jobs.begin(jobId)
     try {
-      const context = { jobId, attempt, waitedMs: waitedMs(job), canBePutOff: mayWait, signal }
+      const context = { jobId, attempt, waitedMs: waitedMs(job), canSnooze: snoozable, signal }
       await handler(job.data, context)
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)
-      if (!(thrown instanceof NotNowError)) throw toJobError(thrown, scrub)
-      if (!mayWait) throw toJobError(thrown.reason, scrub)
-      return await putOff(deps, { job, token, thrown })
+      if (!(thrown instanceof SnoozeError)) throw toJobError(thrown, scrub)
+      if (!snoozable) throw toJobError(thrown.reason, scrub)
+      return await snooze(deps, { job, token, thrown })
     } finally {
       end()
     }
@@ -79,29 +78,29 @@ function runningJob({ clock }: ProcessorDeps, job: BullJob): RunningJob {
   }
 }
 
-/** Lays a job aside for a while, and says so: no attempt is burnt. */
-async function putOff(
+/** Delays a job without using up an attempt. */
+async function snooze(
   deps: ProcessorDeps,
-  { job, token, thrown }: { job: BullJob; token: string | undefined; thrown: NotNowError },
+  { job, token, thrown }: { job: BullJob; token: string | undefined; thrown: SnoozeError },
 ): Promise<never> {
   const { limits, random, log } = deps
-  const waitMs = putOffMs(runningJob(deps, job), { waitMs: thrown.waitMs, limits, random })
-  // Where this fails the lock runs out, and the job is found as stalled. BullMQ counts from its own clock.
+  const waitMs = snoozeMs(runningJob(deps, job), { waitMs: thrown.waitMs, limits, random })
+  // If this fails the lock expires, and the job is found as stalled. BullMQ computes with this process’s clock.
   await job.moveToDelayed(Date.now() + waitMs, token).catch(() => undefined)
   const { code, message } = thrown.reason
-  log.info({ jobId: job.id, waitMs, code, reason: message }, 'job put off')
+  log.info({ jobId: job.id, waitMs, code, reason: message }, 'job snoozed')
   throw new DelayedError()
 }
 
-/** Of a job that was begun before, only the store knows since when it was to run again. */
+/** Null for a job that was started before: only the store knows when it became due again. */
 function waitedMs({ attemptsStarted, processedOn, timestamp, opts }: BullJob): number | null {
   if (attemptsStarted > 1 || processedOn === undefined) return null
   return Math.max(0, processedOn - timestamp - (opts.delay ?? 0))
 }
 
-/** Gives a job back: another worker may have it now, and no attempt is burnt. */
+/** Returns a job to the queue without using up an attempt. */
 async function release(job: BullJob, token?: string): Promise<never> {
-  // Where this fails the lock runs out, and the job is found as stalled.
+  // If this fails the lock expires, and the job is found as stalled.
   await job.moveToWait(token).catch(() => undefined)
   throw new WaitingError()
 }
@@ -109,15 +108,15 @@ async function release(job: BullJob, token?: string): Promise<never> {
 export interface EventDeps {
   readonly jobs: RunningJobs
   readonly log: Logger
-  /** An error of the worker itself, as while its store is away. */
+  /** An error of the worker itself, for example while its store is down. */
   readonly onError: (err: unknown) => void
   /** The worker's connection broke. */
   readonly onTrouble: (err: unknown) => void
   readonly onStalled: () => void
 }
 
-/** Turns BullMQ's events into progress, aborts and log lines. Its `error` must have a listener. */
-export function watchEvents(
+/** Turns BullMQ's events into activity, aborts and log lines. Its `error` event must have a listener. */
+export function listenToWorker(
   worker: BullWorker,
   { jobs, log, onError, onTrouble, onStalled }: EventDeps,
 ): void {
@@ -132,16 +131,19 @@ export function watchEvents(
   }
   worker.on('stalled', (jobId) => {
     onStalled()
-    log.warn({ jobId }, 'job stalled, it runs again')
+    log.warn({ jobId }, 'job stalled and runs again')
   })
   worker.on('lockRenewalFailed', (jobIds) => {
-    jobs.abort(jobIds, new JobAbortedError('the lock is lost: another worker may have the job'))
+    jobs.abort(
+      jobIds,
+      new JobAbortedError('the lock of the job is lost: another worker may run it'),
+    )
   })
   worker.on('failed', (job, err) => {
     const thrown = err.cause ?? err
     const fields = { jobId: job?.id, attempt: job?.attemptsMade, ...failureFields(thrown) }
     if (job?.finishedOn !== undefined) log.error(fields, 'job failed')
-    // What we expect has told of itself where it matters, as a sync does; it is tried again.
+    // An expected failure is logged by its feature, for example as a failed sync. The job is retried.
     else log[thrown instanceof AppError ? 'info' : 'warn'](fields, 'job attempt failed')
   })
 }

@@ -3,20 +3,24 @@ import { type BackoffPolicy, backoffMs } from '../base/backoff.ts'
 import type { Logger } from '../base/logger.ts'
 import { endsWithin, withTimeout } from '../base/timeout.ts'
 import type { JsonObject } from './job-payload.ts'
-import { type BullWorker, createProcessor, type JobHandler, watchEvents } from './job-processor.ts'
-import { observeBackend } from './observed-backend.ts'
-import { type StoreFactory, storeFactory } from './queue-connection.ts'
-import type { QueueContext } from './queue-context.ts'
-import { JobAbortedError, unavailable } from './queue-errors.ts'
+import {
+  type BullWorker,
+  createProcessor,
+  type JobHandler,
+  listenToWorker,
+} from './job-processor.ts'
+import { type QueueContext, type StoreFactory, storeFactory } from './queue-connection.ts'
+import { JobAbortedError, toUnavailableError } from './queue-errors.ts'
+import { makeResilient } from './resilient-backend.ts'
 import { createRunningJobs, type RunningJobs } from './running-jobs.ts'
-import type { WorkerErrors } from './throttled-log.ts'
+import type { WorkerErrors } from './worker-errors.ts'
 
 export interface WorkerSettings {
   readonly concurrency: number
   readonly lockMs: number
   readonly stalledCheckMs: number
   readonly maxStartedAttempts: number
-  readonly putOffForMs: number
+  readonly snoozeForMs: number
   readonly retryBackoff: BackoffPolicy
   readonly onStalled: () => void
 }
@@ -30,11 +34,11 @@ export interface JobWorkerSpec {
   readonly errors: WorkerErrors
 }
 
-/** Parts of the grace time: jobs may finish, then they are aborted, then the connections are cut. */
+/** Shares of the grace time: first jobs may finish, then they are aborted. The rest is for closing connections. */
 const FINISH_SHARE = 0.6
 const ABORT_SHARE = 0.3
 
-/** One BullMQ worker, from its first connect to its end. It is never repaired, only replaced. */
+/** One BullMQ worker, from its first connect to its end. A broken worker is replaced, not repaired. */
 export class JobWorker {
   readonly jobs: RunningJobs
   readonly #context: QueueContext
@@ -44,7 +48,7 @@ export class JobWorker {
   readonly #stopped = new AbortController()
   #ended = false
 
-  /** Resolves when the worker is connected and runs; QueueUnavailableError when that misses the deadline. */
+  /** Resolves when the worker is connected and runs. Throws QueueUnavailableError if it does not connect in time. */
   static async start(context: QueueContext, spec: JobWorkerSpec): Promise<JobWorker> {
     const self = new JobWorker(context, spec)
     await self.#connect()
@@ -74,17 +78,17 @@ export class JobWorker {
       workerOptions(context, settings),
       this.#backendFactory(errors),
     )
-    const onError = (err: unknown) => errors.note(queue, err)
+    const onError = (err: unknown) => errors.record(queue, err)
     const { onStalled } = settings
-    watchEvents(this.#worker, { jobs: this.jobs, log: this.#log, onError, onTrouble, onStalled })
+    listenToWorker(this.#worker, { jobs: this.jobs, log: this.#log, onError, onTrouble, onStalled })
   }
 
-  /** Its loop is over, which happens only when it is closed or broken. */
+  /** Whether its poll loop has ended, because it was closed or failed. */
   get hasEnded(): boolean {
     return this.#ended
   }
 
-  /** Lets jobs finish, aborts them, and cuts the connections, all within `graceMs`. Never rejects. */
+  /** Lets jobs finish, aborts the rest and closes the connections, all within `graceMs`. Never rejects. */
   async close(graceMs: number): Promise<void> {
     const { clock } = this.#context
     const endsAt = clock.now().getTime() + graceMs
@@ -100,26 +104,26 @@ export class JobWorker {
     if (closed) return
     this.#log.warn(
       { jobs: this.jobs.count() },
-      'queue worker cut off, its jobs run again elsewhere',
+      'queue worker closed with unfinished jobs, which run again elsewhere',
     )
-    await endsWithin(this.#cut(), leftMs())
+    await endsWithin(this.#disconnect(), leftMs())
   }
 
-  /** Lets go at once: handlers are aborted, and their jobs run elsewhere when their locks end. */
+  /** Closes without waiting: handlers are aborted, and their jobs run elsewhere when their locks expire. */
   abandon(): void {
     this.#stopped.abort()
-    this.jobs.abortAll(new JobAbortedError('the worker lost its store'))
-    this.#cut().catch(() => undefined)
+    this.jobs.abortAll(new JobAbortedError('the worker lost its connection'))
+    this.#disconnect().catch(() => undefined)
   }
 
-  /** Only a worker whose connections stand may run: BullMQ spins, or waits for ever, on one that failed. */
+  /** A worker may run only after it has connected: on a failed connection BullMQ spins or waits without end. */
   async #connect(): Promise<void> {
     const { connection, scrub, timings } = this.#context
     try {
       await withTimeout(this.#worker.waitUntilReady(), timings.deadlineMs)
     } catch (err) {
       this.abandon()
-      throw unavailable(connection, err, scrub)
+      throw toUnavailableError(connection, err, scrub)
     }
     this.jobs.touch()
   }
@@ -127,14 +131,14 @@ export class JobWorker {
   #run(): void {
     this.#worker
       .run()
-      .catch((err) => this.#log.error({ err }, 'queue worker broke'))
+      .catch((err) => this.#log.error({ err }, 'poll loop of a queue worker failed'))
       .finally(() => {
         this.#ended = true
       })
   }
 
-  /** The order matters on Postgres: a wait that is woken before the connection closes would claim a job. */
-  async #cut(): Promise<void> {
+  /** The order matters on Postgres: a blocking wait that ends before its connection closes would claim a job. */
+  async #disconnect(): Promise<void> {
     const backend = this.#worker.getBackend()
     const ends = [this.#worker.close(true), backend.close(true)]
     await Promise.allSettled([...ends, backend.disconnectBlocking(false)])
@@ -145,11 +149,10 @@ export class JobWorker {
     const connect = storeFactory(connection, null)
     const onPoll = () => {
       this.jobs.touch()
-      errors.answered()
+      errors.recordAnswer()
     }
-    const watch = { onPoll, pollMs: timings.pollMs, clock }
-    return (name, opts, roles) =>
-      observeBackend(connect(name, opts, roles), { ...watch, signal: this.#stopped.signal })
+    const options = { onPoll, pollMs: timings.pollMs, clock, signal: this.#stopped.signal }
+    return (name, opts, roles) => makeResilient(connect(name, opts, roles), options)
   }
 }
 

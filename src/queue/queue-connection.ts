@@ -1,30 +1,75 @@
-import type { IQueueBackend, PostgresPoolConfig, RedisOptions } from 'bullmq'
-import { type BackendFactory, createPostgresBackend, createRedisBackend } from 'bullmq'
+import {
+  type BackendFactory,
+  createPostgresBackend,
+  createRedisBackend,
+  type IQueueBackend,
+  type PostgresPoolConfig,
+  type RedisOptions,
+  runMigrations,
+} from 'bullmq'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Scrub } from '../base/secrets.ts'
 
-/** Where the queue lives. The URL may hold a password: show `describeStore` of it instead. */
+/** The store of the queue. The URL may contain a password: print `describeStore` instead. */
 export type QueueConnection =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'redis'; readonly url: string }
 
-/** BullMQ's tables, apart from ours. */
+/** The parts that all components of one queue system share. */
+export interface QueueContext {
+  readonly connection: QueueConnection
+  /** Redis only: the prefix of all keys, with a hash tag that keeps them on one node of a cluster. */
+  readonly prefix: string
+  readonly log: Logger
+  readonly scrub: Scrub
+  readonly clock: Clock
+  readonly random: () => number
+  readonly timings: QueueTimings
+}
+
+export interface QueueTimings {
+  /** The timeout of a call, and of the first connect of a worker. */
+  readonly deadlineMs: number
+  /** An idle worker polls its store at least this often. A worker that misses four polls counts as stuck. */
+  readonly pollMs: number
+}
+
+export const DEFAULT_TIMINGS: QueueTimings = { deadlineMs: 5_000, pollMs: 5_000 }
+
+/** The schema of BullMQ's tables. */
 export const QUEUE_SCHEMA = 'farewatch_queue'
 
-/** Ours ignore the `connection` of the options: they hold it themselves. */
+/** A session, not a pool: the lock and the transaction of the migration belong to it. A checked-out pg client fits. */
+export interface MigrationClient {
+  query<R>(text: string, params?: readonly unknown[]): Promise<{ rows: R[] }>
+}
+
+/**
+ * Migrates BullMQ's schema to the version of its package, in one transaction under an advisory lock.
+ *
+ * Only the Postgres backend needs it. It never runs on connect: "farewatch migrate" decides when a schema changes.
+ */
+export async function migrateQueue(client: MigrationClient): Promise<void> {
+  await runMigrations(client, QUEUE_SCHEMA)
+}
+
+/** Our factories ignore the `connection` of the options and use their own. */
 export type StoreFactory = BackendFactory<IQueueBackend, object>
 
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
 
-/** `postgres db.internal:5432/farewatch`: for messages, without user and password. */
+/** Describes the store in a message, without user and password: `postgres db.internal:5432/farewatch`. */
 export function describeStore({ kind, url }: QueueConnection): string {
-  if (!URL.canParse(url)) return `${kind}, at an address that is no URL`
+  if (!URL.canParse(url)) return `${kind} at an invalid URL`
   const { hostname, port, pathname, searchParams } = new URL(url)
   const host = hostname || searchParams.get('host') || 'localhost'
   const defaultPort = kind === 'postgres' ? '5432' : '6379'
   return `${kind} ${host}:${port || defaultPort}${pathname === '/' ? '' : pathname}`
 }
 
-/** What an operator does about a store that is away. */
+/** What an operator should check when the store is down. */
 export function adviceFor({ kind }: QueueConnection): string {
   return kind === 'postgres'
     ? 'check that the database runs, that DATABASE_URL names it, and that "bin/farewatch migrate" has run'
@@ -32,12 +77,12 @@ export function adviceFor({ kind }: QueueConnection): string {
 }
 
 /**
- * Makes BullMQ backends that own their connections.
+ * Creates BullMQ backends that own their connections.
  *
- * Each has a pool of its own: LISTEN connections pinned in a shared pool would starve the producers. On Postgres
- * a client takes up to 2 connections and a worker up to 2 and its LISTEN, so a process with W workers takes at
- * most 2 + 3·W; on Redis 1 + 2·W.
- * @param maxRetries Redis only: reconnects after which a waiting command fails; null is never, as workers need.
+ * Each backend has its own pool: LISTEN connections pinned in a shared pool would starve the producers. On Postgres a
+ * client uses at most 2 connections and a worker 2 plus its LISTEN, so a process with W workers uses at most 2 + 3·W; on
+ * Redis 1 + 2·W.
+ * @param maxRetries Redis only: the number of reconnects after which a waiting command fails. Workers need null: never.
  */
 export function storeFactory(connection: QueueConnection, maxRetries: number | null): StoreFactory {
   if (connection.kind === 'postgres') {
@@ -49,7 +94,7 @@ export function storeFactory(connection: QueueConnection, maxRetries: number | n
   return (name, opts, roles) => createRedisBackend(name, { ...opts, connection: config }, roles)
 }
 
-/** The timeouts are pg's: `query_timeout` is what ends a wait on a connection that went silent. */
+/** `query_timeout` ends the wait on a connection whose peer vanished. */
 function postgresConfig(url: string): PostgresPoolConfig {
   const { connectionString, options } = withoutOptions(url)
   return {
@@ -67,8 +112,8 @@ function postgresConfig(url: string): PostgresPoolConfig {
 }
 
 /**
- * BullMQ selects its schema through pg's `options`, and an `options` of the URL would replace it: such a one is
- * handed over beside the URL, where BullMQ appends to it.
+ * BullMQ selects its schema through pg's `options`, and `options` in the URL would replace them. They are passed apart
+ * from the URL, where BullMQ appends to them.
  */
 function withoutOptions(text: string): { connectionString: string; options?: string } {
   if (!URL.canParse(text)) return { connectionString: text }
@@ -86,7 +131,7 @@ function redisConfig(url: string, maxRetries: number | null): RedisOptions {
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
     retryStrategy: (times) => Math.min(times * 100, 2_000),
-    // A failover leaves us on a replica that refuses writes until we connect anew.
+    // After a failover the old connection leads to a replica, which refuses writes.
     reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),
   }
 }

@@ -4,7 +4,7 @@ import type { Scrub } from '../base/secrets.ts'
 import { cleanText } from '../base/text.ts'
 import { adviceFor, describeStore, QUEUE_SCHEMA, type QueueConnection } from './queue-connection.ts'
 
-/** The queue's store did not answer in time, or refused. What the caller owes stands in our tables: try again. */
+/** The store of the queue did not answer in time or refused. The caller can retry: our tables hold what is due. */
 export class QueueUnavailableError extends AppError {
   override readonly name = 'QueueUnavailableError'
   override readonly code = 'queue.unavailable'
@@ -15,35 +15,15 @@ export class QueueUnavailableError extends AppError {
   }
 }
 
-/** Why a handler's signal aborted: the process closes, the job's lock is lost, or its worker is rebuilt. */
+/** Why the signal of a handler aborted: the process closes, the lock of the job is lost, or its worker is replaced. */
 export class JobAbortedError extends AppError {
   override readonly name = 'JobAbortedError'
   override readonly code = 'queue.job_aborted'
   override readonly retryable = true
 }
 
-/**
- * A handler's word that now is not the time: its job is to run again after `waitMs`, and this was no attempt.
- *
- * A job that may not be put off any more (`JobContext.canBePutOff`) has made a failed attempt instead, with `reason`
- * as its failure.
- */
-export class NotNowError extends AppError {
-  override readonly name = 'NotNowError'
-  override readonly code = 'queue.not_now'
-  override readonly retryable = true
-  readonly waitMs: number
-  readonly reason: AppError
-
-  constructor(waitMs: number, reason: AppError) {
-    super(`not now, again after ${waitMs} ms: ${reason.message}`, { cause: reason })
-    this.waitMs = waitMs
-    this.reason = reason
-  }
-}
-
-/** Names the store without its credentials, the reason, and what an operator can do. */
-export function unavailable(
+/** Names the store without credentials, the reason, and what an operator can do. */
+export function toUnavailableError(
   connection: QueueConnection,
   thrown: unknown,
   scrub: Scrub,
@@ -54,7 +34,6 @@ export function unavailable(
   })
 }
 
-/** A host of two addresses fails with an AggregateError that has no message, but a code. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof SchemaMigrationRequiredError) return `schema ${QUEUE_SCHEMA} is missing`
   if (messageOf(thrown) !== '') return messageOf(thrown)
@@ -62,8 +41,8 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * A copy of an error with clean text and no own properties: ioredis puts the arguments of a refused command,
- * AUTH included, on its errors.
+ * A copy of an error with clean text and without own properties: ioredis adds the arguments of a refused command, also
+ * those of AUTH.
  */
 function bareError(thrown: unknown, scrub: Scrub): Error {
   const bare = new Error(cleanText(scrub(messageOf(thrown))))

@@ -1,10 +1,10 @@
-/** The handlers that a worker runs, and when it was last seen to do anything: the ground for judging whether it lives. */
+/** The handlers that a worker runs, and the time of its last activity. Liveness checks use both. */
 export interface RunningJobs {
-  /** A poll was answered, a job began or ended, or a lock was renewed. */
+  /** Records activity: a poll returned, a job began or ended, or a lock was renewed. */
   touch(): void
   lastActivityAt(): Date
   count(): number
-  /** When the handler that runs longest began; null where none runs. */
+  /** When the oldest running handler began; null if none runs. */
   busySince(): Date | null
   begin(jobId: string): { readonly signal: AbortSignal; end(): void }
   abort(jobIds: readonly string[], reason: Error): void
@@ -14,12 +14,12 @@ export interface RunningJobs {
 }
 
 export function createRunningJobs(now: () => Date): RunningJobs {
-  // No map by id: a job whose lock was lost may begin again here while its first handler still runs.
+  // Not a map by id: a job whose lock was lost may begin a second time while its first handler still runs.
   const running = new Set<{ jobId: string; controller: AbortController; begunAt: Date }>()
   let lastActivityAt = now()
   let waiting: (() => void)[] = []
 
-  function wakeWhenIdle(): void {
+  function resolveWhenIdle(): void {
     if (running.size > 0) return
     for (const resolve of waiting) resolve()
     waiting = []
@@ -31,14 +31,14 @@ export function createRunningJobs(now: () => Date): RunningJobs {
     },
     lastActivityAt: () => lastActivityAt,
     count: () => running.size,
-    // A set keeps the order in which its members came.
+    // A set keeps insertion order.
     busySince: () => running.values().next().value?.begunAt ?? null,
     begin: (jobId) => {
       const job = { jobId, controller: new AbortController(), begunAt: now() }
       running.add(job)
       const end = () => {
         running.delete(job)
-        wakeWhenIdle()
+        resolveWhenIdle()
       }
       return { signal: job.controller.signal, end }
     },
@@ -51,7 +51,7 @@ export function createRunningJobs(now: () => Date): RunningJobs {
     idle: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       waiting.push(resolve)
-      wakeWhenIdle()
+      resolveWhenIdle()
       return promise
     },
   }

@@ -1,17 +1,27 @@
-import { type IQueueBackend, Queue } from 'bullmq'
+import { type DefaultJobOptions, type IQueueBackend, Queue } from 'bullmq'
 import { endsWithin, TimeoutError, withTimeout } from '../base/timeout.ts'
-import { DEFAULT_JOB_OPTIONS } from './job-options.ts'
-import { storeFactory } from './queue-connection.ts'
-import type { QueueContext } from './queue-context.ts'
-import { unavailable } from './queue-errors.ts'
+import { type QueueContext, storeFactory } from './queue-connection.ts'
+import { toUnavailableError } from './queue-errors.ts'
+
+const DAY_SECONDS = 24 * 60 * 60
+
+/** BullMQ's own defaults keep finished jobs forever and never retry. */
+const DEFAULT_JOB_OPTIONS: DefaultJobOptions = {
+  attempts: 5,
+  // The type name is arbitrary: workers compute the backoff (`backoffStrategy` in job-worker.ts).
+  backoff: { type: 'jittered' },
+  removeOnComplete: { count: 1_000, age: DAY_SECONDS },
+  removeOnFail: { count: 10_000, age: 30 * DAY_SECONDS },
+  stackTraceLimit: 3,
+}
 
 export type StoreQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend, object>
 
-/** The producers' and operators' side of the store: one connection for all queues. */
+/** The connection of producers and operators to the store: one for all queues. */
 export interface StoreClient {
-  /** Runs `op`; QueueUnavailableError when the store refuses, or does not answer within the deadline. */
+  /** Runs `op`. Throws QueueUnavailableError if the store refuses or does not answer in time. */
   call<T>(queue: string, op: (queue: StoreQueue) => Promise<T>): Promise<T>
-  /** Within `ms`. Calls are refused from then on. Never rejects. */
+  /** Closes the connection within `ms` and refuses later calls. Never rejects. */
   close(ms: number): Promise<void>
 }
 
@@ -21,11 +31,11 @@ interface OpenStore {
 }
 
 /**
- * Opens on the first call, and anew after a failure.
+ * Connects on the first call, and again after a failure.
  *
- * BullMQ remembers a failed first connect for ever (Postgres) or lets calls wait for ever (Redis): a queue is
- * used only after its backend became ready within the deadline, and a backend that once missed it is dropped.
- * `onTrouble` hears of lost and silent connections, often while the store is away.
+ * After a failed first connect BullMQ fails all later calls (Postgres) or lets them wait without end (Redis). A queue is
+ * therefore used only after its backend became ready in time, and a backend that missed its timeout is discarded.
+ * `onTrouble` is called for lost and stalled connections, repeatedly while the store is down.
  */
 export function createStoreClient(
   context: QueueContext,
@@ -62,10 +72,10 @@ export function createStoreClient(
       } catch (err) {
         if (err instanceof TimeoutError) {
           onTrouble(err)
-          // A connection that went silent would swallow the next call too.
+          // On a stalled connection the next call would time out too.
           drop(store).catch(() => undefined)
         }
-        throw unavailable(connection, err, scrub)
+        throw toUnavailableError(connection, err, scrub)
       }
     },
 
@@ -83,7 +93,7 @@ async function openStore(
   { connection, prefix, timings }: QueueContext,
   onTrouble: (err: unknown) => void,
 ): Promise<OpenStore> {
-  // A few reconnects, then a waiting command fails: its caller has long had its QueueUnavailableError.
+  // After a few reconnects a waiting command fails. Its caller has received QueueUnavailableError long before.
   const opts = { connection: {}, prefix }
   const backend = storeFactory(connection, 3)('client', opts, {})
   let lastError: unknown
@@ -91,7 +101,7 @@ async function openStore(
     lastError = err
   })
   try {
-    // Sooner than the call's own deadline, so that the reason is told.
+    // Shorter than the timeout of the call, so that the error has the reason.
     await withTimeout(backend.waitUntilReady(), timings.deadlineMs * 0.8)
   } catch (err) {
     backend.close(true).catch(() => undefined)
@@ -112,17 +122,17 @@ async function openStore(
   }
 }
 
-/** All queues share one backend's connection: each Queue is a sibling of it that owns nothing. */
+/** All queues share the connection of one backend. */
 function openQueue(backend: IQueueBackend, name: string, prefix: string): StoreQueue {
   const options = {
     connection: {},
     prefix,
     defaultJobOptions: DEFAULT_JOB_OPTIONS,
-    // Nobody reads BullMQ's event stream here.
+    // Nothing reads BullMQ's event stream.
     streams: { events: { maxLen: 1_000 } },
   }
   const queue: StoreQueue = new Queue(name, options, () => backend.forQueue(name, prefix))
-  // The shared backend's listener hears it all.
+  // The shared backend’s listener receives the errors.
   queue.on('error', () => undefined)
   return queue
 }

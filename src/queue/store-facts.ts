@@ -1,43 +1,45 @@
 import { type IQueueBackend, PostgresQueueBackend, RedisQueueBackend } from 'bullmq'
 import type { Clock } from '../base/clock.ts'
 
-/** What the store says of itself. */
+/** Properties of the store that can endanger jobs. */
 export interface StoreFacts {
   /**
-   * The store's clock minus ours, in milliseconds, good to about the half of one round trip.
+   * The store's clock minus ours, in milliseconds, accurate to about half of one round trip.
    *
-   * Delays, and on Postgres locks and stall checks, are reckoned with the client's clock: a process that is
-   * wrong by more than a lock's length takes jobs away from others, or loses its own.
+   * Delays, and on Postgres also locks and stall checks, are computed with the client's clock. A process whose clock is
+   * wrong by more than the duration of a lock takes jobs of other processes or loses its own.
    */
   readonly clockSkewMs: number
-  /** Where the store is Redis. */
+  /** Present if the store is Redis. */
   readonly redis?: RedisFacts
 }
 
 export interface RedisFacts {
   readonly version: string
-  /** Anything but `noeviction` drops jobs when memory is short. */
+  /** Any policy except `noeviction` drops jobs when memory runs out. */
   readonly evictionPolicy: string
   readonly usedBytes: number
-  /** 0 where nothing but the machine is the limit. */
+  /** 0 if the memory of the machine is the only limit. */
   readonly maxBytes: number
-  /** Whether every write is kept in a file (AOF): without, a restart forgets what came since the last dump. */
+  /** Whether every write is appended to a file (AOF). Without it a restart loses the writes since the last dump. */
   readonly appendOnly: boolean
-  /** Whether its last write to the disk failed: it refuses commands then. */
+  /** Whether its last write to disk failed. It then refuses commands. */
   readonly writesFail: boolean
-  /** A replica refuses to be written. */
+  /** Whether it is a replica, which refuses writes. */
   readonly replica: boolean
 }
 
-/** Asks the store once. Throws what the driver throws. */
+/** Reads the facts from the store. Throws the driver's errors. */
 export async function readStoreFacts(backend: IQueueBackend, clock: Clock): Promise<StoreFacts> {
-  const asked = clock.now().getTime()
-  const { storeNow, ...rest } = await askStore(backend)
-  const middle = (asked + clock.now().getTime()) / 2
+  const sentAt = clock.now().getTime()
+  const { storeNow, ...rest } = await queryStore(backend)
+  const middle = (sentAt + clock.now().getTime()) / 2
   return { clockSkewMs: Math.round(storeNow - middle), ...rest }
 }
 
-async function askStore(backend: IQueueBackend): Promise<{ storeNow: number; redis?: RedisFacts }> {
+async function queryStore(
+  backend: IQueueBackend,
+): Promise<{ storeNow: number; redis?: RedisFacts }> {
   if (backend instanceof PostgresQueueBackend) {
     const { rows } = await backend.connection.pool.query<{ ms: string }>(
       'select extract(epoch from clock_timestamp()) * 1000 as ms',
@@ -48,7 +50,7 @@ async function askStore(backend: IQueueBackend): Promise<{ storeNow: number; red
     const info = await (await backend.client).info()
     return { storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000, redis: redisFacts(info) }
   }
-  throw new TypeError('no backend of ours')
+  throw new TypeError('unknown queue backend')
 }
 
 function redisFacts(info: string): RedisFacts {

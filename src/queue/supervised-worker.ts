@@ -1,36 +1,36 @@
 import { JobWorker, type JobWorkerSpec } from './job-worker.ts'
-import type { QueueContext } from './queue-context.ts'
+import type { QueueContext } from './queue-connection.ts'
 import { QueueUnavailableError } from './queue-errors.ts'
 
 export interface WorkerHandle {
-  /** Liveness by progress: BullMQ's own `isRunning()` stays true for a worker that does nothing. */
+  /** The progress of the worker. BullMQ's `isRunning()` stays true for a worker that does nothing. */
   progress(): WorkerProgress
-  /** Lets jobs finish, aborts them, and cuts the connections, all within `graceMs`. Never rejects. */
+  /** Lets jobs finish, aborts the rest and closes the connections, all within `graceMs`. Never rejects. */
   close(graceMs: number): Promise<void>
 }
 
 export interface WorkerProgress {
-  /** A poll was answered, a job began or ended, or a lock was renewed. */
+  /** When a poll returned, a job began or ended, or a lock was renewed. */
   readonly lastActivityAt: Date
   readonly activeJobs: number
-  /** When the handler that runs longest began; null where none runs. Its lock is renewed though it hangs. */
+  /** When the oldest running handler began; null if none runs. The lock of a handler that hangs is still renewed. */
   readonly busySince: Date | null
 }
 
 export interface SupervisorDeps {
   readonly context: QueueContext
-  /** Rejects while the store is away. */
+  /** Rejects while the store is down. */
   readonly ping: () => Promise<void>
 }
 
-/** Looks that find a worker stuck before it is replaced: the first may come right after the whole process slept. */
-const STRIKES = 2
+/** A worker is replaced after this many stuck checks in a row. One alone may follow a pause of the whole process. */
+const STUCK_CHECKS = 2
 
 /**
- * Runs a worker, and replaces it when it makes no progress though its store answers.
+ * Runs a worker, and replaces it when it makes no progress although its store answers.
  *
- * BullMQ's own recovery covers a cut connection; it does not cover one that went silent, a LISTEN connection
- * that cannot be had again, or a loop that broke. QueueUnavailableError when the first connect fails.
+ * BullMQ recovers from a lost connection. It does not recover from a stalled connection, from a LISTEN connection that
+ * cannot be reopened, or from a poll loop that ended. Throws QueueUnavailableError if the first connect fails.
  */
 export async function superviseWorker(
   { context, ping }: SupervisorDeps,
@@ -43,20 +43,20 @@ export async function superviseWorker(
   let current = await JobWorker.start(context, spec)
 
   function isStuck(worker: JobWorker): boolean {
-    const silentMs = clock.now().getTime() - worker.jobs.lastActivityAt().getTime()
-    return worker.hasEnded || silentMs > staleMs
+    const inactiveMs = clock.now().getTime() - worker.jobs.lastActivityAt().getTime()
+    return worker.hasEnded || inactiveMs > staleMs
   }
 
   async function supervise(): Promise<void> {
-    let strikes = 0
+    let stuckChecks = 0
     while (!closing.signal.aborted) {
       await clock.sleep(timings.pollMs, closing.signal)
-      strikes = isStuck(current) ? strikes + 1 : 0
-      if (strikes >= STRIKES && (await replace())) strikes = 0
+      stuckChecks = isStuck(current) ? stuckChecks + 1 : 0
+      if (stuckChecks >= STUCK_CHECKS && (await replace())) stuckChecks = 0
     }
   }
 
-  /** False while the store is away: there is nothing to build on. */
+  /** Returns false while the store is down. */
   async function replace(): Promise<boolean> {
     try {
       await ping()
@@ -65,19 +65,20 @@ export async function superviseWorker(
         fresh.abandon()
         return true
       }
-      const silentSince = current.jobs.lastActivityAt()
+      const stuckSince = current.jobs.lastActivityAt()
       current.abandon()
       current = fresh
-      log.warn({ silentSince }, 'queue worker was stuck, replaced')
+      log.warn({ stuckSince }, 'replaced a stuck queue worker')
       return true
     } catch (err) {
-      if (!(err instanceof QueueUnavailableError)) log.error({ err }, 'queue worker not replaced')
+      if (!(err instanceof QueueUnavailableError))
+        log.error({ err }, 'cannot replace a stuck queue worker')
       return false
     }
   }
 
   supervise().catch((err) => {
-    if (!closing.signal.aborted) log.error({ err }, 'queue worker is no longer supervised')
+    if (!closing.signal.aborted) log.error({ err }, 'supervision of a queue worker failed')
   })
 
   return {

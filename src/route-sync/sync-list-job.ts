@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { NotNowError } from '../queue/queue-errors.ts'
+import { SnoozeError } from '../queue/snooze.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
 import type { SyncDeps } from './apply-or-hold.ts'
@@ -94,7 +94,7 @@ async function putOff(
     return
   }
   const waitMs = outcome.reason?.wait === undefined ? 0 : waitMsOf(outcome.reason.wait, clock.now())
-  throw new NotNowError(waitMs, new SyncFailedError(outcome))
+  throw new SnoozeError(waitMs, new SyncFailedError(outcome))
 }
 
 function assertList(list: string): RouteListName {

@@ -8,7 +8,7 @@ import { ensureData, readPassword, SUPERUSER } from '../../src/embedded/postgres
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { findPostmaster, stopServer } from '../../src/embedded/postmaster.ts'
 import { startServer } from '../../src/embedded/start-server.ts'
-import { migrateQueue } from '../../src/queue/queue-migrations.ts'
+import { migrateQueue } from '../../src/queue/queue-connection.ts'
 import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'

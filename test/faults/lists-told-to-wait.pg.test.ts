@@ -96,7 +96,7 @@ describeStores('a list that is told to wait', (store) => {
 
   it('for longer than it can wait fails for that reason, and is dead', async () => {
     ground.spoil({ name: 'rate-limited', endpoint: 'routes', retryAfter: 'seconds', seconds: 1 })
-    const { system, queue } = await startSlot({ ...FAST_WORK, putOffForMs: 0 })
+    const { system, queue } = await startSlot({ ...FAST_WORK, snoozeForMs: 0 })
 
     await untilCounts(system, queue, { failed: 1 })
 

@@ -29,7 +29,7 @@ describe('toJobError', () => {
     expect(stored.cause).toBe(thrown)
   })
 
-  it('tries again what may succeed later, and nothing else that is expected', () => {
+  it('makes an expected failure final unless it is retryable', () => {
     expect(toJobError(new SlowError(true), scrub)).not.toBeInstanceOf(UnrecoverableError)
     expect(toJobError(new SlowError(false), scrub)).toBeInstanceOf(UnrecoverableError)
     expect(toJobError(new SlowError(false), scrub).message).toBe('test.slow: too slow')
@@ -46,7 +46,7 @@ describe('toJobError', () => {
     },
   )
 
-  it('takes the steering of BullMQ away from handlers', () => {
+  it('keeps handlers from controlling BullMQ by their messages', () => {
     const thrown = Object.assign(new Error('bullmq:rateLimitExceeded'), { name: 'DelayedError' })
 
     const stored = toJobError(thrown, scrub)

@@ -3,10 +3,10 @@ import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import type { TestStore } from './test-store.ts'
 
-/** Where the server trusts, any password will do: this one is to be found nowhere. */
+/** A server that trusts accepts any password. This one must appear in no output. */
 const CANARY = 'canary-password-of-postgres'
 
-/** A fresh database of the run's Postgres. */
+/** An empty database on the Postgres of this run. */
 export async function openPostgres(): Promise<TestStore> {
   const database = await cloneDatabase()
   const { hostname, port } = new URL(database.url)

@@ -5,11 +5,11 @@ import { describeStores } from './queue-stores.ts'
 
 const GRACE_MS = 1_000
 
-describeStores('closing', (store) => {
+describeStores('closing a queue system', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  it('lets a running job finish, takes no other, and leaves nothing active', async () => {
+  it('lets a running job finish, starts no other and leaves none active', async () => {
     const [system, other] = [systems.open(), systems.open()]
     const queue = aQueue()
     const began = Promise.withResolvers<void>()
@@ -32,7 +32,7 @@ describeStores('closing', (store) => {
     expect(await other.counts(queue)).toMatchObject({ completed: 1, waiting: 1, active: 0 })
   })
 
-  it('aborts a job that does not finish, and gives it to another worker at once', async () => {
+  it('aborts a job that does not finish and releases it to another worker at once', async () => {
     const [system, other] = [systems.open(), systems.open()]
     const queue = aQueue()
     const began = Promise.withResolvers<void>()
@@ -88,7 +88,7 @@ describeStores('closing', (store) => {
     expect((await other.counts(queue)).failed).toBe(0)
   })
 
-  it('also closes a worker that is just being started', async () => {
+  it('closes a worker that is still starting', async () => {
     const [system, other] = [systems.open(), systems.open()]
     const queue = aQueue()
     const starting = system.work(queue, async () => undefined)
@@ -103,7 +103,7 @@ describeStores('closing', (store) => {
     expect(worker.progress().activeJobs).toBe(0)
   })
 
-  it('is quick when nothing runs, and may be repeated', async () => {
+  it('is quick when nothing runs and may be repeated', async () => {
     const system = systems.open()
     await system.work(aQueue(), async () => undefined)
     await system.enqueue(aQueue(), { payload: {} })

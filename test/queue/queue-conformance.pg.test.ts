@@ -17,7 +17,7 @@ class LaterError extends AppError {
   override readonly retryable = true
 }
 
-describeStores('queue', (store) => {
+describeStores('a queue', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
@@ -36,7 +36,7 @@ describeStores('queue', (store) => {
     await untilCounts(system, queue, { completed: 1 })
   })
 
-  it('drops a job whose id is alive, and takes it again when that one has ended', async () => {
+  it('drops a job while its id waits, and accepts it after that job has ended', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: { n: 1 }, id: 'sync:routes@1' })
@@ -52,7 +52,7 @@ describeStores('queue', (store) => {
     expect(ran).toEqual([{ n: 1 }, { n: 3 }, { n: 4 }])
   })
 
-  it('drops a job whose id is running or waits for its next attempt', async () => {
+  it('drops a job while its id runs or waits for its next attempt', async () => {
     const system = systems.open()
     const queue = aQueue()
     const ran: number[] = []
@@ -90,7 +90,7 @@ describeStores('queue', (store) => {
     expect(tookMs).toBeLessThan(2_500)
   })
 
-  it('tries again with a growing pause, then shows the job as failed', async () => {
+  it('retries a job with a growing pause, then lists it as failed', async () => {
     const system = systems.open()
     const queue = aQueue()
     const attempts: number[] = []
@@ -117,7 +117,7 @@ describeStores('queue', (store) => {
     expect(systems.book.has(SECRET)).toBe(false)
   })
 
-  it('gives a failed job new attempts on demand, and drops one on demand', async () => {
+  it('retries a failed job on demand and deletes one on demand', async () => {
     const system = systems.open()
     const queue = aQueue()
     const mended = new AbortController()
@@ -143,7 +143,7 @@ describeStores('queue', (store) => {
     expect(await system.dropDead(queue, 'meta')).toBe(false)
   })
 
-  it('lists the jobs of each state, those that wait from the oldest, those that ended from the newest', async () => {
+  it('lists the jobs of each state: waiting ones oldest first, ended ones newest first', async () => {
     const system = systems.open()
     const queue = aQueue()
     for (const n of [1, 2, 3]) await system.enqueue(queue, { payload: { n } })
@@ -171,7 +171,7 @@ describeStores('queue', (store) => {
     expect(worker.progress().busySince).toBeNull()
   })
 
-  it('does not try again what cannot succeed', async () => {
+  it('does not retry a failure that is final', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.work(queue, async () => {
@@ -185,7 +185,7 @@ describeStores('queue', (store) => {
     expect(failed).toMatchObject({ attempts: 1, failure: 'test.refused: never' })
   })
 
-  it('tells of an expected failure without a stack, and of a bug with one', async () => {
+  it('logs an expected failure without a stack and a bug with one', async () => {
     const system = systems.open()
     const queue = aQueue()
     const failures = [new LaterError('the list is away'), new RangeError('a bug')]
@@ -248,7 +248,7 @@ describeStores('queue', (store) => {
     await expect(system.enqueue(queue, bad)).rejects.toThrow(/payload.at is not JSON/)
   })
 
-  it('drains a backlog without ever running more than its concurrency', async () => {
+  it('drains a backlog and never exceeds its concurrency', async () => {
     const system = systems.open()
     const queue = aQueue()
     const jobs = 2_000
@@ -281,7 +281,7 @@ describeStores('queue', (store) => {
     expect((await system.counts(queue)).completed).toBeLessThan(1_050)
   }, 120_000)
 
-  it('shows progress of an idle worker, though its next job is far off', async () => {
+  it('shows the progress of an idle worker whose next job is far off', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: {}, delayMs: 3_600_000 })

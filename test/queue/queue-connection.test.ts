@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { describeStore } from '../../src/queue/queue-connection.ts'
-import { QueueUnavailableError, unavailable } from '../../src/queue/queue-errors.ts'
+import { QueueUnavailableError, toUnavailableError } from '../../src/queue/queue-errors.ts'
 
 const same = (text: string) => text
 
@@ -15,7 +15,7 @@ describe('describeStore', () => {
     ['postgres', 'postgres:///fares?host=/run/pg', '/run/pg:5432/fares'],
     ['redis', 'redis://:secret@[::1]', '[::1]:6379'],
     ['rediss', 'rediss://u:secret@cache:7000/2', 'cache:7000/2'],
-    ['redis', 'secret and no URL', ', at an address that is no URL'],
+    ['redis', 'secret and no URL', ' at an invalid URL'],
   ])('names a %s store without its credentials', (scheme, url, shown) => {
     const kind = scheme.startsWith('redis') ? 'redis' : 'postgres'
 
@@ -26,13 +26,13 @@ describe('describeStore', () => {
   })
 })
 
-describe('unavailable', () => {
+describe('toUnavailableError', () => {
   const connection = { kind: 'redis', url: 'redis://:pw@cache' } as const
 
-  it('tells the code of an error without a message, as a host of two addresses gives', () => {
+  it('reports the code of an error without a message, as for a host with two addresses', () => {
     const thrown = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
 
-    const err = unavailable(connection, thrown, same)
+    const err = toUnavailableError(connection, thrown, same)
 
     expect(err).toBeInstanceOf(QueueUnavailableError)
     expect(err.message).toBe(
@@ -41,12 +41,14 @@ describe('unavailable', () => {
     )
   })
 
-  it('keeps nothing of the original but clean text', () => {
+  it('keeps only clean text of the original error', () => {
     const thrown = Object.assign(new Error('WRONGPASS \0 pw-of-redis'), {
       command: { name: 'auth', args: ['pw-of-redis'] },
     })
 
-    const err = unavailable(connection, thrown, (text) => text.replaceAll('pw-of-redis', '***'))
+    const err = toUnavailableError(connection, thrown, (text) =>
+      text.replaceAll('pw-of-redis', '***'),
+    )
 
     const cause = err.cause as Error
     expect(`${err.message} ${err.stack} ${cause.message} ${cause.stack}`).not.toMatch(

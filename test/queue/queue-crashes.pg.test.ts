@@ -44,7 +44,7 @@ describeStores('crashes of a worker', (store) => {
     await systems.closeAll()
   })
 
-  it('in the middle of a job leave the job to another worker', async () => {
+  it('during a job release the job to another worker', async () => {
     const system = systems.open()
     const queue = aQueue()
     const first = start(queue)
@@ -65,7 +65,7 @@ describeStores('crashes of a worker', (store) => {
     await untilCounts(system, queue, { completed: 1 })
   })
 
-  it('by the job itself end after a few, the job is visibly failed, and others run', async () => {
+  it('caused by a job stop after a few starts: the job is listed as failed and others run', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: { does: 'exit' } })
@@ -93,7 +93,7 @@ describeStores('crashes of a worker', (store) => {
     expect(failed?.failure).toMatch(/started more than allowable limit/)
   }, 60_000)
 
-  it('are found at most as often as is allowed, whatever else would allow more', async () => {
+  it('restart a job at most as often as the limit of starts allows', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: { does: 'exit' }, attempts: 50 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createLogger, type Logger } from '../../src/base/logger.ts'
 import { createScrub } from '../../src/base/secrets.ts'
-import type { QueueTimings } from '../../src/queue/queue-context.ts'
+import type { QueueTimings } from '../../src/queue/queue-connection.ts'
 import {
   createQueueSystem,
   type JobCounts,
@@ -13,7 +13,7 @@ import type { TestStore } from './test-store.ts'
 
 export const SECRET = 'canary-secret-of-a-handler'
 
-/** Fast enough for a test; the shape is production's. */
+/** The timings of production, shortened for tests. */
 export const FAST_TIMINGS: QueueTimings = { deadlineMs: 2_000, pollMs: 300 }
 export const FAST_WORK = {
   lockMs: 1_000,
@@ -23,7 +23,7 @@ export const FAST_WORK = {
 
 export const aQueue = (): string => `q-${randomUUID()}`
 
-/** Lines of a log, kept. */
+/** A log that keeps its lines. */
 export function aLog(): { log: Logger; lines: () => string[]; has: (text: string) => boolean } {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
@@ -31,7 +31,7 @@ export function aLog(): { log: Logger; lines: () => string[]; has: (text: string
   return { log, lines: () => lines, has: (text) => lines.some((line) => line.includes(text)) }
 }
 
-/** Waits until the queue counts so; a store that does not answer is asked again. */
+/** Waits until the queue has these counts. Retries while the store does not answer. */
 export async function untilCounts(
   system: QueueSystem,
   queue: string,
@@ -44,7 +44,7 @@ export async function untilCounts(
   })
 }
 
-/** Queue systems of one test, closed together. */
+/** Opens queue systems for one test and closes them together. */
 export function createSystems(store: () => TestStore) {
   const opened: QueueSystem[] = []
   const book = aLog()

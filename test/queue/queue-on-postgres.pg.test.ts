@@ -1,16 +1,16 @@
 import pg from 'pg'
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { migrateQueue } from '../../src/queue/queue-migrations.ts'
+import { migrateQueue } from '../../src/queue/queue-connection.ts'
 import { until } from '../support/until.ts'
 import { aQueue, createSystems } from './queue-fixtures.ts'
 import { describePostgres } from './queue-stores.ts'
 
-describePostgres('queue', (store) => {
+describePostgres('a queue', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  it('takes no more connections than it says, and enqueues while all workers are busy', async () => {
+  it('uses no more connections than documented, and enqueues while all workers are busy', async () => {
     const system = systems.open()
     const queues = [aQueue(), aQueue(), aQueue(), aQueue()]
     const finish = Promise.withResolvers<void>()
@@ -40,7 +40,7 @@ describePostgres('queue', (store) => {
     expect(row?.connections).toBeGreaterThan(queues.length)
   })
 
-  it('finds its schema though the URL sets options of its own', async () => {
+  it('finds its schema when the URL sets options of its own', async () => {
     const url = new URL(store().connection.url)
     url.searchParams.set('options', '-c search_path=public -c timezone=UTC')
     const system = systems.open({ connection: { kind: 'postgres', url: url.href } })
@@ -54,7 +54,7 @@ describePostgres('queue', (store) => {
     await ran.promise
   })
 
-  it('says what to do where the schema is missing, and goes on when it is there', async () => {
+  it('gives advice when the schema is missing, and works once it exists', async () => {
     await store().ask('alter schema farewatch_queue rename to elsewhere')
     const system = systems.open()
 
@@ -75,7 +75,7 @@ describePostgres('queue', (store) => {
     await systems.open().start()
   })
 
-  it('warns of a clock that is far from the database', async () => {
+  it('warns when the clock differs from that of the database', async () => {
     const wrong = { ...systemClock, now: () => new Date(Date.now() - 600_000) }
     const system = systems.open({ clock: wrong })
 

@@ -7,7 +7,7 @@ import { aQueue, createSystems, FAST_WORK, untilCounts } from './queue-fixtures.
 import { describeOwnRedis } from './queue-stores.ts'
 import type { TestStore } from './test-store.ts'
 
-describeOwnRedis('queue', (store) => {
+describeOwnRedis('a queue', (store) => {
   const systems = createSystems(store)
   afterEach(async () => {
     await systems.closeAll()
@@ -29,7 +29,7 @@ describeOwnRedis('queue', (store) => {
     expect(keys.filter((key) => !key.startsWith('{farewatch}:'))).toEqual([])
   })
 
-  it('warns at start of a Redis that may evict jobs, and of a wrong clock', async () => {
+  it('warns at start if Redis may evict jobs or the clock is wrong', async () => {
     await store().ask('CONFIG SET maxmemory-policy allkeys-lru')
     const clock = { ...systemClock, now: () => new Date(Date.now() + 600_000) }
 
@@ -68,7 +68,7 @@ describeOwnRedis('queue', (store) => {
     await until('the jobs ran', () => seen.jobs === 1)
   })
 
-  it('tells of a wrong password without showing it', async () => {
+  it('reports a wrong password without printing it', async () => {
     await store().ask('ACL SETUSER worker on >right ~* +@all')
     const url = new URL(store().connection.url)
     url.username = 'worker'

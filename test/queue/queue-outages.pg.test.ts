@@ -23,7 +23,7 @@ describeStores('outages of the queue store', (store) => {
     await systems.closeAll()
   })
 
-  it('are told at start, within the deadline, with the address and without the password', async () => {
+  it('at start are reported in time, with the address and without the password', async () => {
     const system = systems.open()
     await store().door.shut()
 
@@ -38,7 +38,7 @@ describeStores('outages of the queue store', (store) => {
     expect(text).not.toContain('canary')
   })
 
-  it('at the first use are no reason for a later use to fail', async () => {
+  it('at the first call do not make a later call fail', async () => {
     const system = systems.open()
     const queue = aQueue()
     const ran = Promise.withResolvers<void>()
@@ -64,7 +64,7 @@ describeStores('outages of the queue store', (store) => {
     await ran.promise
   })
 
-  it('in mid-life fail an enqueue within the deadline, and only while they last', async () => {
+  it('during operation fail an enqueue in time, and only while they last', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.start()
@@ -87,7 +87,7 @@ describeStores('outages of the queue store', (store) => {
     expect((await system.counts(queue)).waiting).toBe(2)
   })
 
-  it('of a silent connection fail an enqueue within the deadline, and the next one succeeds', async () => {
+  it('with a stalled connection fail an enqueue in time, and the next one succeeds', async () => {
     const system = systems.open()
     const queue = aQueue()
     await system.enqueue(queue, { payload: {} })
@@ -100,7 +100,7 @@ describeStores('outages of the queue store', (store) => {
     await system.enqueue(queue, { payload: {} })
   })
 
-  it('that cut all connections do not stop a worker', async () => {
+  it('that close all connections do not stop a worker', async () => {
     const system = systems.open()
     const queue = aQueue()
     const ran: number[] = []
@@ -116,7 +116,7 @@ describeStores('outages of the queue store', (store) => {
     })
   })
 
-  it('of some seconds do not stop a worker, nor flood the log', async () => {
+  it('of some seconds neither stop a worker nor flood the log', async () => {
     const system = systems.open()
     const queue = aQueue()
     const ran: number[] = []
@@ -147,7 +147,7 @@ describeStores('outages of the queue store', (store) => {
     await until('progress', () => Date.now() - worker.progress().lastActivityAt.getTime() < 1_000)
   })
 
-  it('in the middle of a job do not lose or repeat what it did', async () => {
+  it('during a job neither lose nor repeat its effects', async () => {
     const system = systems.open()
     const queue = aQueue()
     let runs = 0
@@ -175,7 +175,7 @@ describeStores('outages of the queue store', (store) => {
     expect(runs).toBe(1)
   })
 
-  it('that cut connections just as a job ends do not make it fail', async () => {
+  it('that close connections at the end of a job do not make it fail', async () => {
     const system = systems.open()
     const queue = aQueue()
     let runs = 0
@@ -194,7 +194,7 @@ describeStores('outages of the queue store', (store) => {
     expect(runs).toBe(1)
   })
 
-  it('that silence the connections of a worker get it replaced', async () => {
+  it('that stall the connections of a worker cause its replacement', async () => {
     const system = systems.open()
     const queue = aQueue()
     let runs = 0
@@ -214,10 +214,10 @@ describeStores('outages of the queue store', (store) => {
       await system.enqueue(queue, { payload: {}, id: 'one' }).catch(() => undefined)
       return runs > 0
     })
-    expect(systems.book.has('queue worker was stuck, replaced')).toBe(true)
+    expect(systems.book.has('replaced a stuck queue worker')).toBe(true)
   })
 
-  it('do not keep a system from closing within its grace time', async () => {
+  it('do not prevent a system from closing within its grace time', async () => {
     const system = systems.open()
     await system.start()
     await system.work(aQueue(), async () => undefined, FAST_WORK)

@@ -6,7 +6,7 @@ import type { TestStore } from './test-store.ts'
 
 type StoreTests = (store: () => TestStore) => void
 
-/** Runs the same tests on every backend that this run has. */
+/** Runs the same tests on every available backend. */
 export function describeStores(name: string, tests: StoreTests): void {
   describePostgres(name, tests)
   describe.skipIf(inject('redisUrl') === null)(`${name} on redis`, () => useStore(openRedis, tests))
@@ -16,7 +16,7 @@ export function describePostgres(name: string, tests: StoreTests): void {
   describe(`${name} on postgres`, () => useStore(openPostgres, tests))
 }
 
-/** For tests that mistreat the server. */
+/** For tests that stop or reconfigure the server. */
 export function describeOwnRedis(name: string, tests: StoreTests): void {
   describe.skipIf(!hasRedisServer())(`${name} on redis`, () => useStore(openOwnRedis, tests))
 }

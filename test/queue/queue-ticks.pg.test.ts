@@ -7,7 +7,7 @@ describeStores('ticks', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  it('tick again and again, at once for the first time, with the name of the tick', async () => {
+  it('run repeatedly, the first time at once, with the name of the tick', async () => {
     const system = systems.open()
     const queue = aQueue()
     const ticks: { tick: string; at: number }[] = []
@@ -25,7 +25,7 @@ describeStores('ticks', (store) => {
     expect(tookMs).toBeLessThan(4_000)
   })
 
-  it('keep their rhythm however often they are upserted, by however many processes', async () => {
+  it('keep their interval when several processes upsert them often', async () => {
     const [one, two] = [systems.open(), systems.open()]
     const queue = aQueue()
     const ticks: number[] = []
@@ -46,7 +46,7 @@ describeStores('ticks', (store) => {
     expect(ticks.length).toBeLessThanOrEqual(2 * slots)
   })
 
-  it('take over a changed interval', async () => {
+  it('adopt a changed interval', async () => {
     const system = systems.open()
     const queue = aQueue()
     let ticks = 0
@@ -61,7 +61,7 @@ describeStores('ticks', (store) => {
     await until('ticks', () => ticks >= 5)
   })
 
-  it('go on when a handler fails, and a failed tick is not tried again', async () => {
+  it('continue after a failure, and a failed tick is not retried', async () => {
     const system = systems.open()
     const queue = aQueue()
     const attempts: number[] = []
@@ -91,7 +91,7 @@ describeStores('ticks', (store) => {
     await expect(system.enqueue(ticks, { payload: {} })).rejects.toThrow(/holds ticks/)
   })
 
-  it('come back by an upsert when the store forgot them', async ({ skip }) => {
+  it('are created again by an upsert after the store lost them', async ({ skip }) => {
     skip(store().connection.kind === 'postgres', 'Postgres forgets nothing')
     const system = systems.open()
     const queue = aQueue()
@@ -110,7 +110,7 @@ describeStores('ticks', (store) => {
     await until('ticks', () => ticks >= before + 3)
   })
 
-  it('come back when the store comes back, by whoever listens for that', async () => {
+  it('are created again by a reconnect listener after an outage', async () => {
     const system = systems.open()
     const queue = aQueue()
     let ticks = 0

@@ -4,7 +4,7 @@ import { freePort, startRedisServer, stopRedisServer } from '../support/redis-ti
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 import type { TestStore } from './test-store.ts'
 
-/** A database of the run's Redis: others use that server too, so its restart is a cut of our connections. */
+/** A database on the Redis of this run. Other tests share the server, so a restart only closes the connections. */
 export async function openRedis(): Promise<TestStore> {
   const url = new URL(inject('redisUrl') ?? '')
   url.pathname = `/${Number(process.env.VITEST_POOL_ID ?? 1) % 16}`
@@ -15,7 +15,7 @@ export async function openRedis(): Promise<TestStore> {
   }
 }
 
-/** A Redis of this file alone, which may be stopped, filled and changed. */
+/** A Redis for one test file, which may be stopped, filled and reconfigured. */
 export async function openOwnRedis(): Promise<TestStore> {
   const port = await freePort()
   let server = await startRedisServer(port)

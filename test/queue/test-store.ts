@@ -1,18 +1,18 @@
 import type { QueueConnection } from '../../src/queue/queue-connection.ts'
 import type { TcpProxy } from '../support/tcp-proxy.ts'
 
-/** A store of its own for one test file, behind a door. */
+/** A store for one test file, behind a proxy that can block it. */
 export interface TestStore {
-  /** Through the door. */
+  /** The address through the proxy. */
   readonly connection: QueueConnection
   readonly door: TcpProxy
-  /** Ends all its connections from the server's side, and the server too where that is ours alone. */
+  /** Closes all its connections on the server, and stops a server that belongs to this file alone. */
   restart(): Promise<void>
-  /** Redis only: forgets everything. */
+  /** Redis only: deletes all data. */
   wipe(): Promise<void>
-  /** A statement or a command, not through the door. Postgres answers with rows. */
+  /** Runs a statement or a command, not through the proxy. Postgres returns rows. */
   ask(command: string): Promise<unknown>
-  /** All that is stored, as one text. */
+  /** All stored data as one text. */
   dump(): Promise<string>
   close(): Promise<void>
 }

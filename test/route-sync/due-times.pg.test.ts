@@ -87,7 +87,7 @@ describe('a slot of the schedule', () => {
     const putOff: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
     await syncListJob({ ...deps, hasLaterDueTime: () => Promise.resolve(true) }, job, signal)
 
-    expect(putOff).toMatchObject({ code: 'queue.not_now', reason: { code: 'sync.failed' } })
+    expect(putOff).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.failed' } })
     expect(putOff).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
     expect((await listSyncRuns(db, { limit: 10 })).map(({ status }) => status)).toEqual([
       'failed',

@@ -1,14 +1,15 @@
 import { PostgresQueueBackend } from 'bullmq'
+import { cleanText } from '../base/text.ts'
 import type { JsonObject } from './job-payload.ts'
 import type { StoreQueue } from './store-client.ts'
 
-/** `dead`: it ran out of attempts, or may not be tried again, and waits for an operator. */
+/** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
 export const JOB_STATES = ['dead', 'active', 'waiting', 'delayed', 'done'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
 export interface QueuedJob {
   readonly id: string
-  /** A tick's own name, else that of its queue. */
+  /** The name of the tick; of any other job the name of its queue. */
   readonly name: string
   /** Ids only. */
   readonly payload: JsonObject
@@ -16,9 +17,9 @@ export interface QueuedJob {
   readonly enqueuedAt: Date
   /** When its last attempt began; null before the first. */
   readonly startedAt: Date | null
-  /** When it ended for good; null before. */
+  /** When it ended finally; null before. */
   readonly endedAt: Date | null
-  /** One clean line that begins with the error's code or name; null unless an attempt failed. */
+  /** One line that begins with the code or name of the error; null unless an attempt failed. */
   readonly failure: string | null
 }
 
@@ -30,7 +31,7 @@ const STORE_STATES = {
   done: 'completed',
 } as const
 
-/** Jobs of a state: those that ended, the newest first; the others, the oldest first. */
+/** Lists jobs of a state: ended jobs newest first, all others oldest first. */
 export async function listJobs(
   queue: StoreQueue,
   state: JobState,
@@ -47,8 +48,8 @@ export async function listJobs(
 }
 
 /**
- * Where the window of the oldest jobs begins. On Postgres what waits or runs is counted from the newest, whichever
- * order is asked for: BullMQ turns round the window, not the list.
+ * The offset of the oldest jobs. On Postgres BullMQ counts waiting and active jobs from the newest, in either order: it
+ * reverses the page, not the list.
  */
 async function startOfOldest(
   queue: StoreQueue,
@@ -79,4 +80,38 @@ function instantOf(ms: number | undefined): Date | null {
 
 function millis(instant: Date | null): number {
   return instant?.getTime() ?? 0
+}
+
+/** Queues a dead job again with all its attempts. Returns false if no dead job has this id. */
+export async function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  const job = await findDeadJob(queue, jobId)
+  if (job === undefined) return false
+  return unlessMoved(() =>
+    job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }),
+  )
+}
+
+/** Deletes a dead job. Returns false if no dead job has this id. */
+export async function dropJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  const job = await findDeadJob(queue, jobId)
+  if (job === undefined) return false
+  return unlessMoved(() => job.remove())
+}
+
+async function findDeadJob(queue: StoreQueue, jobId: string) {
+  const id = cleanText(jobId)
+  // The state is checked first: on Redis a queue has other keys than jobs.
+  if (!(await queue.getBackend().isJobInState('failed', id))) return undefined
+  return queue.getJob(id)
+}
+
+/** BullMQ refuses with a numeric code: another caller has changed the job in the meantime. */
+async function unlessMoved(change: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await change()
+    return true
+  } catch (err) {
+    if (typeof (err as { code?: unknown }).code === 'number') return false
+    throw err
+  }
 }

@@ -1,34 +1,39 @@
 import { type BackoffPolicy, backoffMs } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import { failureFields } from './failure-fields.ts'
+import { failureFields } from './job-errors.ts'
 
-export interface StoreWatchOptions {
+export interface StoreMonitorOptions {
   readonly ping: () => Promise<void>
   readonly log: Logger
   readonly clock: Clock
   readonly random: () => number
 }
 
-/** Notices that the store was away, and tells when it is back. */
-export interface StoreWatch {
-  /** Something went wrong with the store. Cheap, and meant to be called often. */
-  suspect(err: unknown): void
-  /** Called after each outage, and to be answered by upserting what the store may have lost. */
+/** Detects outages of the store and reports their end. */
+export interface StoreMonitor {
+  /** Reports an error of the store. Cheap, and meant to be called often. */
+  reportError(err: unknown): void
+  /** The listener runs after each outage and should create again what the store may have lost. */
   onReconnect(listener: () => void): () => void
   close(): void
 }
 
-/** Listeners write to the store: one that refuses writes must not keep calling them. */
+/** Listeners write to the store. A store that refuses writes must not trigger them in a loop. */
 const MIN_GAP_MS = 5_000
 const PROBE_BACKOFF: BackoffPolicy = { baseMs: 200, maxMs: 5_000 }
 
 /**
- * After the first sign of trouble probes until the store answers, then tells the listeners once.
+ * After the first error it probes the store until it answers, then calls the listeners once.
  *
- * A store that answers at once was perhaps restarted in between, and empty: the listeners are told all the same.
+ * It calls them even if the store answers at once: the store may have restarted empty in between.
  */
-export function createStoreWatch({ ping, log, clock, random }: StoreWatchOptions): StoreWatch {
+export function createStoreMonitor({
+  ping,
+  log,
+  clock,
+  random,
+}: StoreMonitorOptions): StoreMonitor {
   const listeners = new Set<() => void>()
   const closing = new AbortController()
   let probing = false
@@ -42,27 +47,27 @@ export function createStoreWatch({ ping, log, clock, random }: StoreWatchOptions
         await ping()
         return
       } catch {
-        // Away still. The calls that need the store say so themselves.
+        // Still down. Calls that need the store report it themselves.
       }
     }
   }
 
   async function waitForStore(err: unknown): Promise<void> {
-    log.warn(failureFields(err), 'queue store lost')
+    log.warn(failureFields(err), 'queue store unavailable')
     await probe()
     if (closing.signal.aborted) return
-    log.info('queue store answers again')
+    log.info('queue store is available again')
     quietUntil = clock.now().getTime() + MIN_GAP_MS
     for (const listener of listeners) listener()
   }
 
   return {
-    suspect(err) {
+    reportError(err) {
       if (probing || closing.signal.aborted) return
       probing = true
       waitForStore(err)
         .catch((failure) => {
-          if (!closing.signal.aborted) log.error({ err: failure }, 'queue store watch failed')
+          if (!closing.signal.aborted) log.error({ err: failure }, 'queue store monitor failed')
         })
         .finally(() => {
           probing = false

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { AppError } from '../../src/base/errors.ts'
 import type { JobContext } from '../../src/queue/job-processor.ts'
-import { NotNowError } from '../../src/queue/queue-errors.ts'
+import { SnoozeError } from '../../src/queue/snooze.ts'
 import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
 import { describeStores } from './queue-stores.ts'
 
@@ -11,26 +11,26 @@ class BusyError extends AppError {
   override readonly retryable = true
 }
 
-const notNow = () => new NotNowError(0, new BusyError(`come back, ${SECRET}`))
+const snoozed = () => new SnoozeError(0, new BusyError(`come back, ${SECRET}`))
 
-describeStores('a job that is put off', (store) => {
+describeStores('a snoozed job', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  /** Begins of a job's handler, which says "not now" the first few times. */
-  function putsOff(times: number) {
-    const begun: Pick<JobContext, 'attempt' | 'canBePutOff'>[] = []
-    const handler = async (_payload: unknown, { attempt, canBePutOff }: JobContext) => {
-      begun.push({ attempt, canBePutOff })
-      if (begun.length <= times) throw notNow()
+  /** A handler that snoozes its first starts, and records all of them. */
+  function snoozes(times: number) {
+    const begun: Pick<JobContext, 'attempt' | 'canSnooze'>[] = []
+    const handler = async (_payload: unknown, { attempt, canSnooze }: JobContext) => {
+      begun.push({ attempt, canSnooze })
+      if (begun.length <= times) throw snoozed()
     }
     return { begun, handler }
   }
 
-  it('runs again, keeps its id and its attempts, and says so in the log', async () => {
+  it('runs again with its id and all its attempts, and the log has a line', async () => {
     const system = systems.open()
     const queue = aQueue()
-    const { begun, handler } = putsOff(2)
+    const { begun, handler } = snoozes(2)
     await system.work(queue, handler, FAST_WORK)
 
     await system.enqueue(queue, { payload: { n: 1 }, id: 'slot', attempts: 1 })
@@ -40,13 +40,13 @@ describeStores('a job that is put off', (store) => {
     await untilCounts(system, queue, { completed: 1 })
 
     expect(waiting).toMatchObject({ payload: { n: 1 }, attempts: 0, failure: null })
-    expect(begun).toEqual(Array(3).fill({ attempt: 1, canBePutOff: true }))
+    expect(begun).toEqual(Array(3).fill({ attempt: 1, canSnooze: true }))
     expect(await system.counts(queue)).toMatchObject({ waiting: 0, delayed: 0, failed: 0 })
-    expect(systems.book.has('"job put off"')).toBe(true)
+    expect(systems.book.has('"job snoozed"')).toBe(true)
     expect(systems.book.has(SECRET)).toBe(false)
   })
 
-  it('leaves its attempts to what fails', async () => {
+  it('uses up no attempt', async () => {
     const system = systems.open()
     const queue = aQueue()
     const attempts: number[] = []
@@ -54,7 +54,7 @@ describeStores('a job that is put off', (store) => {
       queue,
       async (_payload, { attempt }) => {
         attempts.push(attempt)
-        if (attempts.length === 2) throw notNow()
+        if (attempts.length === 2) throw snoozed()
         throw new RangeError('no luck')
       },
       FAST_WORK,
@@ -68,18 +68,18 @@ describeStores('a job that is put off', (store) => {
   })
 
   it.each([
-    ['for too long', { putOffForMs: 0 }, [false, false]],
+    ['for too long', { snoozeForMs: 0 }, [false, false]],
     ['too often for its attempts', { maxStartedAttempts: 3 }, [true, false, false]],
-  ])('%s fails for its reason, and is dead in the end', async (_how, limits, allowed) => {
+  ])('that is snoozed %s fails for its reason and ends dead', async (_how, limits, allowed) => {
     const system = systems.open()
     const queue = aQueue()
-    const { begun, handler } = putsOff(Number.POSITIVE_INFINITY)
+    const { begun, handler } = snoozes(Number.POSITIVE_INFINITY)
     await system.work(queue, handler, { ...FAST_WORK, ...limits })
 
     await system.enqueue(queue, { payload: {}, attempts: 2 })
     await untilCounts(system, queue, { failed: 1 })
 
-    expect(begun.map(({ canBePutOff }) => canBePutOff)).toEqual(allowed)
+    expect(begun.map(({ canSnooze }) => canSnooze)).toEqual(allowed)
     expect((await system.jobs(queue, 'dead', 1))[0]).toMatchObject({
       attempts: 2,
       failure: 'test.busy: come back, [redacted]',

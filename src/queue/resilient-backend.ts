@@ -1,9 +1,9 @@
 import type { IQueueBackend } from 'bullmq'
 import type { Clock } from '../base/clock.ts'
 
-export interface ObserveOptions {
+export interface ResilienceOptions {
   readonly onPoll: () => void
-  /** The longest that an idle worker waits before it polls, whatever BullMQ thinks it may wait. */
+  /** The longest time between two polls of an idle worker. BullMQ itself would allow more. */
   readonly pollMs: number
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -13,26 +13,26 @@ const PAUSE_AFTER_FAILURE_MS = 500
 const OUTCOME_TRIES = 10
 
 /**
- * Makes a worker's polls visible, frequent and patient, and its records of outcomes persistent.
+ * Changes three behaviours of a worker's backend.
  *
- * - `isRunning()` stays true for a worker that does nothing. The one sign of life of an idle queue is that
- *   `moveToActive` is answered; BullMQ's Postgres worker may call it once an hour, when its next job is far off
- *   or its LISTEN connection once failed: the wait is capped.
- * - BullMQ asks again at once after most errors: a store that refuses would be asked thousands of times a
- *   second. A failed poll pauses.
- * - BullMQ repeats the record of a finished job only when the connection is refused. When it is cut, a job that
- *   succeeded would be recorded as failed: the record is repeated here for about five seconds.
+ * - Polls are reported and frequent. `isRunning()` stays true for a worker that does nothing, and the only heartbeat of an
+ *   idle queue is that `moveToActive` returns. BullMQ's Postgres worker may call it once an hour, when its next job is far
+ *   off or its LISTEN connection has failed, so the wait is capped.
+ * - A failed poll is followed by a pause. BullMQ polls again at once after most errors, which would be thousands of calls a
+ *   second to a store that refuses.
+ * - The record of a finished job is retried for about five seconds. BullMQ retries it only when the connection is refused;
+ *   after a lost connection it would record a successful job as failed.
  */
-export function observeBackend(backend: IQueueBackend, options: ObserveOptions): IQueueBackend {
+export function makeResilient(backend: IQueueBackend, options: ResilienceOptions): IQueueBackend {
   const { onPoll, pollMs, clock, signal } = options
   const pause = () => clock.sleep(PAUSE_AFTER_FAILURE_MS, signal).catch(() => undefined)
 
   const poll = backend.moveToActive.bind(backend)
   backend.moveToActive = async (token, name) => {
     try {
-      const answer = await poll(token, name)
+      const polled = await poll(token, name)
       onPoll()
-      return answer
+      return polled
     } catch (err) {
       await pause()
       throw err
@@ -44,7 +44,7 @@ export function observeBackend(backend: IQueueBackend, options: ObserveOptions):
       try {
         return await write()
       } catch (err) {
-        if (tries === OUTCOME_TRIES || signal.aborted || isVerdict(err)) throw err
+        if (tries === OUTCOME_TRIES || signal.aborted || isRefusal(err)) throw err
         await pause()
       }
     }
@@ -60,7 +60,7 @@ export function observeBackend(backend: IQueueBackend, options: ObserveOptions):
   return backend
 }
 
-/** BullMQ's own refusals (the lock is lost, the job is gone) carry a number; asking again changes nothing. */
-function isVerdict(err: unknown): boolean {
+/** BullMQ's own refusals have a numeric code (the lock is lost, the job is deleted). A retry cannot succeed. */
+function isRefusal(err: unknown): boolean {
   return err instanceof Error && typeof (err as { code?: unknown }).code === 'number'
 }
