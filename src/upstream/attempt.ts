@@ -1,8 +1,11 @@
+import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { PermitRequest } from './breaker/acquire-permit.ts'
+import { acquireInTime, type PermitRequest } from './breaker/acquire-permit.ts'
 import type { Permit } from './breaker/admission.ts'
+import { classifyOutcome } from './breaker/breaker-signal.ts'
 import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+import type { TakenSlot } from './budget/take-slot.ts'
 import type { HttpExchange } from './transport/http-exchange.ts'
 import { UpstreamNetworkError } from './upstream-errors.ts'
 
@@ -29,29 +32,61 @@ export interface CallRecord {
   retryAfterMs?: number
 }
 
-export interface AttemptDeps {
-  readonly exchange: HttpExchange
-  readonly log: Logger
-  /** Called once for every call that has ended, to count it. */
-  readonly observe: ((call: UpstreamCall) => void) | undefined
-  readonly breaker: CircuitBreaker | undefined
+/** `mended`: the second call succeeded. `no_slot`: the budget had no near slot, so there was no second call. */
+export const QUICK_RETRY_OUTCOMES = ['mended', 'failed', 'no_slot'] as const
+
+export interface QuickRetry {
+  readonly endpoint: string
+  readonly outcome: (typeof QUICK_RETRY_OUTCOMES)[number]
 }
 
-export interface PermittedCall extends PermitRequest {
+export interface CallDeps {
+  readonly exchange: HttpExchange
+  readonly log: Logger
+  readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly breaker: CircuitBreaker | undefined
+  /** Called once for every call that has ended, to count it. */
+  readonly observe: ((call: UpstreamCall) => void) | undefined
+  /** Waits for a near slot. Undefined if none can be had. Without this function nothing is retried. */
+  readonly retrySlot: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
+  /** Called once for every transient failure, to count it. */
+  readonly onQuickRetry: ((retry: QuickRetry) => void) | undefined
+}
+
+interface PermittedCall extends PermitRequest {
   readonly permit: Permit
 }
 
-/** Makes the requests of a call through `exchange`, which fills in the record. It may set the record's outcome. */
+/** Makes the request of a call through `exchange`, which fills in the record. It may set the record's outcome. */
 export type RunCall<T> = (exchange: HttpExchange, record: CallRecord) => Promise<T>
 
-export type Attempt<T> = { readonly record: CallRecord } & (
+/** Makes a permitted call, and makes it a second time if it failed in a way that often passes within a moment. */
+export async function callWithRetry<T>(
+  deps: CallDeps,
+  call: PermittedCall,
+  run: RunCall<T>,
+): Promise<T> {
+  const first = await attempt(deps, call, run)
+  const { endpoint } = call
+  const permit = await acquireRetryPermit(deps, call, first.record)
+  if (permit === 'no_slot') deps.onQuickRetry?.({ endpoint, outcome: 'no_slot' })
+  if (typeof permit === 'string') return resultOf(first)
+  const second = await attempt(deps, { ...call, permit }, run)
+  const mended = classifyOutcome(second.record) === 'good'
+  deps.onQuickRetry?.({ endpoint, outcome: mended ? 'mended' : 'failed' })
+  return resultOf(second)
+}
+
+type Attempt<T> = { readonly record: CallRecord } & (
   | { readonly value: T }
   | { readonly error: unknown }
 )
 
-/** Makes one permitted call. Reports it once to the log, to `observe` and to the circuit breaker. Never rejects. */
-export async function attempt<T>(
-  deps: AttemptDeps,
+/** Makes one call. Reports it once to the log, to `observe` and to the circuit breaker. Never rejects. */
+async function attempt<T>(
+  deps: CallDeps,
   { endpoint, group, signal, permit }: PermittedCall,
   run: RunCall<T>,
 ): Promise<Attempt<T>> {
@@ -69,8 +104,13 @@ export async function attempt<T>(
   }
 }
 
+function resultOf<T>(ended: Attempt<T>): T {
+  if ('error' in ended) throw ended.error
+  return ended.value
+}
+
 function report(
-  { log, observe }: AttemptDeps,
+  { log, observe }: CallDeps,
   endpoint: string,
   { record, durationMs }: { record: CallRecord; durationMs: number },
 ): void {
@@ -105,4 +145,45 @@ function recordingExchange(exchange: HttpExchange, record: CallRecord): HttpExch
       }
     },
   }
+}
+
+const RETRY_DELAY_MS = { min: 100, max: 300 }
+
+/** Failures that often pass within a moment: a proxy or a server that restarts. */
+const TRANSIENT_STATUSES = new Set([502, 503, 504])
+/** The connection broke before or during the answer. A connection that could not be made is not retried at once. */
+const TRANSIENT_REASONS = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/**
+ * Waits a moment, takes a slot for the second call and acquires its permit.
+ *
+ * Returns `none` if there must be no second call: the failure is not transient, or the circuit breaker refuses calls
+ * or admits only a probe. Returns `no_slot` if there is no near slot, or the slot passed while the permit was
+ * acquired. Rejects when the signal aborts.
+ */
+async function acquireRetryPermit(
+  { clock, random, breaker, retrySlot }: CallDeps,
+  { group, signal }: PermitRequest,
+  record: CallRecord,
+): Promise<Permit | 'none' | 'no_slot'> {
+  if (retrySlot === undefined || !isTransient(record)) return 'none'
+  if (breaker !== undefined && (await breaker.admission(group)).kind !== 'allowed') return 'none'
+  const { min, max } = RETRY_DELAY_MS
+  await clock.sleep(min + Math.floor(random() * (max - min)), signal)
+  const slot = await retrySlot(signal).catch(() => {
+    signal.throwIfAborted()
+    // The database is unavailable. The first failure is the one to report.
+    return undefined
+  })
+  if (slot === undefined) return 'no_slot'
+  const permit = await acquireInTime(breaker, group, slot)
+  if (permit.kind === 'late') return 'no_slot'
+  return permit.kind === 'permit' ? permit : 'none'
+}
+
+/** Whether a second call may succeed at once. A failure with a requested wait begins a pause, and is not retried. */
+function isTransient({ outcome, status, reason, retryAfterMs }: CallRecord): boolean {
+  if (outcome === 'upstream.network') return TRANSIENT_REASONS.has(reason ?? '')
+  if (outcome !== 'upstream.http_5xx' || retryAfterMs !== undefined) return false
+  return TRANSIENT_STATUSES.has(status ?? 0)
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import type { RunCall, UpstreamCall } from './attempt.ts'
+import { callWithRetry, type QuickRetry, type RunCall, type UpstreamCall } from './attempt.ts'
 import {
   acquirePermit,
   acquirePermitWithSlot,
@@ -19,9 +19,7 @@ import {
 } from './lists/fetch-route-list.ts'
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
-import { callWithRetry, type QuickRetry } from './quick-retry.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
-import { createCredential } from './transport/credential.ts'
 import { createHttpExchange } from './transport/http-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
 import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './upstream-metrics.ts'
@@ -93,8 +91,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const { log, observe, retrySlot, onQuickRetry, random = Math.random } = options
   const { clock = systemClock } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const credential = createCredential(accessToken)
-  const exchange = createHttpExchange({ baseUrl, credential, clock, ...limits })
+  const exchange = createHttpExchange({ baseUrl, accessToken, clock, ...limits })
   const calls = { exchange, log, observe, breaker, clock, random, retrySlot, onQuickRetry }
   const fetch = async <T extends RouteListBody | null>(
     endpoint: RouteListName,

@@ -1,10 +1,9 @@
 import type { Db } from '../db/database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { UpstreamCall } from './attempt.ts'
+import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './attempt.ts'
 import { BREAKERS, ENDPOINT_GROUPS } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/breaker-store.ts'
 import type { AnswerAnomaly } from './observation.ts'
-import { QUICK_RETRY_OUTCOMES, type QuickRetry } from './quick-retry.ts'
 import type { RouteListBody, RouteListCounts } from './route-list.ts'
 import { UpstreamContractError } from './upstream-errors.ts'
 

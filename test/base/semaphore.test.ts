@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { createSemaphore } from '../../src/base/semaphore.ts'
 
-it('lets as many in as it is wide, and the others in their order', async () => {
-  const gate = createSemaphore(2)
+it('a semaphore runs as much work at a time as it is wide, and the rest in order', async () => {
+  const semaphore = createSemaphore(2)
   const begun: number[] = []
   const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())
   const all = ends.map(({ promise }, i) =>
-    gate(async () => {
+    semaphore(async () => {
       begun.push(i)
       await promise
       return i
@@ -24,10 +24,10 @@ it('lets as many in as it is wide, and the others in their order', async () => {
   expect(await Promise.all(all)).toEqual([0, 1, 2, 3])
 })
 
-it('lets the next in where work fails', async () => {
-  const gate = createSemaphore(1)
-  const failing = gate(() => Promise.reject(new Error('no')))
-  const next = gate(async () => 'done')
+it('the next work runs after work that failed', async () => {
+  const semaphore = createSemaphore(1)
+  const failing = semaphore(() => Promise.reject(new Error('no')))
+  const next = semaphore(async () => 'done')
 
   await expect(failing).rejects.toThrow('no')
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { createCredential } from '../../src/upstream/transport/credential.ts'
+import { createCredential } from '../../src/upstream/transport/http-exchange.ts'
 
 const TOKEN = 'CANARY&=+/é'
 

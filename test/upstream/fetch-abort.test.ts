@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
-import { createCredential } from '../../src/upstream/transport/credential.ts'
 import { createHttpExchange } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError } from '../../src/upstream/upstream-errors.ts'
 import { DEFAULT_LIMITS } from '../../src/upstream/upstream-limits.ts'
@@ -49,7 +48,7 @@ it('rejects with the reason of a signal that aborts while an error is read', asy
   })
   const exchange = createHttpExchange({
     baseUrl: server.url,
-    credential: createCredential(undefined),
+    accessToken: undefined,
     ...DEFAULT_LIMITS,
   })
 

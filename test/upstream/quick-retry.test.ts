@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { QuickRetry } from '../../src/upstream/attempt.ts'
 import type { Admission } from '../../src/upstream/breaker/admission.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
-import type { QuickRetry } from '../../src/upstream/quick-retry.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
 import { type Answer, answering, json } from './answering-server.ts'

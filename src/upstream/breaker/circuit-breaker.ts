@@ -13,9 +13,14 @@ import {
   statesFor,
 } from './admission.ts'
 import { type BreakerState, type EndpointGroup, withProbe } from './breaker-state.ts'
-import { lockBreakers, logTransitions, saveChanged } from './breaker-store.ts'
+import {
+  createHealthView,
+  type HealthView,
+  lockBreakers,
+  logTransitions,
+  saveChanged,
+} from './breaker-store.ts'
 import { createCallReporter, type EndedCall } from './call-reporter.ts'
-import { createHealthView, type HealthView } from './health-view.ts'
 
 /**
  * Protects an upstream that has asked us to pause, refuses our credential or fails. All processes share its state.

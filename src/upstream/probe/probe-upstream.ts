@@ -7,7 +7,6 @@ import type { PassengerMix, Question } from '../observation.ts'
 import { assertQuestion } from '../passenger-rules.ts'
 import type { RouteListName } from '../route-list.ts'
 import { isJsonAnswer } from '../transport/call-errors.ts'
-import { createCredential } from '../transport/credential.ts'
 import { createHttpExchange } from '../transport/http-exchange.ts'
 import { DEFAULT_LIMITS } from '../upstream-limits.ts'
 import { type ProbeCall, type ProbeDeps, type ProbedCall, probeCall } from './probe-call.ts'
@@ -55,8 +54,8 @@ export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport>
   if (flightId !== null) assertQuestion(questionOf(flightId))
   const { baseUrl, accessToken, clock } = options
   const connections = { ...DEFAULT_LIMITS, baseUrl, clock, maxConnections: 2 }
-  const exchange = createHttpExchange({ ...connections, credential: createCredential(accessToken) })
-  const bare = createHttpExchange({ ...connections, credential: createCredential(undefined) })
+  const exchange = createHttpExchange({ ...connections, accessToken })
+  const bare = createHttpExchange({ ...connections, accessToken: undefined })
   const deps: ProbeDeps = { ...options, exchange }
   try {
     const calls: ProbedCall[] = []

@@ -3,13 +3,12 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
 import { startDeadline } from './call-deadline.ts'
 import { errorOfThrown } from './call-errors.ts'
-import type { Credential } from './credential.ts'
 import { retryAfterMs } from './http-headers.ts'
 import { type ResponseHead, ResponseReceiver } from './response-receiver.ts'
 
 export interface HttpExchangeOptions {
   readonly baseUrl: string
-  readonly credential: Credential
+  readonly accessToken: string | undefined
   readonly connectTimeoutMs: number
   readonly maxConnections: number
   /** Cap on the wait that a Retry-After header asks for. */
@@ -78,7 +77,8 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const deps = { ...options, pool, prefix, clock: options.clock ?? systemClock }
+  const { accessToken, clock = systemClock, ...limits } = options
+  const deps = { ...limits, clock, pool, prefix, credential: createCredential(accessToken) }
   let calls = 0
   return {
     async get(request) {
@@ -113,7 +113,27 @@ function parseBaseUrl(baseUrl: string): { origin: string; prefix: string } {
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
 }
 
-interface ExchangeDeps extends HttpExchangeOptions {
+/**
+ * The access token, hidden in a closure: no property, text form, JSON or inspection of this object shows it.
+ * `authorize` is the only place of the program that adds a token to a request.
+ */
+export interface Credential {
+  /** Returns the path and query to send: `path`, with the token as a query parameter if there is a token. */
+  authorize(path: string): string
+}
+
+export function createCredential(accessToken: string | undefined): Credential {
+  const query = accessToken ? String(new URLSearchParams({ accessToken })) : ''
+  return Object.freeze({
+    authorize(path: string): string {
+      if (query === '') return path
+      return `${path}${path.includes('?') ? '&' : '?'}${query}`
+    },
+  })
+}
+
+interface ExchangeDeps extends Omit<HttpExchangeOptions, 'accessToken'> {
+  readonly credential: Credential
   readonly pool: Pool
   readonly prefix: string
   readonly clock: Clock
