@@ -196,7 +196,7 @@ describe('watches', () => {
       },
       {
         pointer: '/watches/5/reference',
-        detail: '"A-1" is the reference of /watches/0 already',
+        detail: '"A-1" is already the reference of /watches/0',
       },
       { pointer: '/watches/6/minIntervalSeconds', detail: expect.any(String) as string },
     ])

@@ -3,17 +3,19 @@ import { checkRow } from '../../src/watch/rows/check-row.ts'
 import { type Cells, cells } from './watch-fixtures.ts'
 
 function check(given: Cells) {
-  return checkRow({ line: 7, cells: cells(given), faults: [] })
+  return checkRow({ line: 7, cells: cells(given), errors: [] })
 }
 
-/** "column: what is wrong" of every fault. */
-function faultsOf(given: Cells): string[] {
+/** The errors of a row as "column: message". */
+function errorsOf(given: Cells): string[] {
   const checked = check(given)
-  return 'faults' in checked ? checked.faults.map(({ column, says }) => `${column}: ${says}`) : []
+  return 'errors' in checked
+    ? checked.errors.map(({ column, message }) => `${column}: ${message}`)
+    : []
 }
 
 describe('a row of a watch list', () => {
-  it('is an entry when all of it can be read', () => {
+  it('becomes an entry if all of its cells are valid', () => {
     expect(
       check({
         list: 'summer',
@@ -55,11 +57,15 @@ describe('a row of a watch list', () => {
     ['white space for no return flight', { return_flight_id: '  ' }, {}],
     ['leading zeros of a count', { residents_adults: '05' }, { residents_adults: '5' }],
     ['white space around a count', { residents_adults: ' 5 ' }, { residents_adults: '5' }],
-    ['a count of nobody', { residents_children: '0' }, { residents_children: '' }],
-    ['needless zeros', { price_threshold_amount: '012.50' }, { price_threshold_amount: '12.5' }],
-    ['a needless fraction', { price_threshold_percent: '7.0' }, { price_threshold_percent: '7' }],
-    ['a threshold of nothing', { price_threshold_amount: '0.00' }, { price_threshold_amount: '0' }],
-  ])('means the same with and without %s', (_, one, other) => {
+    ['a count of 0', { residents_children: '0' }, { residents_children: '' }],
+    ['superfluous zeros', { price_threshold_amount: '012.50' }, { price_threshold_amount: '12.5' }],
+    [
+      'a superfluous fraction',
+      { price_threshold_percent: '7.0' },
+      { price_threshold_percent: '7' },
+    ],
+    ['a threshold of 0', { price_threshold_amount: '0.00' }, { price_threshold_amount: '0' }],
+  ])('has the same meaning with and without %s', (_, one, other) => {
     expect(check(one)).toEqual(check(other))
     expect(check(one)).toHaveProperty('entry')
   })
@@ -67,8 +73,8 @@ describe('a row of a watch list', () => {
   it.each<[Cells, string]>([
     [{ list: '' }, 'list: is missing'],
     [{ list: ' summer' }, 'list: must not begin or end with white space'],
-    [{ list: '.' }, 'list: must not be "." or "..", which no address can end in'],
-    [{ reference: '..' }, 'reference: must not be "." or "..", which no address can end in'],
+    [{ list: '.' }, 'list: must not be "." or "..", which an address cannot end in'],
+    [{ reference: '..' }, 'reference: must not be "." or "..", which an address cannot end in'],
     [{ reference: '' }, 'reference: is missing'],
     [{ reference: 'A\0' }, 'reference: must not hold a NUL character'],
     [{ reference: 'A\ud800B' }, 'reference: must not hold half of a surrogate pair'],
@@ -124,20 +130,20 @@ describe('a row of a watch list', () => {
       { min_interval_seconds: '0' },
       'min_interval_seconds: must be a whole number from 1 to 2592000, not "0"',
     ],
-  ])('is wrong with %j', (given, said) => {
-    expect(faultsOf(given)).toEqual([said])
+  ])('is invalid with %j', (given, error) => {
+    expect(errorsOf(given)).toEqual([error])
   })
 
-  it('names all of its faults, and of the counts together only what can be read', () => {
-    expect(faultsOf({ list: '', non_residents_adults: 'none', departs_on: 'soon' })).toEqual([
+  it('reports all of its errors, and applies rules for all counts only if every count is readable', () => {
+    expect(errorsOf({ list: '', non_residents_adults: 'none', departs_on: 'soon' })).toEqual([
       'list: is missing',
       'non_residents_adults: must be a whole number from 0 to 12, not "none"',
       'departs_on: must be a date such as 2026-01-31, not "soon"',
     ])
   })
 
-  it('shows what a terminal would act on by its number', () => {
-    expect(faultsOf({ departs_on: '\u001b[31m\u202e\u009b' })).toEqual([
+  it('escapes characters that a terminal would act on', () => {
+    expect(errorsOf({ departs_on: '\u001b[31m\u202e\u009b' })).toEqual([
       'departs_on: must be a date such as 2026-01-31, not "\\u001b[31m\\u202e\\u009b"',
     ])
   })

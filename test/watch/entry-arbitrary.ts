@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { nameFault } from '../../src/base/text.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 
-/** Texts that formats trip over, and any other text that a name may be. */
+/** Texts that file formats may misread. */
 const NASTY = [
   'null',
   '~',
@@ -73,7 +73,7 @@ const counts = () =>
     infants: fc.nat(1),
   })
 
-/** A right entry; flights are few, so that questions coincide. */
+/** A valid entry. There are few flights, so that entries share questions. */
 export const entry = (): fc.Arbitrary<WatchEntry> =>
   fc.record({
     list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
@@ -89,7 +89,7 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
     minIntervalSeconds: fc.option(fc.integer({ min: 1, max: 2_592_000 })),
   })
 
-/** Right entries, no two of one name. */
+/** Valid entries with unique names. */
 export const entries = (maxLength = 20): fc.Arbitrary<WatchEntry[]> =>
   fc.uniqueArray(entry(), {
     selector: ({ list, reference }) => JSON.stringify([list, reference]),

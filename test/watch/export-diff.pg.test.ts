@@ -41,15 +41,15 @@ async function diff(
   resellerId: number,
   rows: readonly Cells[],
 ): Promise<{ outcome: DiffOutcome; rows: DiffRow[] }> {
-  const told: DiffRow[] = []
+  const received: DiffRow[] = []
   const outcome = await diffWatchList(db, {
     resellerId,
     source: rowsOf('rows', rows),
     onRows: (page) => {
-      told.push(...page)
+      received.push(...page)
     },
   })
-  return { outcome, rows: told }
+  return { outcome, rows: received }
 }
 
 const byName = (a: WatchEntry, b: WatchEntry) => {
@@ -59,7 +59,7 @@ const byName = (a: WatchEntry, b: WatchEntry) => {
 }
 
 describe('an export', () => {
-  it('equals what was imported, row by row, and its import changes nothing', async ({ db }) => {
+  it('equals the imported file, row by row, and its import changes nothing', async ({ db }) => {
     let number = 0
     await fc.assert(
       fc.asyncProperty(
@@ -86,19 +86,19 @@ describe('an export', () => {
       ),
       { numRuns: 40 },
     )
-    const { rows } = await sql<{ questions: number; active: number; turns: number }>`
+    const { rows } = await sql<{ questions: number; active: number; scheduled: number }>`
       select count(distinct (f.flight_id, f.return_flight_id, f.residents_adults, f.residents_children,
                              f.residents_infants, f.non_residents_adults, f.non_residents_children,
                              f.non_residents_infants)) as questions,
              (select count(*) from tracked_fare where watchers > 0) as active,
-             (select count(*) from fare_schedule) as turns
+             (select count(*) from fare_schedule) as scheduled
         from watch w join tracked_fare f on f.id = w.tracked_fare_id
     `.execute(db)
     expect(rows[0]?.active).toBe(rows[0]?.questions)
-    expect(rows[0]?.turns).toBe(rows[0]?.questions)
+    expect(rows[0]?.scheduled).toBe(rows[0]?.questions)
   })
 
-  it('goes beyond a page, list by list, and can be of one list', async ({ db }) => {
+  it('covers all lists beyond one page', async ({ db }) => {
     const rows = [...manyCells(7_000), ...manyCells(10, { list: 'winter' })]
     const resellerId = await resellerWith(db, rows)
 
@@ -110,7 +110,7 @@ describe('an export', () => {
 })
 
 describe('tracked fares', () => {
-  it('are as many as distinct questions are watched, through any imports', async ({ db }) => {
+  it('are as many as the distinct questions of the watches after any imports', async ({ db }) => {
     const resellers = [await newReseller(db, 'one'), await newReseller(db, 'two')]
     const held = new Map<string, string>()
     await fc.assert(
@@ -133,7 +133,7 @@ describe('tracked fares', () => {
 })
 
 describe('a diff', () => {
-  it('tells what an import would do, and does nothing', async ({ db }) => {
+  it('shows what an import would do, and changes nothing', async ({ db }) => {
     const resellerId = await resellerWith(db, [
       ...manyCells(3),
       cells({ list: 'winter', reference: 'W' }),
@@ -171,24 +171,24 @@ describe('a diff', () => {
     expect(await fareRows(db)).toHaveLength(4)
   })
 
-  it('foretells the import', async ({ db }) => {
+  it('has the same counts as the import', async ({ db }) => {
     const resellerId = await newReseller(db)
     await fc.assert(
       fc.asyncProperty(entries(), async (written) => {
         const source = await openWatchFile(await fileOf('a.csv', await textOf('csv', written)))
-        const foretold = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
+        const predicted = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
 
         const done = await importRows(db, resellerId, [], { source })
 
         const { added, changed, unchanged } = done
-        expect(foretold).toMatchObject({ added, changed, unchanged })
+        expect(predicted).toMatchObject({ added, changed, unchanged })
         expect(added + changed + unchanged).toBe(written.length)
       }),
       { numRuns: 20 },
     )
   })
 
-  it('names wrong rows instead', async ({ db }) => {
+  it('fails if a row is invalid', async ({ db }) => {
     const resellerId = await newReseller(db)
 
     await expect(diff(db, resellerId, [cells({ flight_id: '' })])).rejects.toMatchObject({

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
-import { checkRows, WrongRows } from '../../src/watch/rows/check-rows.ts'
-import { wrongRowLines } from '../../src/watch/rows/watch-errors.ts'
+import { checkRows, InvalidRows } from '../../src/watch/rows/check-rows.ts'
+import { invalidRowLines } from '../../src/watch/rows/watch-errors.ts'
 import { fileOf, readRows } from './watch-fixtures.ts'
 
 const HEADER = 'list,reference,flight_id,residents_adults,non_residents_adults'
 
 const lines = (...texts: string[]) => `${texts.join('\n')}\n`
 
-/** What is said of the wrong rows of a file. */
-async function wrongIn(name: string, content: string): Promise<string[]> {
-  const wrong = new WrongRows()
+/** The lines that report the invalid rows of a file. */
+async function invalidLines(name: string, content: string): Promise<string[]> {
+  const invalid = new InvalidRows()
   const source = await openWatchFile(await fileOf(name, content))
-  for await (const _batch of checkRows(source, wrong));
-  return wrongRowLines(wrong).map((line) => line.trim())
+  for await (const _batch of checkRows(source, invalid));
+  return invalidRowLines(invalid).map((line) => line.trim())
 }
 
-describe('a watch list in CSV', () => {
-  it('gives its rows with their lines, whatever the order of its columns', async () => {
+describe('a CSV file', () => {
+  it('yields its rows with their line numbers, in any order of columns', async () => {
     const rows = await readRows(
       'a.csv',
       lines(
@@ -53,56 +53,60 @@ describe('a watch list in CSV', () => {
     ])
   })
 
-  it('keeps quotes, commas and outer white space that are quoted', async () => {
+  it('keeps quotes, commas and outer white space inside quotes', async () => {
     const rows = await readRows('a.csv', lines(HEADER, 's,"say ""A"", B ",1,0,1'))
 
     expect(rows[0]?.cells.reference).toBe('say "A", B ')
   })
 
-  it('counts the lines of a quoted cell that holds several', async () => {
-    const said = await wrongIn('a.csv', lines(HEADER, 's,"A\r\n\r\nB",1,0,1', 's,C,1,0,x'))
+  it('counts the lines of a quoted cell that spans several', async () => {
+    const reported = await invalidLines('a.csv', lines(HEADER, 's,"A\r\n\r\nB",1,0,1', 's,C,1,0,x'))
 
-    expect(said).toEqual([
+    expect(reported).toEqual([
       'line 2, reference: must not hold control characters',
       'line 5, non_residents_adults: must be a whole number from 0 to 12, not "x"',
     ])
   })
 
-  it('names rows with too many or too few cells', async () => {
-    expect(await wrongIn('a.csv', lines(HEADER, 's,A,1,0,1,9', 's,B,1,0'))).toEqual([
-      'line 2, the row: has 6 cells where the header has 5',
-      'line 3, the row: has 4 cells where the header has 5',
+  it('has errors for rows with too many or too few cells', async () => {
+    expect(await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1,9', 's,B,1,0'))).toEqual([
+      'line 2, the row: has 6 cells, but the header has 5',
+      'line 3, the row: has 4 cells, but the header has 5',
       'line 3, non_residents_adults: is missing',
     ])
   })
 
   it.each([
-    ['nothing in it', '', 'line 1: there is no header'],
+    ['no content', '', 'line 1: the header is missing'],
     ['an unknown column', lines(`${HEADER},fligth_id`), 'line 1: unknown column "fligth_id"'],
     ['several unknown columns', lines(`${HEADER},x,__proto__`), 'unknown columns "x", "__proto__"'],
     ['a column without a name', lines(`${HEADER},`), 'unknown column ""'],
-    ['a column twice', lines(`${HEADER},list`), 'the column list is there twice'],
+    ['a duplicate column', lines(`${HEADER},list`), 'the column list appears twice'],
     [
       'columns missing',
       lines('list,reference'),
-      'flight_id, residents_adults, non_residents_adults must be there',
+      'flight_id, residents_adults, non_residents_adults are missing',
     ],
-    ['a quote that is never closed', lines(HEADER, 's,A,1,0,1', 's,"B,1,0,1'), 'a quote is opened'],
+    [
+      'a quote that is never closed',
+      lines(HEADER, 's,A,1,0,1', 's,"B,1,0,1'),
+      'a quote is never closed',
+    ],
     ['a quote within a cell', lines(HEADER, 's,A,1,0,1', 's,B"b",1,0,1'), 'line 3: '],
     [
-      'an endless row',
+      'a row that is too long',
       lines(HEADER, `s,"${'x'.repeat(70_000)}`),
       'line 2: a row is longer than 65536 bytes',
     ],
-  ])('is refused with %s', async (_, content, said) => {
-    await expect(readRows('a.csv', content)).rejects.toThrow(said)
+  ])('is rejected with %s', async (_, content, message) => {
+    await expect(readRows('a.csv', content)).rejects.toThrow(message)
   })
 })
 
-describe('a watch list in YAML', () => {
+describe('a YAML file', () => {
   const ENTRY = 'list: s, reference: A, flight_id: 1, residents_adults: 0, non_residents_adults: 1'
 
-  it('gives its entries with their lines, and values as they are written', async () => {
+  it('yields its entries with their line numbers, and values as they are written', async () => {
     const rows = await readRows(
       'a.yaml',
       lines(
@@ -124,7 +128,7 @@ describe('a watch list in YAML', () => {
     expect(rows).toEqual([
       {
         line: 3,
-        faults: [],
+        errors: [],
         cells: {
           list: 's',
           reference: '0012',
@@ -133,11 +137,11 @@ describe('a watch list in YAML', () => {
           return_flight_id: '',
         },
       },
-      { line: 10, faults: [], cells: { list: 's', reference: 'true', return_flight_id: '' } },
+      { line: 10, errors: [], cells: { list: 's', reference: 'true', return_flight_id: '' } },
     ])
   })
 
-  it('reads entries beyond the piece that is parsed at a time, with their lines', async () => {
+  it('yields correct line numbers beyond the first piece that is parsed', async () => {
     const entries = Array.from({ length: 1_234 }, (_, i) => `- list: s\n  reference: R${i}\n`)
 
     const rows = await readRows('a.yml', `# first\n${entries.join('')}`)
@@ -150,14 +154,14 @@ describe('a watch list in YAML', () => {
     ['in brackets', `[{${ENTRY}}, {${ENTRY.replace('A', 'B')}}]\n`],
     ['that is indented', `  - {${ENTRY}}\n  - {${ENTRY.replace('A', 'B')}}\n`],
     ['with Windows line ends', `- {${ENTRY}}\r\n- {${ENTRY.replace('A', 'B')}}\r\n`],
-  ])('reads a list %s', async (_, content) => {
+  ])('may be a list %s', async (_, content) => {
     const rows = await readRows('a.yaml', content)
 
     expect(rows.map((row) => row.cells.reference)).toEqual(['A', 'B'])
   })
 
-  it('names entries that are none, columns that are none, and values that are several', async () => {
-    const said = await wrongIn(
+  it('has errors for entries that are not maps, unknown columns and multiple values', async () => {
+    const reported = await invalidLines(
       'a.yaml',
       lines(
         '- just text',
@@ -169,64 +173,67 @@ describe('a watch list in YAML', () => {
       ),
     )
 
-    expect(said).toContain(
-      'line 1, the entry: must be columns with values, such as "reference: A-1"',
+    expect(reported).toContain(
+      'line 1, the entry: must consist of columns with values, such as "reference: A-1"',
     )
-    expect(said).toContain('line 2, "__proto__": is no column of a watch list')
-    expect(said).toContain('line 3, reference: must be a single value')
-    expect(said).toContain('line 4, reference: must not hold a NUL character')
-    expect(said).toContain('line 5, reference: must not hold half of a surrogate pair')
-    expect(said).toContain(
-      'line 6, the entry: must be columns with values, such as "reference: A-1"',
+    expect(reported).toContain('line 2, "__proto__": is not a column of a watch list')
+    expect(reported).toContain('line 3, reference: must be a single value')
+    expect(reported).toContain('line 4, reference: must not hold a NUL character')
+    expect(reported).toContain('line 5, reference: must not hold half of a surrogate pair')
+    expect(reported).toContain(
+      'line 6, the entry: must consist of columns with values, such as "reference: A-1"',
     )
   })
 
   it.each([
-    ['nothing in it', '', 'line 1: there must be a list of entries'],
-    ['only a comment', '# nothing\n', 'there must be a list of entries'],
-    ['no list', 'watches:\n- list: s\n', 'there must be a list of entries'],
+    ['no content', '', 'line 1: the file must be a list of entries'],
+    ['only a comment', '# nothing\n', 'the file must be a list of entries'],
+    ['no list', 'watches:\n- list: s\n', 'the file must be a list of entries'],
     [
       'broken YAML',
       lines('- list: s', '  reference: A', '- list: "s', '  reference: B'),
       'Missing closing "quote, in the entry of line 3',
     ],
     [
-      'a column twice',
+      'a duplicate column',
       lines('- list: s', '  reference: A', '  list: s'),
       'line 3: Map keys must be unique',
     ],
     ['two documents', lines('- list: s', '---', '- list: s'), 'line 2: '],
-  ])('is refused with %s', async (_, content, said) => {
-    await expect(readRows('a.yaml', content)).rejects.toThrow(said)
+  ])('is rejected with %s', async (_, content, message) => {
+    await expect(readRows('a.yaml', content)).rejects.toThrow(message)
   })
 })
 
-describe('a file of watches', () => {
-  it.each(['a.csv', 'a.yaml'])('is refused where %s is not UTF-8, by its line', async (name) => {
-    const bytes = Buffer.concat([Buffer.from('# one\n# two\n# caf'), Buffer.from([0xe9, 0x0a])])
+describe('a watch list file', () => {
+  it.each(['a.csv', 'a.yaml'])(
+    'is rejected with the line number if %s is not UTF-8',
+    async (name) => {
+      const bytes = Buffer.concat([Buffer.from('# one\n# two\n# caf'), Buffer.from([0xe9, 0x0a])])
 
-    await expect(readRows(name, bytes)).rejects.toThrow('line 3: is not UTF-8 text')
-  })
+      await expect(readRows(name, bytes)).rejects.toThrow('line 3: is not UTF-8 text')
+    },
+  )
 
-  it('is refused by its ending, or where there is none', async () => {
+  it('is rejected if its extension is unknown or it does not exist', async () => {
     await expect(openWatchFile('a.xlsx')).rejects.toThrow('must end in one of .csv, .yaml, .yml')
-    await expect(openWatchFile('/nowhere/a.csv')).rejects.toThrow('there is no such file')
+    await expect(openWatchFile('/nowhere/a.csv')).rejects.toThrow('the file does not exist')
     await expect(openWatchFile(`${await fileOf('a.csv', '')}/../.`)).rejects.toThrow('must end in')
   })
 
-  it('names the second of two rows of one reference, and the first one’s line', async () => {
-    expect(await wrongIn('a.csv', lines(HEADER, 's,A,1,0,1', 't,A,1,0,1', 's,A,2,0,1'))).toEqual([
-      'line 4, reference: "A" is in the list "s" already, on line 2',
-    ])
+  it('has an error for the second of two rows with one reference, with the line of the first', async () => {
+    expect(
+      await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1', 't,A,1,0,1', 's,A,2,0,1')),
+    ).toEqual(['line 4, reference: "A" is already in the list "s", on line 2'])
   })
 
-  it('names the first fifty wrong rows, and counts the rest', async () => {
+  it('reports the first fifty invalid rows and counts the others', async () => {
     const rows = Array.from({ length: 60 }, (_, i) => `s,R${i},1,0,x`)
 
-    const said = await wrongIn('a.csv', lines(HEADER, 's,A,1,0,1', ...rows))
+    const reported = await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1', ...rows))
 
-    expect(said).toHaveLength(51)
-    expect(said[0]).toMatch(/^line 3, non_residents_adults: /)
-    expect(said.at(-1)).toBe('and 10 more wrong rows')
+    expect(reported).toHaveLength(51)
+    expect(reported[0]).toMatch(/^line 3, non_residents_adults: /)
+    expect(reported.at(-1)).toBe('and 10 more invalid rows')
   })
 })

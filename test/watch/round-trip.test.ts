@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type WatchFormat, writeEntries } from '../../src/watch/import/export-watch-list.ts'
+import { escapeFormula, unescapeFormula } from '../../src/watch/rows/cell-values.ts'
 import { checkRow } from '../../src/watch/rows/check-row.ts'
-import { escapeFormula, unescapeFormula } from '../../src/watch/rows/formula-cells.ts'
 import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 
-describe('a written watch list', () => {
+describe('an exported file', () => {
   it.each<WatchFormat>(['csv', 'yaml'])('is read as the same entries in %s', async (format) => {
     await fc.assert(
       fc.asyncProperty(entries(), async (written) => {
@@ -24,7 +24,7 @@ describe('a written watch list', () => {
   it.each<[WatchFormat, RegExp]>([
     ['csv', /^list,reference,flight_id,.*\n$/],
     ['yaml', /^\[\]\n$/],
-  ])('is a list of nothing in %s where there is nothing', async (format, text) => {
+  ])('is an empty list in %s if there are no entries', async (format, text) => {
     let written = ''
     for await (const part of writeEntries([], format)) written += part
 
@@ -32,7 +32,7 @@ describe('a written watch list', () => {
     expect(await readRows(`a.${format}`, written)).toEqual([])
   })
 
-  it('holds no cell that a spreadsheet would run', () => {
+  it('contains no cell that a spreadsheet would run', () => {
     expect(escapeFormula('=1+1')).toBe("'=1+1")
     expect(escapeFormula('A=1')).toBe('A=1')
     fc.assert(

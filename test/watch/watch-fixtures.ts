@@ -11,13 +11,13 @@ import {
   type ImportOutcome,
   importWatchList,
 } from '../../src/watch/import/import-watch-list.ts'
+import type { RawRow } from '../../src/watch/rows/raw-row.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
-import type { WrittenRow } from '../../src/watch/rows/written-row.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'
 
-export type Cells = WrittenRow['cells']
+export type Cells = RawRow['cells']
 
-/** A right row, for one adult. */
+/** A valid row, for one adult. */
 export function cells(given: Cells = {}): Cells {
   return {
     list: 'summer',
@@ -29,7 +29,7 @@ export function cells(given: Cells = {}): Cells {
   }
 }
 
-/** So many right rows, each of another question. */
+/** Valid rows, each with a different question. */
 export function manyCells(count: number, given: Cells = {}): Cells[] {
   return Array.from({ length: count }, (_, i) =>
     cells({ reference: `R${i}`, flight_id: `F${i}`, ...given }),
@@ -71,7 +71,7 @@ export async function exportText(
   return text
 }
 
-/** Everything of a reseller's watches that a statement could change. */
+/** All columns of a reseller's watches. */
 export async function watchRows(
   db: Db,
   resellerId: number,
@@ -93,12 +93,12 @@ export interface FareRow {
   readonly active: boolean
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
-  /** The lane of its turn; null where it has none. */
+  /** The lane of its schedule; null if it has none. */
   readonly lane: string | null
   readonly vdue: number | null
 }
 
-/** All tracked fares with their turns, by flight. */
+/** All tracked fares with their schedule, by flight. */
 export async function fareRows(db: Db): Promise<FareRow[]> {
   const { rows } = await sql<FareRow>`
     select f.id, f.flight_id as "flightId", f.watchers, f.ended_at is not null as ended,
@@ -111,7 +111,7 @@ export async function fareRows(db: Db): Promise<FareRow[]> {
   return rows
 }
 
-/** A file of the test's own. */
+/** Writes a temporary file for the test. */
 export async function fileOf(name: string, content: string | Uint8Array): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-watches-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -120,10 +120,10 @@ export async function fileOf(name: string, content: string | Uint8Array): Promis
   return file
 }
 
-/** The rows of a file, as they are written. */
-export async function readRows(name: string, content: string | Uint8Array): Promise<WrittenRow[]> {
+/** The unchecked rows of a file. */
+export async function readRows(name: string, content: string | Uint8Array): Promise<RawRow[]> {
   const source = await openWatchFile(await fileOf(name, content))
-  const rows: WrittenRow[] = []
+  const rows: RawRow[] = []
   for await (const batch of source.read()) rows.push(...batch)
   return rows
 }

@@ -14,8 +14,11 @@ const HEADER =
   'non_residents_adults,non_residents_children,non_residents_infants,price_threshold_amount,' +
   'price_threshold_percent,departs_on,min_interval_seconds'
 
-describe('the command line of watch lists', () => {
-  it('takes a reseller from its first import to its end', async ({ databaseUrl, db }) => {
+describe('farewatch watch-list', () => {
+  it('imports, exports, compares, pauses and deletes the watches of a reseller', async ({
+    databaseUrl,
+    db,
+  }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const run = (...args: string[]) => runFarewatch(args, env)
     const lists = (verb: string, ...args: string[]) =>
@@ -107,7 +110,9 @@ describe('the command line of watch lists', () => {
     })
   }, 120_000)
 
-  it('explains wrong rows, and imports the others only when asked to', async ({ databaseUrl }) => {
+  it('reports invalid rows, and imports the others only with --skip-invalid', async ({
+    databaseUrl,
+  }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const file = await fileOf('watches.csv', `${CSV}summer,A-9,1,,13,0,\nsummer,A-1,1,,1,0,\n`)
     await runFarewatch(['resellers', 'create', 'northwind'], env)
@@ -116,47 +121,50 @@ describe('the command line of watch lists', () => {
     const refused = await runFarewatch(command, env)
     const skipped = await runFarewatch([...command, '--skip-invalid'], env)
 
-    const said = [
+    const errors = [
       '  line 5, residents_adults: must be a whole number from 0 to 12, not "13"',
-      '  line 6, reference: "A-1" is in the list "summer" already, on line 2',
+      '  line 6, reference: "A-1" is already in the list "summer", on line 2',
       '',
     ].join('\n')
     expect(refused).toEqual({
       exit: 1,
       stdout: '',
-      stderr: `farewatch: ${file}: 2 rows are wrong, nothing was imported\n${said}`,
+      stderr: `farewatch: ${file}: 2 rows are invalid, nothing was imported\n${errors}`,
     })
     expect(skipped).toEqual({
       exit: 0,
       stdout:
         '3 added, 0 changed, 0 unchanged, 2 wrong and left out; 2 tracked fares added, 0 ended\n',
-      stderr: said,
+      stderr: errors,
     })
   })
 
   it.for<[string, string | undefined, string]>([
-    ['nowhere.csv', undefined, 'there is no such file'],
-    ['a.csv', `${CSV}summer,"A`, 'line 5: a quote is opened that is never closed'],
+    ['nowhere.csv', undefined, 'the file does not exist'],
+    ['a.csv', `${CSV}summer,"A`, 'line 5: a quote is never closed'],
     ['a.yaml', '- list: summer\n  list: winter\n', 'line 2: Map keys must be unique'],
-  ])('refuses %s (%#)', async ([name, content, said], { databaseUrl, db }) => {
-    await newReseller(db, 'northwind')
-    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-    const file = content === undefined ? `/nowhere/${name}` : await fileOf(name, content)
+  ])(
+    'reports what is wrong with %s (%#)',
+    async ([name, content, message], { databaseUrl, db }) => {
+      await newReseller(db, 'northwind')
+      const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+      const file = content === undefined ? `/nowhere/${name}` : await fileOf(name, content)
 
-    const outcome = await runFarewatch(
-      ['watch-list', 'import', file, '--reseller', 'northwind'],
-      env,
-    )
+      const outcome = await runFarewatch(
+        ['watch-list', 'import', file, '--reseller', 'northwind'],
+        env,
+      )
 
-    expect(outcome).toMatchObject({ exit: 1, stdout: '' })
-    expect(outcome.stderr).toMatch(/^farewatch: [^\n]*\n$/)
-    expect(outcome.stderr).toContain(said)
-  })
+      expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+      expect(outcome.stderr).toMatch(/^farewatch: [^\n]*\n$/)
+      expect(outcome.stderr).toContain(message)
+    },
+  )
 
   it.for([
     ['diff', 'FILE'],
     ['pause', '--list', 'summer'],
-  ])('knows no reseller that was not created: %j', async (args, { databaseUrl }) => {
+  ])('fails for an unknown reseller: %j', async (args, { databaseUrl }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const file = await fileOf('a.csv', CSV)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg))

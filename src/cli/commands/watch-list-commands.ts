@@ -13,7 +13,7 @@ import { openWatchFile } from '../../watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../watch/import/diff-watch-list.ts'
 import { exportWatchList, type WatchFormat } from '../../watch/import/export-watch-list.ts'
 import { type ImportOutcome, importWatchList } from '../../watch/import/import-watch-list.ts'
-import { wrongRowLines } from '../../watch/rows/watch-errors.ts'
+import { invalidRowLines } from '../../watch/rows/watch-errors.ts'
 import { createContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -132,7 +132,7 @@ async function importFile(file: string, { reseller, skipInvalid, json }: FileOpt
         onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
         onSkipped: (wrong) => {
           terminal.progress('')
-          process.stderr.write(`${wrongRowLines(wrong).join('\n')}\n`)
+          process.stderr.write(`${invalidRowLines(wrong).join('\n')}\n`)
         },
       }),
     ).finally(() => terminal.progress(''))

@@ -5,8 +5,8 @@ import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { deleteWatches } from '../change-watches.ts'
 import { rowsOf } from '../files/open-watch-file.ts'
-import { type Cells, cellsOfGiven, faultsOfGiven } from '../given-watches.ts'
 import { importWatchList } from '../import/import-watch-list.ts'
+import { type Cells, cellsOfInput, errorsOfInput } from '../watch-input.ts'
 import { findWatchList } from '../watch-list-queries.ts'
 import { listWatches } from '../watch-queries.ts'
 import { ListParams, orNotFound } from './watch-list-endpoints.ts'
@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = 3_000_000
 /** How many faults of a body are told one by one. */
 const SHOWN_FAULTS = 50
 
-const GivenCounts = Type.Object(
+const InputCounts = Type.Object(
   {
     adults: Type.Optional(
       Type.Integer({ description: '0 to 12; 0 where missing, as the others.' }),
@@ -33,7 +33,7 @@ const GivenCounts = Type.Object(
 )
 
 /** Its types alone are checked by the schema: whatever else is wrong is told of all rows at once. */
-const GivenWatch = Type.Object(
+const WatchInput = Type.Object(
   {
     reference: Type.String({ description: 'Your own name of the watch, unique within the list.' }),
     flightId: Type.String({
@@ -41,7 +41,7 @@ const GivenWatch = Type.Object(
     }),
     returnFlightId: Type.Optional(orNull(Type.String())),
     passengers: Type.Object(
-      { residents: Type.Optional(GivenCounts), nonResidents: Type.Optional(GivenCounts) },
+      { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
       { ...CLOSED, description: 'At least one adult.' },
     ),
     priceThresholdAmount: Type.Optional(
@@ -114,7 +114,7 @@ const saveWatches = reseller({
   scope: 'watch',
   params: ListParams,
   body: Type.Object(
-    { watches: Type.Array(GivenWatch, { minItems: 1, maxItems: MAX_WATCHES }) },
+    { watches: Type.Array(WatchInput, { minItems: 1, maxItems: MAX_WATCHES }) },
     CLOSED,
   ),
   bodyLimitBytes: MAX_BODY_BYTES,
@@ -149,7 +149,7 @@ const saveWatches = reseller({
     answer: { added: 1, changed: 0, unchanged: 0, ended: 0 },
   },
   handler: async ({ db, resellerId }, { params: { list }, body }) => {
-    const rows = body.watches.map((watch) => cellsOfGiven(list, watch))
+    const rows = body.watches.map((watch) => cellsOfInput(list, watch))
     assertRows(rows)
     const { added, changed, unchanged, ended } = await orNotFound(
       importWatchList(db, { resellerId, list, source: rowsOf('the body', rows) }),
@@ -160,7 +160,7 @@ const saveWatches = reseller({
 })
 
 function assertRows(rows: readonly Cells[]): void {
-  const faults = faultsOfGiven(rows)
+  const faults = errorsOfInput(rows)
   if (faults.length === 0) return
   const errors = faults.slice(0, SHOWN_FAULTS)
   const detail = `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, of which ${errors.length} ${errors.length === 1 ? 'is' : 'are'} told here`

@@ -1,37 +1,37 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
+import type { RawRow, RowSource } from '../rows/raw-row.ts'
 import { UnreadableWatchFileError } from '../rows/watch-errors.ts'
-import type { RowSource, WrittenRow } from '../rows/written-row.ts'
 import { readCsv } from './read-csv.ts'
 import { readYaml } from './read-yaml.ts'
 
-const READERS: Readonly<Record<string, (file: string) => AsyncIterable<WrittenRow[]>>> = {
+const READERS: Readonly<Record<string, (file: string) => AsyncIterable<RawRow[]>>> = {
   '.csv': readCsv,
   '.yaml': readYaml,
   '.yml': readYaml,
 }
 
-/** A watch list in a file, CSV or YAML by its ending. Throws UnreadableWatchFileError where there is none. */
+/** Opens a watch list file, CSV or YAML by its extension. Throws UnreadableWatchFileError. */
 export async function openWatchFile(file: string): Promise<RowSource> {
   const reader = READERS[path.extname(file).toLowerCase()]
   if (reader === undefined) {
-    const endings = Object.keys(READERS).join(', ')
-    throw new UnreadableWatchFileError(file, `its name must end in one of ${endings}`)
+    const extensions = Object.keys(READERS).join(', ')
+    throw new UnreadableWatchFileError(file, `its name must end in one of ${extensions}`)
   }
   const found = await stat(file).catch((err: NodeJS.ErrnoException) => {
-    const why = err.code === 'ENOENT' ? 'there is no such file' : err.message
+    const why = err.code === 'ENOENT' ? 'the file does not exist' : err.message
     throw new UnreadableWatchFileError(file, why, { cause: err })
   })
   if (!found.isFile()) throw new UnreadableWatchFileError(file, 'it is not a file')
   return { name: file, read: () => reader(file) }
 }
 
-/** Rows that come from no file. Their line is their place among them. */
-export function rowsOf(name: string, rows: readonly WrittenRow['cells'][]): RowSource {
-  const written = rows.map((cells, index) => ({ line: index + 1, cells, faults: [] }))
-  return { name, read: () => inOneBatch(written) }
+/** Rows that do not come from a file. The line of a row is its number. */
+export function rowsOf(name: string, rows: readonly RawRow['cells'][]): RowSource {
+  const numbered = rows.map((cells, index) => ({ line: index + 1, cells, errors: [] }))
+  return { name, read: () => inOneBatch(numbered) }
 }
 
-async function* inOneBatch(rows: readonly WrittenRow[]): AsyncGenerator<readonly WrittenRow[]> {
+async function* inOneBatch(rows: readonly RawRow[]): AsyncGenerator<readonly RawRow[]> {
   yield rows
 }

@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { quote } from '../../base/text.ts'
-import { unescapeFormula } from '../rows/formula-cells.ts'
-import { MalformedWatchFileError } from '../rows/watch-errors.ts'
+import { unescapeFormula } from '../rows/cell-values.ts'
 import {
   COLUMNS,
   type Column,
-  type Fault,
   isColumn,
+  type RawRow,
   REQUIRED_COLUMNS,
-  type WrittenRow,
-} from '../rows/written-row.ts'
+  type RowError,
+} from '../rows/raw-row.ts'
+import { MalformedWatchFileError } from '../rows/watch-errors.ts'
 import { readTextBlocks } from './read-text-blocks.ts'
 
 const BATCH_ROWS = 1_000
-/** A quote that is never closed would otherwise swallow the rest of the file. */
+/** Without a limit, a quote that is never closed makes the rest of the file one cell. */
 const MAX_ROW_BYTES = 65_536
 
 interface CsvRecord {
@@ -23,10 +23,10 @@ interface CsvRecord {
   readonly info: { readonly lines: number }
 }
 
-/** Streams the rows of a CSV file with a header; memory holds a batch. */
-export async function* readCsv(file: string): AsyncGenerator<WrittenRow[]> {
+/** Streams the rows of a CSV file with a header. Only one batch is in memory. */
+export async function* readCsv(file: string): AsyncGenerator<RawRow[]> {
   let header: readonly Column[] | undefined
-  let batch: WrittenRow[] = []
+  let batch: RawRow[] = []
   for await (const { record, info } of readRecords(file)) {
     if (header === undefined) {
       header = readHeader(file, record)
@@ -39,7 +39,7 @@ export async function* readCsv(file: string): AsyncGenerator<WrittenRow[]> {
       batch = []
     }
   }
-  if (header === undefined) throw new MalformedWatchFileError(file, 1, 'there is no header')
+  if (header === undefined) throw new MalformedWatchFileError(file, 1, 'the header is missing')
   if (batch.length > 0) yield batch
 }
 
@@ -53,13 +53,13 @@ async function* readRecords(file: string): AsyncGenerator<CsvRecord> {
     trim: true,
     max_record_size: MAX_ROW_BYTES,
   })
-  // `pipe` tells the parser of the text's end, but not of its failure.
+  // `pipe` passes the end of the text on to the parser, but not an error.
   text.on('error', (err) => parser.destroy(err))
   try {
     for await (const record of text.pipe(parser)) yield record as CsvRecord
   } catch (err) {
     if (!(err instanceof CsvError)) throw err
-    throw new MalformedWatchFileError(file, lineOf(err), csvFault(err), { cause: err })
+    throw new MalformedWatchFileError(file, lineOf(err), csvErrorText(err), { cause: err })
   } finally {
     text.destroy()
   }
@@ -69,8 +69,8 @@ function lineOf(err: CsvError): number {
   return typeof err.lines === 'number' ? err.lines : 1
 }
 
-function csvFault({ code, message }: CsvError): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened that is never closed'
+function csvErrorText({ code, message }: CsvError): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is never closed'
   if (code === 'CSV_MAX_RECORD_SIZE') {
     return `a row is longer than ${MAX_ROW_BYTES} bytes: is a quote not closed?`
   }
@@ -78,32 +78,34 @@ function csvFault({ code, message }: CsvError): string {
 }
 
 function readHeader(file: string, names: readonly string[]): Column[] {
-  const fail = (fault: string): never => {
-    throw new MalformedWatchFileError(file, 1, `${fault}; the columns are ${COLUMNS.join(', ')}`)
+  const fail = (problem: string): never => {
+    throw new MalformedWatchFileError(file, 1, `${problem}; the columns are ${COLUMNS.join(', ')}`)
   }
   const unknown = names.filter((name) => !isColumn(name))
   if (unknown.length > 0) {
     fail(`unknown column${unknown.length > 1 ? 's' : ''} ${unknown.map(quote).join(', ')}`)
   }
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined) fail(`the column ${repeated} is there twice`)
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index)
+  if (duplicate !== undefined) fail(`the column ${duplicate} appears twice`)
   const missing = REQUIRED_COLUMNS.filter((name) => !names.includes(name))
   if (missing.length > 0) {
-    fail(`the column${missing.length > 1 ? 's' : ''} ${missing.join(', ')} must be there`)
+    fail(
+      `the column${missing.length > 1 ? 's' : ''} ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing`,
+    )
   }
   return names.filter(isColumn)
 }
 
-function rowOf(header: readonly Column[], record: readonly string[], endLine: number): WrittenRow {
+function rowOf(header: readonly Column[], record: readonly string[], endLine: number): RawRow {
   const cells: Partial<Record<Column, string>> = {}
   for (const [index, column] of header.entries()) {
     cells[column] = unescapeFormula(record[index] ?? '')
   }
-  const faults: Fault[] = []
+  const errors: RowError[] = []
   if (record.length !== header.length) {
-    const says = `has ${record.length} cells where the header has ${header.length}`
-    faults.push({ column: 'the row', says })
+    const message = `has ${record.length} cells, but the header has ${header.length}`
+    errors.push({ column: 'the row', message })
   }
   const innerLines = record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0)
-  return { line: endLine - innerLines, cells, faults }
+  return { line: endLine - innerLines, cells, errors }
 }

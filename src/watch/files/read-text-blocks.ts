@@ -3,13 +3,14 @@ import { messageOf } from '../../base/errors.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
 
 const NEWLINE = 0x0a
-/** A list without a line break in so many bytes is none; it would have to be held in memory whole. */
+/** A line must fit into memory. A file without a line break in so many bytes is not a watch list. */
 const MAX_LINE_BYTES = 64 * 2 ** 20
 
 /**
- * Reads a UTF-8 file in blocks of whole lines, each ended by a line feed, whatever the file ends its lines with.
+ * Reads a UTF-8 file in blocks of whole lines. Each line ends in a line feed, whatever line ends the file has.
  *
- * Bytes that are not UTF-8 are refused by their line: replaced in silence they would turn two references into one.
+ * Throws MalformedWatchFileError with the line of the first byte that is not UTF-8. A silent replacement could make two
+ * references equal.
  */
 export async function* readTextBlocks(file: string): AsyncGenerator<string> {
   let line = 1
@@ -69,7 +70,7 @@ function failDecoding(file: string, bytes: Buffer, firstLine: number): never {
   throw new MalformedWatchFileError(file, line, 'is not UTF-8 text: save the file as UTF-8')
 }
 
-/** A carriage return is nowhere part of a value: no value may hold a control character. */
+/** A carriage return is never part of a value: no value may contain a control character. */
 function normalize(text: string): string {
   return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
 }

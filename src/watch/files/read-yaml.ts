@@ -8,25 +8,25 @@ import {
   type YAMLParseError,
 } from 'yaml'
 import { quote } from '../../base/text.ts'
+import { type Column, isColumn, type RawRow, type RowError } from '../rows/raw-row.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
-import { type Column, type Fault, isColumn, type WrittenRow } from '../rows/written-row.ts'
 import { readTextBlocks } from './read-text-blocks.ts'
 
-/** Parsed at a time: a whole document of 100,000 entries would take a gigabyte. */
+/** Entries that are parsed together. A document of 100,000 entries, parsed whole, takes a gigabyte. */
 const PIECE_ENTRIES = 500
-/** Of a list whose entries do not begin in the first column, which can only be parsed whole. */
+/** Limit for a list whose entries do not begin in the first column: it can only be parsed whole. */
 const MAX_PIECE_CHARS = 32 * 2 ** 20
-/** In a block list an entry begins in the first column, and nothing else does that begins with a dash and a space. */
+/** In a block list each entry begins with a dash and a space in the first column, and nothing else does. */
 const ENTRY_START = /^(?=-[ \n])/m
 
 interface Piece {
   readonly text: string
-  /** Where it begins in the file, 1-based. */
+  /** Its first line in the file, 1-based. */
   readonly firstLine: number
 }
 
-/** Reads the entries of a YAML list, a piece of the file at a time. */
-export async function* readYaml(file: string): AsyncGenerator<WrittenRow[]> {
+/** Streams the entries of a YAML list. Only one piece of the file is in memory. */
+export async function* readYaml(file: string): AsyncGenerator<RawRow[]> {
   let empty = true
   for await (const piece of cutPieces(file)) {
     empty = false
@@ -35,7 +35,7 @@ export async function* readYaml(file: string): AsyncGenerator<WrittenRow[]> {
   if (empty) throw new MalformedWatchFileError(file, 1, NO_LIST)
 }
 
-const NO_LIST = 'there must be a list of entries, each beginning with "- "'
+const NO_LIST = 'the file must be a list of entries that each begin with "- "'
 
 async function* cutPieces(file: string): AsyncGenerator<Piece> {
   let text = ''
@@ -54,13 +54,16 @@ async function* cutPieces(file: string): AsyncGenerator<Piece> {
       text += part
     }
     if (text.length > MAX_PIECE_CHARS) {
-      throw new UnreadableWatchFileError(file, 'each entry of so long a list must begin with "- "')
+      throw new UnreadableWatchFileError(
+        file,
+        'in a list of this length each entry must begin with "- " at the start of a line',
+      )
     }
   }
   if (text !== '') yield { text, firstLine }
 }
 
-function readPiece(file: string, { text, firstLine }: Piece): WrittenRow[] {
+function readPiece(file: string, { text, firstLine }: Piece): RawRow[] {
   const lines = new LineCounter()
   const lineAt = (offset: number) => lines.linePos(offset).line + firstLine - 1
   const document = parseDocument(text, {
@@ -71,8 +74,8 @@ function readPiece(file: string, { text, firstLine }: Piece): WrittenRow[] {
   const [error] = document.errors
   if (error !== undefined) {
     const line = lineAt(error.pos[0])
-    const said = `${error.message}${entryNote(document.contents, { error, line, lineAt })}`
-    throw new MalformedWatchFileError(file, line, said, { cause: error })
+    const problem = `${error.message}${entryNote(document.contents, { error, line, lineAt })}`
+    throw new MalformedWatchFileError(file, line, problem, { cause: error })
   }
   if (!isSeq<ParsedNode>(document.contents)) {
     throw new MalformedWatchFileError(file, firstLine, NO_LIST)
@@ -80,7 +83,7 @@ function readPiece(file: string, { text, firstLine }: Piece): WrittenRow[] {
   return document.contents.items.map((item) => rowOf(item, lineAt(item.range[0])))
 }
 
-/** A quote that is not closed is missed only where the text ends: the entry tells where to look. */
+/** The parser reports an unclosed quote at the end of the text. The line of its entry is closer to the mistake. */
 function entryNote(
   contents: ParsedNode | null,
   at: { error: YAMLParseError; line: number; lineAt: (offset: number) => number },
@@ -91,29 +94,32 @@ function entryNote(
   return entryLine === at.line ? '' : `, in the entry of line ${entryLine}`
 }
 
-function rowOf(item: ParsedNode, line: number): WrittenRow {
+function rowOf(item: ParsedNode, line: number): RawRow {
   const cells: Partial<Record<Column, string>> = {}
-  const faults: Fault[] = []
+  const errors: RowError[] = []
   if (!isMap<ParsedNode, ParsedNode | null>(item)) {
-    const says = 'must be columns with values, such as "reference: A-1"'
-    return { line, cells, faults: [{ column: 'the entry', says }] }
+    const message = 'must consist of columns with values, such as "reference: A-1"'
+    return { line, cells, errors: [{ column: 'the entry', message }] }
   }
   for (const { key, value } of item.items) {
     const column = textOf(key)
     if (column === undefined || !isColumn(column)) {
-      faults.push({ column: quote(column ?? String(key)), says: 'is no column of a watch list' })
+      errors.push({
+        column: quote(column ?? String(key)),
+        message: 'is not a column of a watch list',
+      })
       continue
     }
     const text = textOf(value)
-    if (text === undefined) faults.push({ column, says: 'must be a single value' })
+    if (text === undefined) errors.push({ column, message: 'must be a single value' })
     else cells[column] = text
   }
-  return { line, cells, faults }
+  return { line, cells, errors }
 }
 
 /**
- * A value as it is written: 0012 is a flight id, and 5.50 a price, not a number. Null is the empty text; undefined
- * is no single value.
+ * A value as it is written in the file: 0012 is a flight id and 5.50 a price, not a number. Null is the empty text.
+ * Returns undefined if the node is not a single value.
  */
 function textOf(node: ParsedNode | null): string | undefined {
   if (node === null) return ''

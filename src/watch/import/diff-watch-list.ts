@@ -1,8 +1,8 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { checkRows, WrongRows } from '../rows/check-rows.ts'
+import { checkRows, InvalidRows } from '../rows/check-rows.ts'
+import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
 import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
 import { InvalidRowsError } from '../rows/watch-errors.ts'
-import { COLUMNS, type Column, type RowSource } from '../rows/written-row.ts'
 import { ENTRY_COLUMNS } from '../watch-queries.ts'
 import { type ImportPlan, planImport } from './plan-import.ts'
 import { stageWatches } from './stage-watches.ts'
@@ -43,7 +43,7 @@ const PAGE_ROWS = 5_000
 export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome> {
   const tx = await db.startTransaction().execute()
   try {
-    const wrong = new WrongRows()
+    const wrong = new InvalidRows()
     await stageWatches(tx, checkRows(args.source, wrong), () => undefined)
     if (wrong.count > 0) throw new InvalidRowsError(args.source.name, wrong)
     const plan = await planImport(tx, args.resellerId)

@@ -1,9 +1,9 @@
 import { stringify as csvText } from 'csv-stringify/sync'
 import { stringify as yamlText } from 'yaml'
 import type { Db } from '../../db/database.ts'
-import { escapeFormula } from '../rows/formula-cells.ts'
+import { escapeFormula } from '../rows/cell-values.ts'
+import { COLUMNS } from '../rows/raw-row.ts'
 import { cellsOf, type WatchEntry } from '../rows/watch-entry.ts'
-import { COLUMNS } from '../rows/written-row.ts'
 import { listWatches, type WatchPosition } from '../watch-queries.ts'
 
 export type WatchFormat = 'csv' | 'yaml'

@@ -1,9 +1,9 @@
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
-import { checkRows, WrongRows } from '../rows/check-rows.ts'
+import { checkRows, InvalidRows } from '../rows/check-rows.ts'
+import type { InvalidRow, RowSource } from '../rows/raw-row.ts'
 import { InvalidRowsError, UnknownWatchListError } from '../rows/watch-errors.ts'
-import type { RowSource, WrongRow } from '../rows/written-row.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
@@ -33,7 +33,7 @@ export interface ImportProgress {
 }
 
 export interface SkippedRows {
-  readonly rows: readonly WrongRow[]
+  readonly rows: readonly InvalidRow[]
   readonly count: number
 }
 
@@ -58,7 +58,7 @@ export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportO
     await lockWatchesOf(tx, resellerId)
     if (args.list !== undefined) await assertList(tx, resellerId, args.list)
     await assertEnabled(tx, resellerId)
-    const wrong = new WrongRows()
+    const wrong = new InvalidRows()
     const rows = await stageWatches(tx, interruptible(checkRows(source, wrong), args.signal), (n) =>
       onProgress?.({ stage: 'reading', rows: n }),
     )

@@ -1,16 +1,20 @@
 import { nameFault, textFault } from '../../base/text.ts'
-import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
+import type { PassengerMix } from '../../upstream/observation.ts'
+import {
+  MAX_FLIGHT_ID_CHARS,
+  totalOf,
+  violatedPassengerRule,
+} from '../../upstream/passenger-rules.ts'
 import { type Parsed, parseCount, parseDate, parseDecimal, parseInterval } from './cell-values.ts'
-import { passengerFaults } from './passenger-faults.ts'
+import { type Column, type RawRow, REQUIRED_COLUMNS, type RowError } from './raw-row.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
-import { type Column, type Fault, REQUIRED_COLUMNS, type WrittenRow } from './written-row.ts'
 
 export type CheckedRow =
   | { readonly line: number; readonly entry: WatchEntry }
-  | { readonly line: number; readonly faults: readonly Fault[] }
+  | { readonly line: number; readonly errors: readonly RowError[] }
 
-/** Reads a row's texts; names every fault that it has, not the first one alone. */
-export function checkRow(row: WrittenRow): CheckedRow {
+/** Reads the texts of a row. Reports all of its errors, not only the first. */
+export function checkRow(row: RawRow): CheckedRow {
   const cells = createCellReader(row)
   const flat: FlatEntry = {
     list: cells.text('list', nameFault) ?? '',
@@ -29,52 +33,60 @@ export function checkRow(row: WrittenRow): CheckedRow {
     minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
   }
   const entry = entryOf(flat)
-  // What counts break together is only worth saying once each of them can be read.
-  const faults = cells.faults.some(({ column }) => /residents/.test(column))
-    ? cells.faults
-    : [...cells.faults, ...passengerFaults(entry.question.passengers)]
-  return faults.length > 0 ? { line: row.line, faults } : { line: row.line, entry }
+  // The rules for all counts together apply only once each count can be read.
+  const errors = cells.errors.some(({ column }) => /residents/.test(column))
+    ? cells.errors
+    : [...cells.errors, ...passengerErrors(entry.question.passengers)]
+  return errors.length > 0 ? { line: row.line, errors } : { line: row.line, entry }
 }
 
 interface CellReader {
-  readonly faults: Fault[]
-  /** The cell's text; null where it is empty or breaks the rule. */
-  text(column: Column, faultOf: (text: string) => string | undefined): string | null
-  /** The cell's value; null where it is empty or cannot be read. */
+  readonly errors: RowError[]
+  /** The cell's text; null if it is empty or breaks the rule. */
+  text(column: Column, check: (text: string) => string | undefined): string | null
+  /** The cell's value; null if it is empty or cannot be read. */
   value<T>(column: Column, parse: (text: string) => Parsed<T>): T | null
 }
 
-function createCellReader({ cells, faults: formFaults }: WrittenRow): CellReader {
-  const faults = [...formFaults]
-  const broken = new Set(formFaults.map(({ column }) => column))
-  const fill = (column: Column): string | null => {
+function createCellReader({ cells, errors: formErrors }: RawRow): CellReader {
+  const errors = [...formErrors]
+  const broken = new Set(formErrors.map(({ column }) => column))
+  const textIn = (column: Column): string | null => {
     const text = cells[column] ?? ''
     if (text.trim() !== '') return text
     const required = (REQUIRED_COLUMNS as readonly string[]).includes(column)
-    if (required && !broken.has(column)) faults.push({ column, says: 'is missing' })
+    if (required && !broken.has(column)) errors.push({ column, message: 'is missing' })
     return null
   }
   return {
-    faults,
-    text: (column, faultOf) => {
-      const text = fill(column)
-      const says = text === null ? undefined : faultOf(text)
-      if (says === undefined) return text
-      faults.push({ column, says })
+    errors,
+    text: (column, check) => {
+      const text = textIn(column)
+      const message = text === null ? undefined : check(text)
+      if (message === undefined) return text
+      errors.push({ column, message })
       return null
     },
     value: (column, parse) => {
-      const text = fill(column)
+      const text = textIn(column)
       if (text === null) return null
       const parsed = parse(text.trim())
-      if (!('says' in parsed)) return parsed.value
-      faults.push({ column, says: parsed.says })
+      if (!('error' in parsed)) return parsed.value
+      errors.push({ column, message: parsed.error })
       return null
     },
   }
 }
 
-/** What is wrong with a flight id; white space around it is allowed. */
+/** What is wrong with a flight id. White space around it is allowed. */
 function flightIdFault(text: string): string | undefined {
   return textFault(text.trim(), MAX_FLIGHT_ID_CHARS)
+}
+
+/** The rules for all counts together, with the columns that the broken rule is about. */
+function passengerErrors(mix: PassengerMix): RowError[] {
+  const rule = violatedPassengerRule(mix)
+  if (rule === undefined) return []
+  const type = totalOf(mix, 'adults') < 1 ? 'adults' : 'infants'
+  return [{ column: `residents_${type}, non_residents_${type}`, message: rule }]
 }

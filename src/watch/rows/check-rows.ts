@@ -1,9 +1,9 @@
 import { quote } from '../../base/text.ts'
 import { type CheckedRow, checkRow } from './check-row.ts'
+import type { InvalidRow, RawRow, RowSource } from './raw-row.ts'
 import type { WatchEntry } from './watch-entry.ts'
-import type { RowSource, WrittenRow, WrongRow } from './written-row.ts'
 
-/** How many wrong rows are told one by one. */
+/** How many invalid rows are reported one by one. */
 const SHOWN_ROWS = 50
 
 export interface NumberedEntry {
@@ -11,55 +11,55 @@ export interface NumberedEntry {
   readonly entry: WatchEntry
 }
 
-/** The wrong rows of a file: the first of them, and how many there are. */
-export class WrongRows {
-  readonly rows: WrongRow[] = []
+/** The first invalid rows of a file, and how many there are. */
+export class InvalidRows {
+  readonly rows: InvalidRow[] = []
   count = 0
 
-  add(row: WrongRow): void {
+  add(row: InvalidRow): void {
     this.count += 1
     if (this.rows.length < SHOWN_ROWS) this.rows.push(row)
   }
 }
 
-/** Gives a file's right rows in batches, and notes its wrong ones in `wrong`. */
+/** Yields the valid rows of a file in batches, and adds the invalid ones to `invalid`. */
 export async function* checkRows(
   source: RowSource,
-  wrong: WrongRows,
+  invalid: InvalidRows,
 ): AsyncGenerator<NumberedEntry[]> {
-  const findRepeated = createRepeatFinder()
+  const findDuplicate = createDuplicateFinder()
   for await (const batch of source.read()) {
     const entries: NumberedEntry[] = []
     for (const row of batch) {
-      const checked = noteRepeated(checkRow(row), findRepeated(row))
-      if ('faults' in checked) wrong.add(checked)
+      const checked = withDuplicate(checkRow(row), findDuplicate(row))
+      if ('errors' in checked) invalid.add(checked)
       else entries.push(checked)
     }
     if (entries.length > 0) yield entries
   }
 }
 
-function noteRepeated(row: CheckedRow, says: string | undefined): CheckedRow {
-  if (says === undefined) return row
-  const faults = 'faults' in row ? row.faults : []
-  return { line: row.line, faults: [...faults, { column: 'reference', says }] }
+function withDuplicate(row: CheckedRow, message: string | undefined): CheckedRow {
+  if (message === undefined) return row
+  const errors = 'errors' in row ? row.errors : []
+  return { line: row.line, errors: [...errors, { column: 'reference', message }] }
 }
 
 /**
- * Which of two rows of one name is meant, nobody can tell: the second one is wrong, even where the first one is
- * too. A name a row is kept in memory: some 100 bytes.
+ * Finds the second row with the same list and reference: it is invalid, even if the first one is invalid too. Keeps one
+ * name for each row in memory, about 100 bytes.
  */
-function createRepeatFinder(): (row: WrittenRow) => string | undefined {
+function createDuplicateFinder(): (row: RawRow) => string | undefined {
   const lines = new Map<string, number>()
   return ({ line, cells: { list = '', reference = '' } }) => {
     if (list === '' || reference === '') return undefined
-    // Neither of the two holds the separator: it is a character that no name may have.
+    // No name may contain the separator.
     const key = `${list}\0${reference}`
     const first = lines.get(key)
     if (first === undefined) {
       lines.set(key, line)
       return undefined
     }
-    return `${quote(reference)} is in the list ${quote(list)} already, on line ${first}`
+    return `${quote(reference)} is already in the list ${quote(list)}, on line ${first}`
   }
 }

@@ -1,16 +1,16 @@
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
-import type { Column } from './written-row.ts'
+import type { Column } from './raw-row.ts'
 
-/** A row of a watch list in its one spelling: two that mean the same are equal. */
+/** A row of a watch list in canonical form: two rows with the same meaning are equal. */
 export interface WatchEntry {
   readonly list: string
-  /** The reseller's own name of the watch, unique within the list. */
+  /** The reseller's name for the watch, unique within the list. */
   readonly reference: string
   readonly question: Question
-  /** Decimal text without needless zeros; null: any change of the price is told. */
+  /** Decimal text without superfluous zeros. Null: the reseller is notified of every change of the price. */
   readonly priceThresholdAmount: string | null
   readonly priceThresholdPercent: string | null
-  /** `YYYY-MM-DD`; null where the reseller does not say. */
+  /** `YYYY-MM-DD`; null if the reseller did not give it. */
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
 }
@@ -57,7 +57,7 @@ export function entryOf(flat: FlatEntry): WatchEntry {
   }
 }
 
-/** The entry as the cells of a file; what is not said is null. Counts are always written. */
+/** The entry as the cells of a file. Missing values are null; counts are always written. */
 export function cellsOf(entry: WatchEntry): Record<Column, string | number | null> {
   const { flightId, returnFlightId, passengers } = entry.question
   const { residents, nonResidents } = passengers

@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import { quote } from '../../base/text.ts'
-import type { WrongRow } from './written-row.ts'
+import type { InvalidRow } from './raw-row.ts'
 
 export class UnknownWatchListError extends AppError {
   override readonly name = 'UnknownWatchListError'
@@ -12,20 +12,20 @@ export class UnknownWatchListError extends AppError {
   }
 }
 
-/** The reseller has a watch list of this name already. */
+/** The reseller already has a watch list with this name. */
 export class DuplicateWatchListError extends AppError {
   override readonly name = 'DuplicateWatchListError'
   override readonly code = 'watch.duplicate_list'
   override readonly retryable = false
 
   constructor(list: string) {
-    super(`there is a watch list named ${quote(list)} already`)
+    super(`there is already a watch list named ${quote(list)}`)
   }
 }
 
 const SHOWN_REFERENCES = 10
 
-/** Some of the references are not in the list; nothing was done to the others either. */
+/** Some of the references are not in the list. The other watches are not changed either. */
 export class UnknownReferencesError extends AppError {
   override readonly name = 'UnknownReferencesError'
   override readonly code = 'watch.unknown_references'
@@ -42,7 +42,7 @@ export class UnknownReferencesError extends AppError {
   }
 }
 
-/** The file is not there, may not be read, or is of a kind that we do not know. */
+/** The file does not exist, cannot be read, or is of an unknown kind. */
 export class UnreadableWatchFileError extends AppError {
   override readonly name = 'UnreadableWatchFileError'
   override readonly code = 'watch.unreadable_file'
@@ -53,7 +53,7 @@ export class UnreadableWatchFileError extends AppError {
   }
 }
 
-/** The file as a whole is no watch list, from this line on. */
+/** The file is not a watch list. `line` is where its form breaks. */
 export class MalformedWatchFileError extends AppError {
   override readonly name = 'MalformedWatchFileError'
   override readonly code = 'watch.malformed_file'
@@ -67,30 +67,33 @@ export class MalformedWatchFileError extends AppError {
   }
 }
 
-/** Some rows are wrong, so nothing was imported. Holds the first of them, and how many there are. */
+/** Some rows are invalid, so nothing is imported. Holds the first of them, and how many there are. */
 export class InvalidRowsError extends AppError {
   override readonly name = 'InvalidRowsError'
   override readonly code = 'watch.invalid_rows'
   override readonly retryable = false
-  readonly rows: readonly WrongRow[]
+  readonly rows: readonly InvalidRow[]
   readonly count: number
 
-  constructor(file: string, wrong: { readonly rows: readonly WrongRow[]; readonly count: number }) {
-    const many = wrong.count === 1 ? '1 row is wrong' : `${wrong.count} rows are wrong`
-    super(`${file}: ${many}, nothing was imported\n${wrongRowLines(wrong).join('\n')}`)
-    this.rows = wrong.rows
-    this.count = wrong.count
+  constructor(
+    file: string,
+    invalid: { readonly rows: readonly InvalidRow[]; readonly count: number },
+  ) {
+    const many = invalid.count === 1 ? '1 row is invalid' : `${invalid.count} rows are invalid`
+    super(`${file}: ${many}, nothing was imported\n${invalidRowLines(invalid).join('\n')}`)
+    this.rows = invalid.rows
+    this.count = invalid.count
   }
 }
 
-/** One line a fault, by line number and column, and how many rows are not shown. */
-export function wrongRowLines(wrong: {
-  readonly rows: readonly WrongRow[]
+/** One line for each error, with line number and column, and how many rows are not shown. */
+export function invalidRowLines(invalid: {
+  readonly rows: readonly InvalidRow[]
   readonly count: number
 }): string[] {
-  const lines = wrong.rows.flatMap(({ line, faults }) =>
-    faults.map(({ column, says }) => `  line ${line}, ${column}: ${says}`),
+  const lines = invalid.rows.flatMap(({ line, errors }) =>
+    errors.map(({ column, message }) => `  line ${line}, ${column}: ${message}`),
   )
-  const more = wrong.count - wrong.rows.length
-  return more > 0 ? [...lines, `  and ${more} more wrong ${more === 1 ? 'row' : 'rows'}`] : lines
+  const more = invalid.count - invalid.rows.length
+  return more > 0 ? [...lines, `  and ${more} more invalid ${more === 1 ? 'row' : 'rows'}`] : lines
 }

@@ -2,18 +2,18 @@ import { quote } from '../base/text.ts'
 import type { ProblemFault } from '../http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
 import { checkRow } from './rows/check-row.ts'
-import type { Column, WrittenRow } from './rows/written-row.ts'
+import type { Column, RawRow } from './rows/raw-row.ts'
 
-type GivenCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }
+type InputCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }
 
-/** A watch as the API takes it. A count that is missing is 0. */
-export interface GivenWatch {
+/** A watch in a request body. A missing count is 0. */
+export interface WatchInput {
   readonly reference: string
   readonly flightId: string
   readonly returnFlightId?: string | null | undefined
   readonly passengers: {
-    readonly residents?: GivenCounts | undefined
-    readonly nonResidents?: GivenCounts | undefined
+    readonly residents?: InputCounts | undefined
+    readonly nonResidents?: InputCounts | undefined
   }
   readonly priceThresholdAmount?: string | null | undefined
   readonly priceThresholdPercent?: string | null | undefined
@@ -21,12 +21,12 @@ export interface GivenWatch {
   readonly minIntervalSeconds?: number | null | undefined
 }
 
-export type Cells = WrittenRow['cells']
+export type Cells = RawRow['cells']
 
-/** The watch as a row of a file: one set of rules holds for both. */
-export function cellsOfGiven(list: string, watch: GivenWatch): Cells {
+/** The watch as a row of a file, so that the same rules apply to both. */
+export function cellsOfInput(list: string, watch: WatchInput): Cells {
   const { residents, nonResidents } = watch.passengers
-  const count = (counts: GivenCounts | undefined, type: keyof PassengerCounts) =>
+  const count = (counts: InputCounts | undefined, type: keyof PassengerCounts) =>
     String(counts?.[type] ?? 0)
   return {
     list,
@@ -47,7 +47,7 @@ export function cellsOfGiven(list: string, watch: GivenWatch): Cells {
 }
 
 const PLACES: Readonly<Record<Column, string>> = {
-  // It stands in the path, and has passed already.
+  // The list is in the path and is already checked.
   list: '',
   reference: '/reference',
   flight_id: '/flightId',
@@ -64,16 +64,16 @@ const PLACES: Readonly<Record<Column, string>> = {
   min_interval_seconds: '/minIntervalSeconds',
 }
 
-/** What is wrong with rows of a body, each fault with the place of what is wrong, in their order. */
-export function faultsOfGiven(rows: readonly Cells[]): ProblemFault[] {
+/** The errors of a body's rows, in their order, each with a JSON pointer to its place. */
+export function errorsOfInput(rows: readonly Cells[]): ProblemFault[] {
   const firstOf = new Map<string, number>()
   return rows.flatMap((cells, index) => {
-    const checked = checkRow({ line: index + 1, cells, faults: [] })
-    const faults = 'faults' in checked ? checked.faults : []
-    const found = faults.map(({ column, says }) => ({
-      // Several columns of one rule are the passenger mix.
+    const checked = checkRow({ line: index + 1, cells, errors: [] })
+    const errors = 'errors' in checked ? checked.errors : []
+    const found = errors.map(({ column, message }) => ({
+      // A rule that is about several columns is about the passenger mix.
       pointer: `/watches/${index}${PLACES[column as Column] ?? '/passengers'}`,
-      detail: says,
+      detail: message,
     }))
     const { reference = '' } = cells
     const first = firstOf.get(reference)
@@ -81,7 +81,7 @@ export function faultsOfGiven(rows: readonly Cells[]): ProblemFault[] {
       firstOf.set(reference, index)
       return found
     }
-    const detail = `${quote(reference)} is the reference of /watches/${first} already`
+    const detail = `${quote(reference)} is already the reference of /watches/${first}`
     return [...found, { pointer: `/watches/${index}/reference`, detail }]
   })
 }

@@ -18,7 +18,7 @@ export const COLUMNS = [
 
 export type Column = (typeof COLUMNS)[number]
 
-/** The columns that every file has and every row fills. */
+/** The columns that every file must have and every row must fill. */
 export const REQUIRED_COLUMNS = [
   'list',
   'reference',
@@ -31,32 +31,32 @@ export function isColumn(name: string): name is Column {
   return (COLUMNS as readonly string[]).includes(name)
 }
 
-/** What is wrong with one cell. */
-export interface Fault {
-  /** The column, or what stands in its place: a name that we do not know, or several columns of one rule. */
+/** An error in one cell. */
+export interface RowError {
+  /** The column, an unknown name in its place, or the columns of a rule that is about several. */
   readonly column: string
-  /** Follows the column in a message: `must be …`. */
-  readonly says: string
+  /** Follows the column in a sentence: `must be …`. */
+  readonly message: string
 }
 
-/** One row as a file holds it: texts, not read yet. */
-export interface WrittenRow {
+/** A row of a file, as text. */
+export interface RawRow {
   /** The row's first line in its file, 1-based. */
   readonly line: number
-  /** A column that is not there is empty. */
+  /** A missing column is empty. */
   readonly cells: Readonly<Partial<Record<Column, string>>>
-  /** What its form alone shows to be wrong: columns that we do not know, values that are no single text. */
-  readonly faults: readonly Fault[]
+  /** Errors of form: unknown columns, and values that are not a single text. */
+  readonly errors: readonly RowError[]
 }
 
-export interface WrongRow {
+export interface InvalidRow {
   readonly line: number
-  readonly faults: readonly Fault[]
+  readonly errors: readonly RowError[]
 }
 
-/** Where rows come from. It is read once an attempt: a transaction that Postgres gave up reads it again. */
+/** The source of rows. A transaction that Postgres aborts and that runs again reads it again. */
 export interface RowSource {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string
-  read(): AsyncIterable<readonly WrittenRow[]>
+  read(): AsyncIterable<readonly RawRow[]>
 }
