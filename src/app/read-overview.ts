@@ -2,7 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { messageOf } from '../base/errors.ts'
 import { type FeedHead, readFeedHeads } from '../changes/feed-gauges.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { countRoutes } from '../route-sync/read/route-queries.ts'
+import { countRoutes } from '../route-sync/read/sync-state.ts'
 import { listSchedules, type SavedSchedule } from '../schedules/schedule-queries.ts'
 import { readStatus, type Status } from '../verify/read/read-status.ts'
 import type { App } from './app.ts'

@@ -42,6 +42,22 @@ async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Opens a transaction whose writes never commit: work may stage and compare lists in it as a sync does. All its reads
+ * see the database at one instant. The caller ends it.
+ */
+export async function openScratchTransaction(db: Db): Promise<Tx & { end(): Promise<void> }> {
+  const tx = await db.startTransaction().setIsolationLevel('repeatable read').execute()
+  const end = async () => {
+    // On a lost connection there is nothing to roll back. The error of the work is the one to report.
+    await tx
+      .rollback()
+      .execute()
+      .catch(() => undefined)
+  }
+  return Object.assign(tx, { end })
+}
+
 /** Returns the row of a statement. Throws unless there is exactly one. */
 export async function selectOne<T>(query: RawBuilder<T>, db: Db): Promise<T> {
   const { rows } = await query.execute(db)

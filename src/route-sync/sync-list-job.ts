@@ -1,20 +1,20 @@
 import type { Clock } from '../base/clock.ts'
-import { AppError } from '../base/errors.ts'
+import type { RouteChangeKind } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { SnoozeError } from '../queue/snooze.ts'
 import { ROUTE_LISTS, type RouteListName } from '../upstream/route-list.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
-import type { SyncDeps } from './apply-or-hold.ts'
-import type { SyncOutcome } from './runs/sync-run.ts'
-import { reportSyncFinished } from './sync-events.ts'
+import type { SyncDeps } from './plan/plan-snapshot.ts'
+import { ListBusyError, SyncFailedError } from './runs/sync-errors.ts'
+import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
 import { syncList } from './sync-list.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 
 export interface SyncListPayload {
   readonly list: RouteListName
-  /** When the slot of the schedule was due, ISO 8601. */
+  /** When the schedule was due, ISO 8601. */
   readonly dueAt: string
 }
 
@@ -22,83 +22,109 @@ export interface SyncJobDeps extends SyncDeps {
   readonly metrics: Metrics
   readonly log: Logger
   readonly clock: Clock
-  /** Whether a later slot of the same schedule has a job of its own. */
-  readonly hasLaterDueTime: (slot: Slot) => Promise<boolean>
+  /** Whether the same schedule has enqueued a job for a later due time. */
+  readonly hasLaterDueTime: (sync: DueSync) => Promise<boolean>
 }
 
-interface Slot {
+interface DueSync {
   readonly list: RouteListName
   readonly dueAt: Date
 }
 
-/** The run is recorded; the queue is to try again after its pause. */
-export class SyncFailedError extends AppError {
-  override readonly name = 'SyncFailedError'
-  override readonly code = 'sync.failed'
-  override readonly retryable = true
-
-  constructor({ runId, list, reason }: SyncOutcome) {
-    super(`run ${runId} of ${list} failed: ${reason?.text ?? 'no reason given'}`)
-  }
-}
-
-/** Another process is at the list; whether its run will be ours too shows when it is over. */
-export class ListBusyError extends AppError {
-  override readonly name = 'ListBusyError'
-  override readonly code = 'sync.busy'
-  override readonly retryable = true
-
-  constructor(list: RouteListName) {
-    super(`another process is at the list ${list}`)
-  }
-}
-
 /**
- * Pulls one route list for one slot of the schedule.
+ * Syncs one route list for one due time of its schedule.
  *
- * Safe to run twice: a list has one run at a time across all processes, and a slot is done once a run has got a
- * list since it was due, so that a job carried out again after its commit counts no absence twice, and slots that
- * queued up behind an outage are done by one list. What may succeed a little later is tried again: a list that
- * another process is at, which may yet fail, a timeout, a 503. A list that was held, or is none, will be no better
- * then, and the schedule comes round. Where the upstream is to be left alone, by its own word or a breaker's, nothing
- * was tried: the job is put off until then, without an attempt.
+ * Safe to run twice: a list has one run at a time across all processes, and a due time is done once a run that started
+ * since then has got a list. So a job that runs again after its commit counts no absence twice, and one list does the
+ * work of several due times that an outage delayed.
+ *
+ * Outcomes: a busy list, a timeout or a 503 fails the job, and the queue tries again. A held or rejected list does not:
+ * the next due time brings the next list. If the upstream asked us to wait, or its circuit breaker is open, the job is
+ * snoozed until then, which is no attempt.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
   { list, dueAt }: SyncListPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const slot = { list: assertList(list), dueAt: new Date(dueAt) }
-  const result = await syncList(deps, slot, signal)
-  if (result === 'busy') throw new ListBusyError(slot.list)
+  const due = { list: assertList(list), dueAt: new Date(dueAt) }
+  const result = await syncList(deps, due, signal)
+  if (result === 'busy') throw new ListBusyError(due.list)
   if (result === 'done') {
-    deps.log.info({ list, dueAt }, 'route sync done already')
+    deps.log.info({ list, dueAt }, 'route sync already done')
     return
   }
   reportSyncFinished(deps, result)
-  if (result.reason?.wait !== undefined) return putOff(deps, slot, result)
+  if (result.reason?.wait !== undefined) {
+    const waitMs = waitMsOf(result.reason.wait, deps.clock.now())
+    return snooze(deps, due, new SnoozeError(waitMs, new SyncFailedError(result)))
+  }
   if (result.status === 'failed' || result.reason?.retryable === true) {
     throw new SyncFailedError(result)
   }
 }
 
-/** The later slot's job is put off as long, and one list does for both: two would only ask twice. */
-async function putOff(
-  { clock, log, hasLaterDueTime }: SyncJobDeps,
-  slot: Slot,
-  outcome: SyncOutcome,
+/** If a later due time has a job, that job is snoozed as long, and one list does for both. */
+async function snooze(
+  { log, hasLaterDueTime }: SyncJobDeps,
+  due: DueSync,
+  snoozed: SnoozeError,
 ): Promise<void> {
-  const { list, dueAt } = slot
-  if (await hasLaterDueTime(slot)) {
-    log.info({ list, dueAt }, 'route sync left to a later slot')
-    return
-  }
-  const waitMs = outcome.reason?.wait === undefined ? 0 : waitMsOf(outcome.reason.wait, clock.now())
-  throw new SnoozeError(waitMs, new SyncFailedError(outcome))
+  if (!(await hasLaterDueTime(due))) throw snoozed
+  log.info({ ...due }, 'route sync left to the job of a later due time')
 }
 
 function assertList(list: string): RouteListName {
   const known = ROUTE_LISTS.find((name) => name === list)
   if (known === undefined) throw new Error(`a sync job names the unknown list ${list}`)
   return known
+}
+
+const ACCEPTED = new Set(['applied', 'unchanged'])
+
+const CHANGES: Readonly<Record<RouteChangeKind, keyof SyncCounts>> = {
+  route_added: 'added',
+  route_removed: 'removed',
+  route_gained_availability: 'gained',
+  route_lost_availability: 'lost',
+  place_changed: 'placesChanged',
+}
+
+/** Reports the outcome of a run to the metrics and the log. */
+export function reportSyncFinished(
+  { metrics, log }: { metrics: Metrics; log: Logger },
+  outcome: SyncOutcome,
+): void {
+  const { list, status, durationsMs } = outcome
+  metrics.syncRuns.inc({ list, status })
+  for (const [stage, ms] of Object.entries(durationsMs)) {
+    metrics.syncStageDuration.observe({ list, stage }, ms / 1000)
+  }
+  if (ACCEPTED.has(status)) countAccepted(metrics, outcome)
+  if (opensReview(outcome)) metrics.syncReviews.inc({ list })
+  const expected = ACCEPTED.has(status) || (status === 'held' && !opensReview(outcome))
+  const counted = Object.entries(outcome).filter(([, value]) => value !== null)
+  log[expected ? 'info' : 'warn'](Object.fromEntries(counted), 'route sync finished')
+}
+
+/** A list that joins a review raises no new alert. */
+function opensReview({ status, runId, reviewId }: SyncOutcome): boolean {
+  return status === 'held' && (reviewId ?? runId) === runId
+}
+
+function countAccepted(metrics: Metrics, outcome: SyncOutcome): void {
+  const { list } = outcome
+  metrics.syncReturned.inc({ list }, outcome.returned ?? 0)
+  const faults = {
+    duplicate: outcome.duplicates,
+    conflicting_place: outcome.conflictingPlaces,
+    unknown_pair: outcome.unknownPairs,
+  }
+  for (const [fault, count] of Object.entries(faults)) {
+    metrics.syncListFaults.inc({ list, fault }, count ?? 0)
+  }
+  if (outcome.baseline) return
+  for (const [kind, field] of Object.entries(CHANGES)) {
+    metrics.routeChanges.inc({ kind }, outcome[field] ?? 0)
+  }
 }

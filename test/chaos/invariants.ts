@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { listLock } from '../../src/route-sync/runs/list-lock.ts'
+import { listLock } from '../../src/route-sync/runs/run-records.ts'
 import { ROUTE_LISTS } from '../../src/upstream/route-list.ts'
 import { until } from '../support/until.ts'
 import { brokenFeeds, brokenHistory } from './records.ts'

@@ -2,11 +2,8 @@ import { describe, expect } from 'vitest'
 import { differenceText } from '../../src/cli/text/sync-report-text.ts'
 import { runText } from '../../src/cli/text/sync-runs-text.ts'
 import type { Db } from '../../src/db/database.ts'
-import { showRun } from '../../src/route-sync/read/show-run.ts'
-import {
-  diffSnapshots,
-  type ListDifference,
-} from '../../src/route-sync/snapshots/diff-snapshots.ts'
+import { diffSnapshots, type ListDifference } from '../../src/route-sync/read/diff-snapshots.ts'
+import { showRun } from '../../src/route-sync/runs/sync-run-queries.ts'
 import { it } from '../support/test-database.ts'
 import { approve } from './review-fixtures.ts'
 import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'

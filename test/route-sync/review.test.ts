@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/plan/guard.ts'
-import {
-  type AgreeingList,
-  type ReviewState,
-  releaseOf,
-} from '../../src/route-sync/review/release.ts'
+import { type AgreeingList, releaseOf } from '../../src/route-sync/review/judge-snapshot.ts'
+import type { ReviewState } from '../../src/route-sync/review/match-review.ts'
 
 const EFFECT: SnapshotEffect = {
   baseline: false,
@@ -14,7 +11,7 @@ const EFFECT: SnapshotEffect = {
   newlyAbsent: 200,
   missing: 200,
   added: 0,
-  broughtBack: 0,
+  readded: 0,
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 100,

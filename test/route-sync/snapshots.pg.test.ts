@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { showRun } from '../../src/route-sync/read/show-run.ts'
-import { packSnapshot } from '../../src/route-sync/snapshots/pack-snapshot.ts'
+import { showRun } from '../../src/route-sync/runs/sync-run-queries.ts'
 import {
   loadSnapshot,
+  packSnapshot,
   pruneSnapshots,
   saveSnapshot,
 } from '../../src/route-sync/snapshots/snapshots.ts'

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { Db } from '../../db/database.ts'
-import { showRun } from '../../route-sync/read/show-run.ts'
+import { diffSnapshots } from '../../route-sync/read/diff-snapshots.ts'
 import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'
 import { reviewRun } from '../../route-sync/review/report-plan.ts'
 import {
   findFinishedRun,
   listHeldRuns,
   type SyncRunRow,
+  showRun,
 } from '../../route-sync/runs/sync-run-queries.ts'
-import { diffSnapshots } from '../../route-sync/snapshots/diff-snapshots.ts'
 import { createContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { interruptSignal } from '../interrupt.ts'

@@ -1,8 +1,8 @@
 import { percent } from '../../route-sync/plan/guard.ts'
+import type { ListDifference } from '../../route-sync/read/diff-snapshots.ts'
 import type { DryRun } from '../../route-sync/review/dry-run.ts'
 import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-examples.ts'
 import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
-import type { ListDifference } from '../../route-sync/snapshots/diff-snapshots.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { besideName, count, countOf, megabytes, printable } from './text-format.ts'
 

@@ -1,5 +1,4 @@
-import type { ShownRun } from '../../route-sync/read/show-run.ts'
-import type { SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
+import type { ShownRun, SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
 import { line, namesOf, printableLines } from './sync-report-text.ts'
 import { syncSentence } from './sync-text.ts'
 import {

@@ -2,16 +2,23 @@ import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
 
-export interface AbsenceArgs {
-  readonly list: RouteListName
+/** What applying a list needs to know of its run. */
+export interface ApplyArgs {
+  readonly runId: number
+  /** The valid time of what is applied. */
+  readonly fetchedAt: Date
   readonly arrivedAt: Date
-  /** When the accepted snapshot before this one arrived: the last that showed what is now missing. */
+  /** When the accepted list before this one arrived; null for the baseline, which records no changes. */
   readonly previousAt: Date | null
-  /** How many lists that agree are accepted with this one; 1 where it is accepted alone. */
+  /** Lists that must lack a route before its absence is confirmed. */
+  readonly confirmations: number
+  /** Agreeing lists that are accepted together, this one included; 1 for a list that is accepted alone. */
   readonly lists: number
 }
 
-/** Forgets the absences of what `snapshot_missing` no longer lacks. Returns how many came back. */
+type Of<Fields extends keyof ApplyArgs> = Pick<ApplyArgs, Fields> & { readonly list: RouteListName }
+
+/** Deletes the absences of routes that are no longer in `snapshot_missing`. Returns how many. */
 export async function deleteReturned(tx: Tx, list: RouteListName): Promise<number> {
   return affected(
     sql`
@@ -24,11 +31,11 @@ export async function deleteReturned(tx: Tx, list: RouteListName): Promise<numbe
   )
 }
 
-/**
- * Counts one more absence for everything in `snapshot_missing`; where several lists are accepted together, one for
- * each of them, but for what the one that it was compared with still held (`compared_route`).
- */
-export async function advanceAbsences(tx: Tx, args: AbsenceArgs): Promise<void> {
+/** Counts the absences of every route in `snapshot_missing`. */
+export async function advanceAbsences(
+  tx: Tx,
+  args: Of<'arrivedAt' | 'previousAt' | 'lists'>,
+): Promise<void> {
   await sql`
     insert into pending_absence (list, departure_id, destination_id, absences, last_seen_at, first_missed_at)
     select ${args.list}, m.departure_id, m.destination_id, ${absenceIncrement(args)},
@@ -39,19 +46,31 @@ export async function advanceAbsences(tx: Tx, args: AbsenceArgs): Promise<void> 
   `.execute(tx)
 }
 
-/** How often `snapshot_missing m` was missed by the lists that are accepted together. */
-function absenceIncrement({ lists }: Pick<AbsenceArgs, 'lists'>): RawBuilder<unknown> {
+/**
+ * One absence for each of the lists that are accepted together; one in all if the list that this one was compared with
+ * (`compared_route`) still held the route.
+ */
+function absenceIncrement({ lists }: Pick<ApplyArgs, 'lists'>): RawBuilder<unknown> {
   if (lists === 1) return sql`1`
   return sql`case when exists (select from compared_route c
                                 where (c.departure_id, c.destination_id) = (m.departure_id, m.destination_id))
                   then 1 else ${lists}::integer end`
 }
 
-/** How many absences lists that are accepted together would confirm. */
-export async function countConfirmed(
-  tx: Tx,
-  args: Pick<AbsenceArgs, 'list' | 'lists'> & { readonly confirmations: number },
-): Promise<number> {
+/** A subquery of one row: routes in `snapshot_missing`, those newly absent, and those that one more absence confirms. */
+export function countMissing(list: RouteListName, confirmations: number): RawBuilder<unknown> {
+  return sql`
+    (select count(*) as missing,
+            count(*) filter (where a.absences is null) as newly_absent,
+            count(*) filter (where coalesce(a.absences, 0) + 1 >= ${confirmations}) as confirmed
+       from snapshot_missing s
+       left join pending_absence a
+              on a.list = ${list}
+             and (a.departure_id, a.destination_id) = (s.departure_id, s.destination_id))`
+}
+
+/** Counts the routes in `snapshot_missing` whose absence would be confirmed by lists that are accepted together. */
+export async function countConfirmed(tx: Tx, args: Of<'confirmations' | 'lists'>): Promise<number> {
   const { count } = await selectOne(
     sql<{ count: number }>`
       select count(*) as count
@@ -66,20 +85,41 @@ export async function countConfirmed(
   return count
 }
 
-/** Ends the absences that were confirmed and applied. */
-export async function clearConfirmed(
+/** Ends the availability of every route whose absence is confirmed. Returns how many intervals ended. */
+export async function closeAvailability(
   tx: Tx,
-  { list, confirmations }: { list: RouteListName; confirmations: number },
+  { list, confirmations, fetchedAt }: Of<'confirmations' | 'fetchedAt'>,
+): Promise<number> {
+  return affected(
+    sql`
+      update route_availability_version v
+         set valid_to = ${fetchedAt}
+        from pending_absence p
+       where p.list = ${list} and p.absences >= ${confirmations}
+         and (v.departure_id, v.destination_id) = (p.departure_id, p.destination_id)
+         and v.valid_to is null
+    `,
+    tx,
+  )
+}
+
+/** Deletes the absences that were confirmed and applied. */
+export async function deleteConfirmed(
+  tx: Tx,
+  { list, confirmations }: Of<'confirmations'>,
 ): Promise<void> {
-  await sql`
-    delete from pending_absence where list = ${list} and absences >= ${confirmations}
-  `.execute(tx)
+  await tx
+    .deleteFrom('pending_absence')
+    .where('list', '=', list)
+    .where('absences', '>=', confirmations)
+    .execute()
 }
 
 export async function countPending(tx: Tx, list: RouteListName): Promise<number> {
-  const { count } = await selectOne(
-    sql<{ count: number }>`select count(*) as count from pending_absence where list = ${list}`,
-    tx,
-  )
+  const { count } = await tx
+    .selectFrom('pending_absence')
+    .select((query) => query.fn.countAll<number>().as('count'))
+    .where('list', '=', list)
+    .executeTakeFirstOrThrow()
   return count
 }

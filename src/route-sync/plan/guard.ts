@@ -1,26 +1,26 @@
 import type { SyncReason } from '../runs/sync-run.ts'
 
-/** From which point on a list is not believed at first sight, and what releases it. Shares are fractions of 1. */
+/** When a list is held for review, and when agreeing lists end a review by themselves. Shares are fractions of 1. */
 export interface GuardLimits {
-  /** Routes (or available routes) that may be newly absent at once. */
+  /** Live (or available) routes that one list may newly lack. */
   readonly absentShare: number
-  /** Below this many, an absence or a place change is never suspicious: small lists move in large shares. */
+  /** Fewer absences, removals or place changes are never suspicious: small lists move in large shares. */
   readonly minimum: number
   /** Routes whose removal may be confirmed within 24 hours. */
   readonly removedPerDayShare: number
-  /** From this many live routes on, additions are judged. */
+  /** Additions are judged once this many routes are live. */
   readonly growthFrom: number
-  /** Routes that may be new at once, of the live ones. */
+  /** Routes that one list may add, relative to the live routes. */
   readonly growthShare: number
-  /** Known places whose attributes may change at once. */
+  /** Known places whose attributes one list may change. */
   readonly placesChangedShare: number
-  /** Two lists agree that differ in at most this share of the larger one. */
+  /** Two lists agree if they differ in at most this share of the larger one. */
   readonly agreementShare: number
-  /** So many lists that agree release themselves, */
+  /** A review ends by itself once this many lists agree, */
   readonly releaseLists: number
-  /** once they span as many hours, */
+  /** span at least this many hours, */
   readonly releaseHours: number
-  /** unless they lack more than this share of the live routes. */
+  /** and lack at most this share of the live routes. */
   readonly releaseLostShare: number
 }
 
@@ -37,48 +37,57 @@ export const GUARD_LIMITS: GuardLimits = {
   releaseLostShare: 0.5,
 }
 
-/** What a snapshot would do, in numbers, were it applied. */
-export interface SnapshotEffect {
-  readonly baseline: boolean
-  /** Whether it is the last accepted list again, which a person may have approved though it is empty. */
-  readonly repeated: boolean
-  /** Distinct routes in the snapshot. */
-  readonly listed: number
-  /** Live (or available) routes before it. */
+/** What a list would change, counted. The fields that only the other kind of list can change are 0. */
+export interface SnapshotDiff {
+  /** Live (or available) routes before the list. */
   readonly live: number
-  /** Live routes that it lacks and that none before it lacked. */
-  readonly newlyAbsent: number
-  /** Live routes that it lacks, whether one before it lacked them or not. */
-  readonly missing: number
   readonly added: number
-  /** Of those, the ones that a run of the last 24 hours removed. */
-  readonly broughtBack: number
-  /** Removals that it would confirm. */
+  /** Added routes that a run of the last 24 hours removed. */
+  readonly readded: number
+  readonly gained: number
+  /** Live (or available) routes that the list lacks. */
+  readonly missing: number
+  /** Missing routes without a pending absence. */
+  readonly newlyAbsent: number
+  /** Removals that the list would confirm. */
   readonly removed: number
-  /** Routes that are still gone, of those that lists removed within 24 hours which nobody doubted. */
+  /** Losses of availability that the list would confirm. */
+  readonly lost: number
+  /** Routes that unsuspicious lists removed in the last 24 hours and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
   readonly placesChanged: number
+  /** Pairs of a `with-availability` list that are not among the routes; null if they were not counted. */
+  readonly unknownPairs: number | null
+}
+
+/** What the guard judges. */
+export interface SnapshotEffect extends Omit<SnapshotDiff, 'gained' | 'lost' | 'unknownPairs'> {
+  readonly baseline: boolean
+  /** Whether the list has the bytes of the last accepted one; an operator may have approved an empty list. */
+  readonly repeated: boolean
+  /** Distinct known routes in the list. */
+  readonly listed: number
 }
 
 /**
- * Says why a snapshot is suspicious, or null. A suspicious snapshot is held whole: nothing of it is applied.
+ * Returns why a list is suspicious, or null. A suspicious list is held whole: nothing of it is applied.
  *
- * The rules are the accidents: an empty answer, half a list, a slow leak that stays under the first limit,
- * two lists in one, a column shifted by one.
+ * Each rule stands for one accident: an empty response, half a list, two lists in one, shifted columns, and a slow
+ * leak that stays below the limit of a single list.
  */
 export function suspicionOf(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   if (effect.listed === 0 && !effect.repeated) return { code: 'empty', text: 'the list is empty' }
   if (effect.baseline) return null
   return (
-    absentTooMany(effect, limits) ??
-    addedTooMany(effect, limits) ??
-    placesChangedTooMany(effect, limits) ??
-    removedTooManyInADay(effect, limits)
+    massAbsence(effect, limits) ??
+    massAddition(effect, limits) ??
+    massPlaceChange(effect, limits) ??
+    massRemoval(effect, limits)
   )
 }
 
-function absentTooMany(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+function massAbsence(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   const { newlyAbsent, live } = effect
   if (newlyAbsent < limits.minimum || newlyAbsent <= limits.absentShare * live) return null
   return {
@@ -87,18 +96,18 @@ function absentTooMany(effect: SnapshotEffect, limits: GuardLimits): SyncReason 
   }
 }
 
-function addedTooMany(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+function massAddition(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   const { live } = effect
-  // What went a moment ago is no stranger: else the list that makes an accident good would be held for it.
-  const fresh = effect.added - effect.broughtBack
+  // Routes removed in the last 24 h do not count as growth: the list that repairs a truncated one must not be held.
+  const fresh = effect.added - effect.readded
   if (live < limits.growthFrom || fresh <= limits.growthShare * live) return null
   return {
     code: 'mass_addition',
-    text: `${count(fresh)} routes are new where ${count(live)} were live (${percent(fresh / live)}, limit ${percent(limits.growthShare)})`,
+    text: `${count(fresh)} routes are new, ${count(live)} were live (${percent(fresh / live)}, limit ${percent(limits.growthShare)})`,
   }
 }
 
-function placesChangedTooMany(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+function massPlaceChange(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   const { placesChanged, knownPlaces } = effect
   if (placesChanged < limits.minimum) return null
   if (placesChanged < limits.placesChangedShare * knownPlaces) return null
@@ -108,7 +117,7 @@ function placesChangedTooMany(effect: SnapshotEffect, limits: GuardLimits): Sync
   }
 }
 
-function removedTooManyInADay(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+function massRemoval(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   const inADay = effect.removed + effect.removedLastDay
   const liveADayAgo = effect.live + effect.removedLastDay
   if (effect.removed === 0 || inADay < limits.minimum) return null
@@ -125,7 +134,7 @@ function count(value: number): string {
   return NUMBER.format(value)
 }
 
-/** 0.153 becomes "15.3 %". */
+/** @example percent(0.153) // '15.3 %' */
 export function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }

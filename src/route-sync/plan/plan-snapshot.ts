@@ -1,135 +1,171 @@
-import type { Scrub } from '../../base/secrets.ts'
-import type { Tx } from '../../db/database.ts'
-import type { Route } from '../../upstream/route-list.ts'
-import type { Stopwatch } from '../runs/stopwatch.ts'
+import { appendDraftedRouteChanges, draftRouteChanges } from '../../changes/route-feed.ts'
+import { sql, type Tx } from '../../db/database.ts'
+import { takeTransactionLock } from '../../db/session-lock.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import type { Stopwatch } from '../runs/run-records.ts'
 import type { SyncCounts } from '../runs/sync-run.ts'
-import { applyAvailability } from './apply-availability.ts'
-import { type ApplyArgs, applyRoutes } from './apply-routes.ts'
+import { type AcceptedRun, routesChangedSince } from '../runs/sync-run-queries.ts'
+import { type FetchDeps, type FetchedList, readSlices } from '../snapshots/fetched-list.ts'
 import {
-  type AvailabilityDiff,
-  diffAvailability,
-  diffRepeatedAvailability,
-} from './diff-availability.ts'
-import { diffRepeatedRoutes, diffRoutes } from './diff-routes.ts'
-import type { SnapshotEffect } from './guard.ts'
+  type ApplyArgs,
+  advanceAbsences,
+  countPending,
+  deleteConfirmed,
+  deleteReturned,
+} from './absences.ts'
+import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
+import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
+import { applyRoutes, diffRoutes, draftsOfRoutes } from './plan-routes.ts'
 import { type StagedSnapshot, stageSnapshot } from './stage-snapshot.ts'
 
-/** What a snapshot would do, for the guard to judge, and how to do it. */
+export interface SyncDeps extends FetchDeps {
+  /** Accepted lists in a row that must lack a route before it is removed. */
+  readonly confirmations: number
+  readonly guard: GuardLimits
+}
+
+/** What a list would change, and the function that applies it. */
 export interface SnapshotPlan {
   readonly staged: StagedSnapshot
-  /** Whether `staged_route` holds the list; the last accepted one again is not staged. */
+  /** Whether `staged_route` holds the list: the last accepted list is not staged again. */
   readonly isStaged: boolean
   readonly effect: SnapshotEffect
   readonly forecast: Forecast
   apply(args: ApplyArgs): Promise<Partial<SyncCounts>>
 }
 
-/** What applying would do, in the words of a run's counts. */
-export interface Forecast
-  extends Pick<SyncCounts, 'unknownPairs'>,
+/** What a run would count if it applied the list. */
+export type Forecast = Pick<SyncCounts, 'unknownPairs'> &
+  Readonly<
     Record<
       'live' | 'added' | 'removed' | 'pendingAbsences' | 'placesChanged' | 'gained' | 'lost',
       number
-    > {}
+    >
+  >
 
-export type SnapshotSource =
-  | { readonly slices: AsyncIterable<{ readonly routes: readonly Route[] }> }
-  | { readonly repeated: StagedSnapshot }
-
-export interface PlanArgs {
-  /** The list to stage; or, where it is the last accepted one again, what that one held. */
-  readonly source: SnapshotSource
-  readonly baseline: boolean
-  /** Whether its bytes are those of the last accepted list. */
-  readonly repeated: boolean
-  readonly confirmations: number
+export interface PlanArgs extends Pick<ApplyArgs, 'confirmations'> {
+  readonly list: RouteListName
+  readonly fetched: FetchedList
+  /** The last accepted run of the list; null for a baseline. */
+  readonly previous: AcceptedRun | null
   /** When the list arrived; null: just now. */
   readonly arrivedAt: Date | null
   readonly stopwatch: Stopwatch
-  readonly scrub: Scrub
+  /** Stages the list even if it is the last accepted one again. */
+  readonly alwaysStage?: boolean
 }
 
-export async function planRoutes(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> {
-  const { source, baseline, confirmations } = args
-  const staged = await stage(tx, args)
-  const diff = await args.stopwatch.time('diff', () =>
-    'slices' in source ? diffRoutes(tx, confirmations) : diffRepeatedRoutes(tx, confirmations),
-  )
+const LISTS = {
+  routes: {
+    diff: diffRoutes,
+    draftsOf: draftsOfRoutes,
+    apply: applyRoutes,
+    tables: sql`route_version, place_version`,
+  },
+  'with-availability': {
+    diff: diffAvailability,
+    draftsOf: draftsOfAvailability,
+    apply: applyAvailability,
+    tables: sql`route_availability_version`,
+  },
+} as const
+
+/** One transaction may rewrite a million routes; the pool's limit is meant for queries. */
+const APPLY_TIMEOUT = '15min'
+/**
+ * The hash of a million routes takes 49 MB, and Postgres lets a hash use twice this setting. With the default the
+ * comparison sorts on disk and takes 1.2 s instead of 0.7. The lock lets one transaction at a time use so much.
+ */
+const APPLY_WORK_MEM = '64MB'
+
+/** Prepares the caller's transaction to apply a list. Both lists read and write the same state, so one waits. */
+export async function beginApply(tx: Tx): Promise<void> {
+  await sql`set local statement_timeout = ${sql.lit(APPLY_TIMEOUT)}`.execute(tx)
+  await sql`set local work_mem = ${sql.lit(APPLY_WORK_MEM)}`.execute(tx)
+  await takeTransactionLock(tx, 'route-state')
+}
+
+/** Stages a list and compares it with what holds now, in temporary tables of the caller's transaction. */
+export async function planSnapshot(
+  tx: Tx,
+  { scrub, onProgress }: Pick<FetchDeps, 'scrub' | 'onProgress'>,
+  args: PlanArgs,
+): Promise<SnapshotPlan> {
+  const { list, fetched, previous, stopwatch } = args
+  const unchanged =
+    args.alwaysStage !== true && previous !== null && (await isUnchanged(tx, { ...args, previous }))
+  const onRoutes = (count: number) => onProgress?.({ bytes: fetched.bytes, routes: count })
+  const {
+    fetched: routes,
+    duplicates,
+    conflictingPlaces,
+  } = unchanged
+    ? previous
+    : await stopwatch.time('stage', () =>
+        stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }, onRoutes)),
+      )
+  const isStaged = !unchanged
+  const diff = await stopwatch.time('diff', () => LISTS[list].diff(tx, { ...args, isStaged }))
   return {
-    staged,
-    isStaged: 'slices' in source,
+    staged: { fetched: routes, duplicates, conflictingPlaces },
+    isStaged,
     effect: {
       ...diff,
-      baseline,
-      repeated: args.repeated,
-      listed: staged.fetched - staged.duplicates,
+      baseline: previous === null,
+      repeated: previous?.contentHash === fetched.contentHash,
+      // A list of unknown pairs alone says as little as an empty one.
+      listed: routes - duplicates - (diff.unknownPairs ?? 0),
     },
-    forecast: {
-      unknownPairs: null,
-      live: diff.live + diff.added - diff.removed,
-      added: diff.added,
-      removed: diff.removed,
-      pendingAbsences: diff.missing - diff.removed,
-      placesChanged: diff.placesChanged,
-      gained: 0,
-      lost: 0,
-    },
-    apply: (applyArgs) => applyRoutes(tx, diff, applyArgs),
+    forecast: forecastOf(diff),
+    apply: (applyArgs) => applyDiff(tx, { list, diff }, applyArgs),
   }
 }
 
-export async function planAvailability(tx: Tx, args: PlanArgs): Promise<SnapshotPlan> {
-  const { source, confirmations } = args
-  const staged = await stage(tx, args)
-  const diff = await args.stopwatch.time('diff', () =>
-    'slices' in source ? diffAvailability(tx, args) : diffRepeatedAvailability(tx, confirmations),
-  )
-  // A list that was not staged again was not searched for strangers again.
-  const unknownPairs = 'slices' in source ? diff.unknownPairs : null
+/** Whether the list has the last accepted bytes and means the same: availability also depends on the routes. */
+async function isUnchanged(
+  tx: Tx,
+  { list, fetched, previous }: PlanArgs & { readonly previous: AcceptedRun },
+): Promise<boolean> {
+  if (previous.contentHash !== fetched.contentHash) return false
+  return list === 'routes' || !(await routesChangedSince(tx, previous.arrivedAt))
+}
+
+function forecastOf(diff: SnapshotDiff): Forecast {
+  const { unknownPairs, live, added, removed, missing, placesChanged, gained, lost } = diff
   return {
-    staged,
-    isStaged: 'slices' in source,
-    effect: availabilityEffect(diff, args, staged),
-    forecast: {
-      unknownPairs,
-      live: diff.available + diff.gained - diff.lost,
-      added: 0,
-      removed: 0,
-      pendingAbsences: diff.missing - diff.lost,
-      placesChanged: 0,
-      gained: diff.gained,
-      lost: diff.lost,
-    },
-    apply: async (applyArgs) => ({
-      ...(await applyAvailability(tx, diff, applyArgs)),
-      unknownPairs,
-    }),
+    unknownPairs,
+    live: live + added + gained - removed - lost,
+    added,
+    removed,
+    pendingAbsences: missing - removed - lost,
+    placesChanged,
+    gained,
+    lost,
   }
 }
 
-function availabilityEffect(
-  diff: AvailabilityDiff,
-  { baseline, repeated }: PlanArgs,
-  staged: StagedSnapshot,
-): SnapshotEffect {
+/** Writes absences, history and changes, in the caller's transaction. */
+async function applyDiff(
+  tx: Tx,
+  { list, diff }: { readonly list: RouteListName; readonly diff: SnapshotDiff },
+  args: ApplyArgs,
+): Promise<Partial<SyncCounts>> {
+  const { draftsOf, apply, tables } = LISTS[list]
+  const returned = await deleteReturned(tx, list)
+  await advanceAbsences(tx, { ...args, list })
+  if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
+  const counts = await apply(tx, args)
+  await deleteConfirmed(tx, { ...args, list })
+  const pendingAbsences = await countPending(tx, list)
+  // Until it is analyzed, Postgres plans queries as if a table that a baseline filled were empty.
+  if (args.previousAt === null) await sql`analyze ${tables}`.execute(tx)
+  else await appendDraftedRouteChanges(tx, args.runId)
+  const { added, gained, removed, lost } = counts
   return {
-    baseline,
-    repeated,
-    // A list of nothing but strangers says as little as an empty one.
-    listed: staged.fetched - staged.duplicates - diff.unknownPairs,
-    live: diff.available,
-    newlyAbsent: diff.newlyAbsent,
-    missing: diff.missing,
-    added: 0,
-    broughtBack: 0,
-    removed: 0,
-    removedLastDay: 0,
-    knownPlaces: 0,
-    placesChanged: 0,
+    ...counts,
+    live: diff.live + added + gained - removed - lost,
+    unknownPairs: diff.unknownPairs,
+    returned,
+    pendingAbsences,
   }
-}
-
-async function stage(tx: Tx, { source, stopwatch, scrub }: PlanArgs): Promise<StagedSnapshot> {
-  if ('repeated' in source) return source.repeated
-  return stopwatch.time('stage', () => stageSnapshot(tx, scrub, source.slices))
 }

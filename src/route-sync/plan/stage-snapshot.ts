@@ -1,11 +1,11 @@
-import { AppError } from '../../base/errors.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { Place, Route } from '../../upstream/route-list.ts'
+import { SecretInListError } from '../runs/sync-errors.ts'
 
 const PLACES_PER_STATEMENT = 10_000
 
-/** What the staged snapshot holds. */
+/** What was staged, counted. */
 export interface StagedSnapshot {
   /** Routes in the list, duplicates included. */
   readonly fetched: number
@@ -14,12 +14,12 @@ export interface StagedSnapshot {
 }
 
 /**
- * Stages a whole list in temporary tables of the caller's transaction: `staged_route`, two ids a row, each pair
- * once, and `staged_place`, each spelling of a place's attributes once; or under another prefix, where a second list
- * stands beside the first. They end with the transaction, and with the process.
+ * Stages a list in temporary tables: `staged_route` (two ids a row, each pair once) and `staged_place` (each distinct
+ * set of attributes of a place once). Another prefix stages a second list in the same transaction. The tables vanish
+ * with the transaction.
  *
- * Duplicates collapse here, on interned ids: a set of numbers for a million routes takes some 40 MB, where a
- * unique index would cost every row a second write.
+ * Duplicates are dropped here, by numbers that stand for ids: a set of a million numbers takes 40 MB of memory, where a
+ * unique index would write every row twice.
  */
 export async function stageSnapshot(
   tx: Tx,
@@ -68,7 +68,7 @@ async function createStagingTables(tx: Tx, { routes, places }: StagingTables): P
     create temp table ${routes} (departure_id text not null, destination_id text not null)
     on commit drop
   `.execute(tx)
-  // Without it the planner takes a pair for hardly rarer than its rarer half, and sorts a million of them.
+  // Without it Postgres underestimates the number of distinct pairs, and sorts a million rows.
   await sql`create statistics (ndistinct) on departure_id, destination_id from ${routes}`.execute(
     tx,
   )
@@ -78,22 +78,22 @@ async function createStagingTables(tx: Tx, { routes, places }: StagingTables): P
   `.execute(tx)
 }
 
-/** Does one thing after the other, each while the caller prepares the next: the database stores while we read. */
+/** Runs one action at a time, each while the caller prepares the next: the database stores while we read. */
 function pipelined<T>(act: (item: T) => Promise<void>) {
   let acting: Promise<void> = Promise.resolve()
   return {
-    /** Resolves once what came before is done, and rejects where that failed. */
+    /** Resolves once the previous action is done; rejects if it failed. */
     next: async (item: T) => {
       await acting
       acting = act(item)
-      // Told by the next call, or by the end.
+      // The next call, or `end`, throws the error.
       acting.catch(() => undefined)
     },
     end: () => acting,
   }
 }
 
-/** A route of the list that had not come before. */
+/** A route that appears for the first time in its list. */
 interface NamedRoute {
   readonly departure: PlaceEntry
   readonly destination: PlaceEntry
@@ -115,15 +115,15 @@ function newRoutes(
 }
 
 /**
- * Two numbers as one, by Szudzik's pairing function: of the few places of a list it makes numbers that V8 keeps
- * without an object each, in a third of the time of `a * 2 ** 26 + b`.
+ * Combines two numbers into one by Szudzik's pairing function. For the few places of a list the results are small
+ * integers, which V8 stores without an object each: a third of the time of `a * 2 ** 26 + b`.
  * @example pairOf(2, 1) // 7
  */
 function pairOf(a: number, b: number): number {
   return a >= b ? a * a + a + b : b * b + a
 }
 
-/** The arrays go as the text that Postgres reads: the driver would quote every id anew, for a third of the time. */
+/** Sends the arrays as Postgres' array text: the driver would quote each id of each row, a third of the total time. */
 async function insertStagedRoutes(
   tx: Tx,
   tables: StagingTables,
@@ -153,8 +153,8 @@ async function insertStagedPlaces(
 }
 
 /**
- * An upstream that quotes our credential in a name must not have it kept and served. Of an id nothing can be taken
- * away without making it another's: such a list is none.
+ * Masks our credential in the attributes of a place, so that it is neither kept nor served. An id cannot be masked,
+ * because it would become the id of another place: such a list is rejected.
  */
 function scrubbed(place: Place, scrub: Scrub): Place {
   if (scrub(place.id) !== place.id) throw new SecretInListError()
@@ -166,25 +166,14 @@ function scrubbed(place: Place, scrub: Scrub): Place {
   }
 }
 
-/** The upstream sent our credential back as the id of a place. */
-export class SecretInListError extends AppError {
-  override readonly name = 'SecretInListError'
-  override readonly code = 'upstream.contract_violation'
-  override readonly retryable = false
-
-  constructor() {
-    super('the list holds our credential as the id of a place')
-  }
-}
-
 interface PlaceEntry {
   readonly number: number
-  /** As an element of an array in Postgres' own text. */
+  /** The id as an element of Postgres' array text. */
   readonly quotedId: string
   readonly spellings: Place[]
 }
 
-/** Numbers the places of one list, and keeps every spelling of their attributes. */
+/** Numbers the places of one list, and keeps every distinct set of their attributes. */
 class PlaceRegister {
   readonly #byId = new Map<string, PlaceEntry>()
   conflicting = 0

@@ -1,15 +1,12 @@
 import { stringify } from 'csv-stringify/sync'
 import type { Db } from '../../db/database.ts'
+import type { ListForm } from './list-version.ts'
 import { type RouteFilter, type RouteRow, streamRoutes } from './route-queries.ts'
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export interface RouteExport extends RouteFilter {
-  readonly format: ExportFormat
-}
-
-/** The columns of an export, named and ordered as in `farewatch.routes_current`. */
+/** The columns of an export, with the names and the order of `farewatch.routes_current`. */
 const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [
   ['departureId', 'departure_id'],
   ['departureIata', 'departure_iata'],
@@ -23,19 +20,35 @@ const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [
   ['available', 'available'],
 ]
 
+type Pages = AsyncIterable<readonly RouteRow[]>
+
+export interface RouteExport extends RouteFilter {
+  readonly format: ExportFormat
+}
+
 /**
- * Writes routes as text, a page at a time, in the order of their ids: CSV under a header, or one JSON array.
+ * Writes routes as text, a page at a time, in the order of their ids: CSV with a header, or one JSON array.
  *
- * Nothing is read ahead: the next page is asked for when the last one was taken, and whoever stops taking them
- * leaves nothing open. Times are ISO 8601 in UTC; an availability that is not known is empty, or null.
+ * The next page is queried when the last one was taken, so a consumer that stops leaves nothing open. Times are ISO 8601
+ * in UTC; an unknown availability is empty in CSV and null in JSON.
  */
 export function exportRoutes(db: Db, { format, ...filter }: RouteExport): AsyncGenerator<string> {
   const pages = streamRoutes(db, filter)
-  return format === 'csv' ? csvText(pages) : jsonText(pages)
+  return format === 'csv' ? csvText(pages) : jsonArray(pages, exportShape)
 }
 
-/** Pages of CSV lines. A cell that begins like a formula stands behind an apostrophe: a spreadsheet would run it. */
-export async function* csvText(pages: AsyncIterable<readonly RouteRow[]>): AsyncGenerator<string> {
+/** Writes one of the forms that the API serves, a page at a time, in the order of their ids. */
+export function routesText(
+  db: Db,
+  form: ListForm,
+  filter: Omit<RouteFilter, 'onlyAvailable'>,
+): AsyncGenerator<string> {
+  const pages = streamRoutes(db, { ...filter, onlyAvailable: form === 'with-availability' })
+  return form === 'csv' ? csvText(pages) : jsonArray(pages, upstreamShape)
+}
+
+/** Pages of CSV lines. A cell that starts like a formula gets a leading apostrophe: a spreadsheet would run it. */
+export async function* csvText(pages: Pages): AsyncGenerator<string> {
   yield stringify([COLUMNS.map(([, column]) => column)])
   for await (const page of pages) {
     const rows = page.map((row) => COLUMNS.map(([field]) => cellOf(row[field])))
@@ -48,21 +61,37 @@ function cellOf(value: RouteRow[keyof RouteRow]): string {
   return value === null ? '' : String(value)
 }
 
-async function* jsonText(pages: AsyncIterable<readonly RouteRow[]>): AsyncGenerator<string> {
-  const object = (row: RouteRow) =>
-    JSON.stringify(Object.fromEntries(COLUMNS.map(([field, column]) => [column, row[field]])))
-  yield* jsonArray(pages, object)
-}
-
-/** One JSON array, an element a line. */
-export async function* jsonArray(
-  pages: AsyncIterable<readonly RouteRow[]>,
-  elementOf: (row: RouteRow) => string,
+/** One JSON array, with one element a line. */
+async function* jsonArray(
+  pages: Pages,
+  elementOf: (row: RouteRow) => object,
 ): AsyncGenerator<string> {
   let separator = '[\n'
   for await (const page of pages) {
-    yield separator + page.map(elementOf).join(',\n')
+    yield separator + page.map((row) => JSON.stringify(elementOf(row))).join(',\n')
     separator = ',\n'
   }
   yield separator === '[\n' ? '[]\n' : '\n]\n'
+}
+
+function exportShape(row: RouteRow): object {
+  return Object.fromEntries(COLUMNS.map(([field, column]) => [column, row[field]]))
+}
+
+/** The shape that the upstream's interface gives a route. */
+function upstreamShape(row: RouteRow): object {
+  return {
+    departure: {
+      id: row.departureId,
+      iata: row.departureIata,
+      city: row.departureCity,
+      country: row.departureCountry,
+    },
+    destination: {
+      id: row.destinationId,
+      iata: row.destinationIata,
+      city: row.destinationCity,
+      country: row.destinationCountry,
+    },
+  }
 }

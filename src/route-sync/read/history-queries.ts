@@ -1,14 +1,14 @@
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
 
-/** A route as it is known now, or as it was last known. */
+/** A route with the last known attributes of its places. */
 export interface KnownRoute {
   readonly departure: Place
   readonly destination: Place
   readonly live: boolean
-  /** Of a live route: when the list was fetched that added it, this time. */
+  /** When the list that last added it was fetched; null if it is not live. */
   readonly since: Date | null
-  /** Null where it is not live, or no accepted list has spoken of it. */
+  /** Null if it is not live, or if no accepted list covers it. */
   readonly available: boolean | null
 }
 
@@ -17,12 +17,13 @@ export interface RoutePair {
   readonly destinationId: string
 }
 
-/** An interval of a route's existence, or of its availability while it existed; `validTo` is null while it holds. */
+/** An interval of a route's existence, or of its availability while it existed. */
 export interface RouteInterval {
   readonly of: 'existence' | 'availability'
-  /** Null of existence. */
+  /** Null in an interval of existence. */
   readonly available: boolean | null
   readonly validFrom: Date
+  /** Null while the interval lasts. */
   readonly validTo: Date | null
 }
 
@@ -37,7 +38,7 @@ interface HistoryPage<Position> {
   readonly after?: Position | undefined
 }
 
-/** A route that is live or ever was; undefined where it never was. */
+/** A route that is or was live; undefined if it never was. */
 export async function findKnownRoute(
   db: Db,
   { departureId, destinationId }: RoutePair,
@@ -59,7 +60,7 @@ export async function findKnownRoute(
   return rows[0]
 }
 
-/** The intervals of a route, the newest first; of two that begin together its existence. */
+/** The intervals of a route, the newest first; of two that start together, existence first. */
 export async function listRouteIntervals(
   db: Db,
   { departureId, destinationId }: RoutePair,
@@ -84,7 +85,7 @@ export async function listRouteIntervals(
   return rows
 }
 
-/** A place by its id, with the attributes that hold now; undefined where no list ever had it. */
+/** A place with its current attributes; undefined if no list ever had it. */
 export async function findKnownPlace(db: Db, placeId: string): Promise<Place | undefined> {
   const { rows } = await sql<{ place: Place | null }>`
     select ${lastKnownPlace(placeId)} as place
@@ -92,7 +93,7 @@ export async function findKnownPlace(db: Db, placeId: string): Promise<Place | u
   return rows[0]?.place ?? undefined
 }
 
-/** The attributes that a place has had, the newest first. */
+/** The attributes of a place over time, the newest first. */
 export async function listPlaceIntervals(
   db: Db,
   placeId: string,

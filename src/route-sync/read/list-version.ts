@@ -1,30 +1,30 @@
 import { type Db, sql } from '../../db/database.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/run-records.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 
-/** The forms in which the routes are served. */
+/** The forms in which the API serves the routes. */
 export type ListForm = RouteListName | 'csv'
 
-/** Which state of a list is served. */
+/** The state of a list that is served. */
 export interface ListVersion {
-  /** Another one whenever the list is another one; the same from every process. */
+  /** Differs whenever the list differs; the same in every process. */
   readonly tag: string
-  /** The valid time of the run that made the list what it is: as of then it is read. */
+  /** The valid time of the last run that changed the list; the list is read as of this instant. */
   readonly changedAt: Date
-  /** The same, where it was the only change in its second; else nobody could tell by a date which list one has. */
+  /** The same; undefined if another change fell into the same second, which an HTTP date cannot tell apart. */
   readonly lastModified: Date | undefined
-  /** When the last accepted snapshot had arrived: it may have changed nothing, and may have been approved later. */
+  /** When the last accepted snapshot arrived. It may have changed nothing, and may have been approved later. */
   readonly snapshotAt: Date
-  /** How long before the question that was, by the database's clock. */
+  /** Its age when it was read, by the database's clock. */
   readonly snapshotAgeMs: number
 }
 
 interface FormRuns {
-  /** The list whose snapshots the form is of. */
+  /** The list whose snapshots the form shows. */
   readonly snapshots: RouteListName
   /** The lists whose runs may change the form. */
   readonly changedBy: readonly RouteListName[]
-  /** Which of those runs do. */
+  /** A condition: the runs of them that do. */
   readonly changes: typeof CHANGED
 }
 
@@ -34,18 +34,19 @@ const CHANGED = sql`(
 )`
 
 /**
- * The CSV shows whether a route is available, and the first list that arrives after a route was added says so of it: where
- * that is no, it is in no run's counts. One that arrived before, and was accepted after, leaves it to the next.
+ * The first with-availability run whose list arrived after routes were added. The CSV shows availability, and such a run
+ * turns unknown into unavailable, which is in none of its counts. A list that arrived before the routes were added says
+ * nothing about them, even if it was accepted after.
  */
-const FIRST_TO_SPEAK = sql`(
+const FIRST_AFTER_ADDITIONS = sql`(
   list = 'with-availability' and exists (
     select from sync_run added
      where added.list = 'routes' and added.status in ${ACCEPTED}
        and (added.baseline or added.added > 0)
        and added.fetched_at < sync_run.fetched_at
-       and added.fetched_at > coalesce((select max(${ARRIVED_AT}) from sync_run spoken
-                                         where spoken.list = 'with-availability' and spoken.status in ${ACCEPTED}
-                                           and spoken.fetched_at < sync_run.fetched_at), '-infinity'))
+       and added.fetched_at > coalesce((select max(${ARRIVED_AT}) from sync_run earlier
+                                         where earlier.list = 'with-availability' and earlier.status in ${ACCEPTED}
+                                           and earlier.fetched_at < sync_run.fetched_at), '-infinity'))
 )`
 
 const FORMS: Readonly<Record<ListForm, FormRuns>> = {
@@ -58,17 +59,14 @@ const FORMS: Readonly<Record<ListForm, FormRuns>> = {
   csv: {
     snapshots: 'routes',
     changedBy: ['routes', 'with-availability'],
-    changes: sql`(${CHANGED} or ${FIRST_TO_SPEAK})`,
+    changes: sql`(${CHANGED} or ${FIRST_AFTER_ADDITIONS})`,
   },
 }
 
-/** Goes up whenever the same routes are written in another way. */
+/** Increase it whenever the same routes are written as another text. */
 const TEXT_VERSION = 1
 
-/**
- * The version of a form as it stood at an instant, or now; undefined before the first accepted snapshot. Reads runs
- * alone, no routes.
- */
+/** The version of a form as of an instant, or now; undefined before the first accepted snapshot. Reads runs alone. */
 export async function findListVersion(
   db: Db,
   form: ListForm,
@@ -95,7 +93,7 @@ export async function findListVersion(
   if (row === undefined) return undefined
   const { runId, ...version } = row
   const { changedAt } = version
-  // With the time: in a database that was made anew the runs are numbered from 1 again.
+  // The time is part of the tag because runs of a recreated database are numbered from 1 again.
   const time = changedAt.getTime().toString(36)
   const alone = before === undefined || secondOf(before.changedAt) < secondOf(changedAt)
   return {

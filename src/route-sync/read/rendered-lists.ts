@@ -1,17 +1,17 @@
 import { createTtlCache, type TtlCache } from '../../base/ttl-cache.ts'
 import type { Db } from '../../db/database.ts'
 import { createEncodedBody, type EncodedBody } from '../../http/encoded-body.ts'
+import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
-import { routesText } from './route-texts.ts'
 
-/** A list as it stands, and its text once somebody wants that. */
+/** A current list, and its text once a request needs it. */
 export interface RenderedList {
   readonly version: ListVersion
-  /** The whole text; null where it is too large to be kept, and must be read each time. */
+  /** The whole text; null if it is too large to be cached and must be read for each request. */
   body(): Promise<EncodedBody | null>
 }
 
-/** The lists of now, rendered: each version is read from the database once a process, however many ask for it. */
+/** The current lists as text. A process reads each version from the database once. */
 export interface RenderedLists {
   /** At most a second old; undefined before the first accepted snapshot. */
   current(form: ListForm): Promise<RenderedList | undefined>
@@ -19,70 +19,65 @@ export interface RenderedLists {
 
 export interface RenderedListsDeps {
   readonly db: Db
-  /** Milliseconds that only ever grow. */
+  /** A monotonic clock. */
   readonly nowMs: () => number
-  /** Larger texts are not kept. */
+  /** Larger texts are not cached. */
   readonly maxBytes?: number
 }
 
-interface SeenVersion extends ListVersion {
-  readonly seenAtMs: number
+interface CachedVersion extends ListVersion {
+  readonly readAtMs: number
 }
 
-/** So that what is told, with the question and the answer, is at most a second old. */
-const MEMORY_MS = 900
+/** Below a second by the time of the query and the response, so that an answer is at most a second old. */
+const TTL_MS = 900
 const FORMS = 3
-/** Four hundred thousand routes, in each of the forms; more would cost every process more than reading them. */
+/** Four hundred thousand routes in each of the forms. Caching more would cost each process more than reading them. */
 const MAX_BYTES = 64_000_000
 
 export function createRenderedLists(deps: RenderedListsDeps): RenderedLists {
-  const { db, nowMs } = deps
-  const versions: TtlCache<SeenVersion | undefined> = createTtlCache({
-    ttlMs: MEMORY_MS,
+  const { nowMs } = deps
+  const versions: TtlCache<CachedVersion | undefined> = createTtlCache({
+    ttlMs: TTL_MS,
     nowMs,
     maxKeys: FORMS,
   })
   const lists = new Map<ListForm, RenderedList>()
   return {
     current: async (form) => {
-      const seen = await versions.get(form, () => see(deps, form))
-      if (seen === undefined) return undefined
-      const version = agedTo(nowMs(), seen)
+      const cached = await versions.get(form, () => readVersion(deps, form))
+      if (cached === undefined) return undefined
+      const version = withAge(nowMs(), cached)
       const known = lists.get(form)
       if (known?.version.tag === version.tag) return { ...known, version }
-      // Somebody who asked at the same time has seen a newer one already.
+      // A concurrent request may have read a newer version already.
       if (known !== undefined && known.version.changedAt > version.changedAt) return known
-      const made = { version, body: onceDone(() => render(db, { form, version, ...deps })) }
-      lists.set(form, made)
-      return made
+      const list = { version, body: once(() => render(deps, form, version)) }
+      lists.set(form, list)
+      return list
     },
   }
 }
 
-async function see({ db, nowMs }: RenderedListsDeps, form: ListForm) {
-  const seenAtMs = nowMs()
+async function readVersion({ db, nowMs }: RenderedListsDeps, form: ListForm) {
+  const readAtMs = nowMs()
   const version = await findListVersion(db, form)
-  return version === undefined ? undefined : { ...version, seenAtMs }
+  return version === undefined ? undefined : { ...version, readAtMs }
 }
 
-function agedTo(nowMs: number, { seenAtMs, ...version }: SeenVersion): ListVersion {
-  return { ...version, snapshotAgeMs: version.snapshotAgeMs + nowMs - seenAtMs }
+function withAge(nowMs: number, { readAtMs, ...version }: CachedVersion): ListVersion {
+  return { ...version, snapshotAgeMs: version.snapshotAgeMs + nowMs - readAtMs }
 }
 
-interface RenderArgs {
-  readonly form: ListForm
-  readonly version: ListVersion
-  readonly maxBytes?: number
-}
-
-/** As of the instant of its version, whatever is applied meanwhile. */
+/** Reads the list as of the instant of its version, whatever is applied in the meantime. */
 async function render(
-  db: Db,
-  { form, version, maxBytes = MAX_BYTES }: RenderArgs,
+  { db, maxBytes = MAX_BYTES }: RenderedListsDeps,
+  form: ListForm,
+  { changedAt }: ListVersion,
 ): Promise<EncodedBody | null> {
   const parts: Buffer[] = []
   let bytes = 0
-  for await (const text of routesText(db, form, { asOf: version.changedAt })) {
+  for await (const text of routesText(db, form, { asOf: changedAt })) {
     const part = Buffer.from(text)
     bytes += part.length
     if (bytes > maxBytes) return null
@@ -91,14 +86,14 @@ async function render(
   return createEncodedBody(Buffer.concat(parts))
 }
 
-/** Does a thing when it is first wanted, and once; again only where it failed. */
-function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
-  let doing: Promise<T> | undefined
+/** Runs `work` at the first call and shares its result with all later ones; a failure is not shared. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
   return () => {
-    doing ??= work().catch((err: unknown) => {
-      doing = undefined
+    running ??= work().catch((err: unknown) => {
+      running = undefined
       throw err
     })
-    return doing
+    return running
   }
 }

@@ -6,10 +6,10 @@ import { isNotModified } from '../../http/etags.ts'
 import { type Checked, operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { streamText } from '../../http/send-text.ts'
+import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
 import type { RenderedLists } from './rendered-lists.ts'
 import type { RouteFilter } from './route-queries.ts'
-import { routesText } from './route-texts.ts'
 
 export interface RouteDeps {
   readonly db: Db

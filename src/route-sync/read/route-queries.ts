@@ -1,7 +1,7 @@
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/run-records.ts'
+import { ACCEPTED } from '../runs/sync-run-queries.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */
 export interface RouteRow {
@@ -14,33 +14,33 @@ export interface RouteRow {
   readonly destinationCity: string
   readonly destinationCountry: string
   readonly since: Date
-  /** Null until an accepted with-availability list has spoken of it. */
+  /** Null until an accepted with-availability list covers the route. */
   readonly available: boolean | null
 }
 
 export interface RouteFilter {
-  /** The instant of time travel; the present where missing. */
+  /** The routes as of this instant; now if missing. */
   readonly asOf?: Date | undefined
   readonly onlyAvailable?: boolean | undefined
-  /** A place by its id or, in any case, its airport code. */
+  /** The id of the place, or its airport code in any letter case. */
   readonly departure?: string | undefined
   readonly destination?: string | undefined
-  /** Of either end, in any case. */
+  /** Of the departure or the destination, in any letter case. */
   readonly country?: string | undefined
 }
 
 const PAGE_ROWS = 5_000
 
 /**
- * Streams routes in the order of their ids, a page at a time, all pages as one instant shows them: the one asked
- * for, but no later than the last accepted list. Past instants never change, so no connection is held between
- * pages, however slowly they are taken.
+ * Streams routes in the order of their ids, a page at a time, all pages as of one instant: `asOf`, or the last accepted
+ * list if that is earlier. Past instants never change, so no connection is held between pages, however slowly the
+ * consumer takes them.
  */
 export async function* streamRoutes(db: Db, filter: RouteFilter = {}): AsyncGenerator<RouteRow[]> {
-  const settled = await findLastSettled(db)
-  if (settled === null) return
-  // What comes later than that may still change between two pages; what is known of it is what holds now.
-  const instant = filter.asOf !== undefined && filter.asOf < settled ? filter.asOf : settled
+  const { last } = await readHistorySpan(db)
+  if (last === null) return
+  // After the last accepted list the state may still change between two pages.
+  const instant = filter.asOf !== undefined && filter.asOf < last ? filter.asOf : last
   for (let after: RouteRow | undefined; ; ) {
     const page: RouteRow[] = await readPage(db, { ...filter, instant, after })
     if (page.length === 0) return
@@ -49,18 +49,10 @@ export async function* streamRoutes(db: Db, filter: RouteFilter = {}): AsyncGene
   }
 }
 
-/** The valid time of the last list that was applied, of either kind; null before the first. */
-async function findLastSettled(db: Db): Promise<Date | null> {
-  const { rows } = await sql<{ instant: Date | null }>`
-    select max(fetched_at) as instant from sync_run where status in ${ACCEPTED}
-  `.execute(db)
-  return rows[0]?.instant ?? null
-}
-
-/** The valid times of a list's first accepted run, and of the last one of either list; null before the first. */
+/** The valid times of the first accepted list of a kind, and of the last of either; null before the first. */
 export async function readHistorySpan(
   db: Db,
-  list: RouteListName,
+  list: RouteListName = 'routes',
 ): Promise<{ first: Date | null; last: Date | null }> {
   return selectOne(
     sql<{ first: Date | null; last: Date | null }>`
@@ -80,8 +72,8 @@ interface PageArgs extends RouteFilter {
 /**
  * The rows of farewatch.routes_as_of after those of the page before.
  *
- * Not asked of the function itself: there the planner merges routes with availabilities, which reads those of all
- * pages before once more (at a million routes 40 to 110 ms a page, growing; by lookups it is 20 ms, any page).
+ * The function itself is not used: Postgres would merge routes with availability and read the availability of all
+ * earlier pages again, which takes 40 to 110 ms a page at a million routes, and grows. Lookups take 20 ms for any page.
  */
 async function readPage(db: Db, args: PageArgs): Promise<RouteRow[]> {
   const { instant, onlyAvailable, after } = args
@@ -113,7 +105,7 @@ async function readPage(db: Db, args: PageArgs): Promise<RouteRow[]> {
   return rows
 }
 
-/** Of the routes `r`, those between the places that are asked for. */
+/** A condition on the routes `r`: between the requested places. */
 function betweenPlaces({
   instant,
   departure,
@@ -134,31 +126,4 @@ function betweenPlaces({
     parts.push(sql`(r.departure_id in ${inCountry} or r.destination_id in ${inCountry})`)
   }
   return parts.length === 0 ? sql`true` : sql.join(parts, sql` and `)
-}
-
-/** Freshness and size of what we hold, for gauges and status. */
-export interface SyncState {
-  readonly list: RouteListName
-  readonly lastSuccessAt: Date | null
-  readonly lastAttemptAt: Date | null
-  readonly held: number
-}
-
-export async function readSyncStates(db: Db): Promise<SyncState[]> {
-  const { rows } = await sql<SyncState>`
-    select list.name as list,
-           (select max(${ARRIVED_AT}) from sync_run where sync_run.list = list.name and status in ${ACCEPTED}) as "lastSuccessAt",
-           (select max(started_at) from sync_run where sync_run.list = list.name) as "lastAttemptAt",
-           (select count(*) from sync_run where sync_run.list = list.name and status = 'held') as held
-      from (values ('routes'), ('with-availability')) list (name)
-  `.execute(db)
-  return rows
-}
-
-export async function countRoutes(db: Db): Promise<{ live: number; available: number }> {
-  const { rows } = await sql<{ live: number; available: number }>`
-    select (select count(*) from route_version where valid_to is null) as live,
-           (select count(*) from route_availability_version where valid_to is null and available) as available
-  `.execute(db)
-  return rows[0] ?? { live: 0, available: 0 }
 }

@@ -4,8 +4,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
-import { listSyncRuns } from '../runs/sync-run-queries.ts'
-import { showRun } from './show-run.ts'
+import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 

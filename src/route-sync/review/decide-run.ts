@@ -1,28 +1,42 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Db, Tx } from '../../db/database.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { withSessionLock } from '../../db/session-lock.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { beginApply, planFetched, type SyncDeps, stagedCounts } from '../apply-or-hold.ts'
-import { whenListIsFree } from '../runs/list-lock.ts'
-import { dropHeldRuns, recordApproval } from '../runs/resolve-runs.ts'
-import { closeRun, findLastAccepted, settleApprovedAt } from '../runs/run-records.ts'
-import { createStopwatch } from '../runs/stopwatch.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { beginApply, planSnapshot, type SyncDeps } from '../plan/plan-snapshot.ts'
+import {
+  assignValidTime,
+  closeRun,
+  createStopwatch,
+  dropHeldRuns,
+  listLock,
+} from '../runs/run-records.ts'
 import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/sync-errors.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
-import { findFinishedRun, type SyncRunRow } from '../runs/sync-run-queries.ts'
+import { findFinishedRun, findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
 import { type FetchedList, listOfRun } from '../snapshots/fetched-list.ts'
-import { SnapshotNotKeptError, touchSnapshot } from '../snapshots/snapshots.ts'
+import { touchSnapshot } from '../snapshots/snapshots.ts'
 
 export type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { readonly clock: Clock }
 
-/** Of a list that a person has looked at, absence is not in doubt. */
-const CONFIRMATIONS_OF_A_PERSON = 1
+/** An approved list confirms absences at once: an operator has reviewed them. */
+const CONFIRMATIONS = 1
+const POLL_MS = 250
+
+/** The held run; throws RunNotFoundError, NotHeldError. */
+export async function findHeldRun(db: Db, runId: number): Promise<SyncRunRow> {
+  const run = await findFinishedRun(db, runId)
+  if (run === undefined) throw new RunNotFoundError(runId)
+  if (run.status !== 'held') throw new NotHeldError(runId, run.status)
+  return run
+}
 
 /**
- * Applies a held list as it was fetched, from the moment of the approval on: what was published of the time since it
- * came stays so. What it lacks is removed at once. Other held runs of the list are dropped: they were judged by
- * what no longer holds.
+ * Applies a held list as it was fetched, with the moment of the approval as its valid time: what was published about
+ * the time before stays true. Routes that it lacks are removed at once. The other held runs of the list are dropped,
+ * because they were judged against a state that no longer holds.
  *
- * One transaction under the list's lock: a process that dies leaves the run held. Throws RunNotFoundError,
+ * One transaction under the list's lock: if the process dies, the run stays held. Throws RunNotFoundError,
  * NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
  */
 export async function approveRun(
@@ -30,70 +44,57 @@ export async function approveRun(
   runId: number,
   signal: AbortSignal,
 ): Promise<SyncOutcome> {
-  const { list } = await findHeld(deps.db, runId)
+  const { list } = await findHeldRun(deps.db, runId)
   return whenListIsFree(deps, { list, signal }, async (session) => {
-    const { contentHash, bytes } = await findHeld(session, runId)
-    if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
-    const kept = listOfRun({ runId, contentHash, bytes })
-    const chunks = await kept.chunks(session)
-    const fetched = { ...kept, chunks: async () => chunks }
+    const fetched = listOfRun(await findHeldRun(session, runId))
+    // A list of a million routes takes seconds to load: not while the transaction holds its locks.
+    await fetched.chunks(session)
     return inTransaction(session, (tx) => applyHeld(tx, deps, { runId, fetched }))
   })
-}
-
-interface Approval {
-  readonly runId: number
-  readonly fetched: FetchedList
 }
 
 async function applyHeld(
   tx: Tx,
   deps: DecideDeps,
-  { runId, fetched }: Approval,
+  { runId, fetched }: { readonly runId: number; readonly fetched: FetchedList },
 ): Promise<SyncOutcome> {
   const stopwatch = createStopwatch()
   await beginApply(tx)
-  const held = await findHeld(tx, runId)
-  const { list } = held
+  const { list, fetchedAt, reason, reviewId } = await findHeldRun(tx, runId)
   const previous = await findLastAccepted(tx, list)
-  if (previous !== null && isLater(previous.fetchedAt, held)) {
+  if (previous !== null && (fetchedAt === null || previous.fetchedAt > fetchedAt)) {
     throw new StaleRunError(runId, previous.id)
   }
-  const instants = await settleApprovedAt(tx, runId)
-  const confirmations = CONFIRMATIONS_OF_A_PERSON
-  const plan = await planFetched(
-    tx,
-    deps,
-    { list, stopwatch },
-    { fetched, previous, confirmations, ...instants },
-  )
+  const instants = await assignValidTime(tx, runId, sql`clock_timestamp()`)
+  const args = { list, fetched, previous, stopwatch, confirmations: CONFIRMATIONS, ...instants }
+  const plan = await planSnapshot(tx, deps, args)
   const previousAt = previous?.arrivedAt ?? null
   const counts = await stopwatch.time('apply', () =>
-    plan.apply({ runId, ...instants, previousAt, confirmations, lists: 1 }),
+    plan.apply({ ...args, runId, previousAt, lists: 1 }),
   )
   const outcome = await closeRun(tx, {
     runId,
     list,
     status: 'approved',
     baseline: previous === null,
-    ...(held.reason === null ? {} : { reason: held.reason }),
-    ...(typeof held.reviewId === 'number' ? { reviewId: held.reviewId } : {}),
-    counts: { ...stagedCounts(plan), ...counts },
+    reason,
+    reviewId,
+    counts: { ...plan.staged, ...counts },
     durationsMs: stopwatch.durations(),
   })
-  await recordApproval(tx, runId)
+  await tx
+    .updateTable('sync_run')
+    .set({ resolution: 'approved', resolved_at: sql`clock_timestamp()` })
+    .where('id', '=', runId)
+    .execute()
   await dropHeldRuns(tx, { list, resolution: 'superseded', resolvedBy: runId })
   await touchSnapshot(tx, fetched.contentHash)
   return outcome
 }
 
-function isLater(instant: Date, { fetchedAt }: SyncRunRow): boolean {
-  return fetchedAt === null || instant.getTime() > fetchedAt.getTime()
-}
-
 /**
- * Drops a held run and all that joined its review, under the list's lock; nothing else changes. Returns the runs. The
- * same list again joins the review, and only a person can approve it.
+ * Drops a held run and all others of its review, under the list's lock; nothing else changes. Returns the runs. The
+ * same list again joins the review, which then only an operator can approve.
  *
  * Throws RunNotFoundError, NotHeldError.
  */
@@ -102,19 +103,27 @@ export async function rejectRun(
   runId: number,
   signal: AbortSignal,
 ): Promise<number[]> {
-  const { list } = await findHeld(deps.db, runId)
+  const { list } = await findHeldRun(deps.db, runId)
   return whenListIsFree(deps, { list, signal }, (session) =>
     inTransaction(session, async (tx) => {
-      const { reviewId } = await findHeld(tx, runId)
+      const { reviewId } = await findHeldRun(tx, runId)
       const dropping = { list, resolution: 'rejected', resolvedBy: null } as const
       return dropHeldRuns(tx, { ...dropping, reviewId: reviewId ?? runId })
     }),
   )
 }
 
-async function findHeld(db: Db, runId: number): Promise<SyncRunRow> {
-  const run = await findFinishedRun(db, runId)
-  if (run === undefined) throw new RunNotFoundError(runId)
-  if (run.status !== 'held') throw new NotHeldError(runId, run.status)
-  return run
+/** Runs `work` once no other process holds the list's lock. Throws the signal's reason if it aborts before. */
+async function whenListIsFree<T>(
+  { db, clock }: Pick<DecideDeps, 'db' | 'clock'>,
+  { list, signal }: { readonly list: RouteListName; readonly signal: AbortSignal },
+  work: (session: Db) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const done = await withSessionLock(db, listLock(list), async (session) => ({
+      value: await work(session),
+    }))
+    if (done !== undefined) return done.value
+    await clock.sleep(POLL_MS, signal)
+  }
 }

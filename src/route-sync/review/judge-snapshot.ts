@@ -1,54 +1,75 @@
-import type { Scrub } from '../../base/secrets.ts'
 import type { Tx } from '../../db/database.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
-import { type GuardLimits, suspicionOf } from '../plan/guard.ts'
-import type { SnapshotPlan } from '../plan/plan-snapshot.ts'
+import { type GuardLimits, type SnapshotEffect, suspicionOf } from '../plan/guard.ts'
+import type { SyncDeps } from '../plan/plan-snapshot.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
-import type { FetchedList } from '../snapshots/fetched-list.ts'
-import { matchReview } from './match-review.ts'
-import { releaseOf } from './release.ts'
+import { type MatchArgs, matchReview, type ReviewState } from './match-review.ts'
 
-/** Why a list is suspicious, the review it belongs to, and what releases it all the same. */
-export interface Verdict {
-  readonly suspicion: SyncReason
-  /** The review that it joins; null where it is the first of its kind. */
+/** Why a list is suspicious, the review that it belongs to, and why it is applied nevertheless. */
+export interface Suspicion {
+  readonly reason: SyncReason
+  /** The review that the list joins; null if it agrees with none. */
   readonly reviewId: number | null
-  /** Null where it is held. */
+  /** Null if the list is held. */
   readonly release: Release | null
 }
 
 export interface Release {
   readonly reviewId: number
-  /** Lists that agree, this one included. */
+  /** Agreeing lists, this one included. */
   readonly lists: number
   readonly reason: SyncReason
 }
 
-export interface ToJudge {
-  /** Null where it is only asked what would become of the list. */
+export interface JudgedList extends Omit<MatchArgs, 'agreementShare' | 'scrub'> {
+  /** Null for a dry run. */
   readonly runId: number | null
-  readonly list: RouteListName
-  readonly fetched: FetchedList
-  readonly plan: SnapshotPlan
   readonly fetchedAt: Date
 }
 
-/** Null where nothing is suspicious. Leaves what `matchReview` leaves, where a review is joined. */
+/** Returns null for a list that is not suspicious. Leaves the temporary tables of `matchReview` if a review matches. */
 export async function judgeSnapshot(
   tx: Tx,
-  { guard, scrub }: { readonly guard: GuardLimits; readonly scrub: Scrub },
-  { runId, list, fetched, plan, fetchedAt }: ToJudge,
-): Promise<Verdict | null> {
-  const suspicion = suspicionOf(plan.effect, guard)
-  if (suspicion === null) return null
+  { guard, scrub }: Pick<SyncDeps, 'guard' | 'scrub'>,
+  judged: JudgedList,
+): Promise<Suspicion | null> {
+  const { effect } = judged.plan
+  const reason = suspicionOf(effect, guard)
+  if (reason === null) return null
   const { agreementShare } = guard
-  const pairs = plan.staged.fetched - plan.staged.duplicates
-  const joining = { list, fetched, pairs, staged: plan.isStaged, agreementShare, scrub }
-  const review = await matchReview(tx, joining)
-  if (review === undefined) return { suspicion, reviewId: null, release: null }
-  const agreeing = { runId, fetchedAt, suspicion, effect: plan.effect }
+  const review = await matchReview(tx, { ...judged, agreementShare, scrub })
+  if (review === undefined) return { reason, reviewId: null, release: null }
   const { reviewId, heldRuns } = review
-  const reason = releaseOf(review, agreeing, guard)
-  const release = reason && { reviewId, lists: heldRuns.length + 1, reason }
-  return { suspicion, reviewId, release }
+  const released = releaseOf(review, { ...judged, suspicion: reason, effect }, guard)
+  const release = released && { reviewId, lists: heldRuns.length + 1, reason: released }
+  return { reason, reviewId, release }
+}
+
+export interface AgreeingList extends Pick<JudgedList, 'runId' | 'fetchedAt'> {
+  readonly suspicion: SyncReason
+  readonly effect: SnapshotEffect
+}
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Returns why a suspicious list is applied nevertheless: an accident does not repeat unchanged for a day. Returns null
+ * if the list stays held: too few lists agree, they span too few hours, the list is empty or lacks so many routes that
+ * a mistake would cost too much, or an operator has rejected a list of the review.
+ */
+export function releaseOf(
+  { heldRuns, heldSince, rejected }: ReviewState,
+  { runId, fetchedAt, suspicion, effect }: AgreeingList,
+  limits: GuardLimits,
+): SyncReason | null {
+  const lists = heldRuns.length + 1
+  const spanMs = heldSince === null ? 0 : fetchedAt.getTime() - heldSince.getTime()
+  if (rejected || suspicion.code === 'empty') return null
+  if (effect.missing > limits.releaseLostShare * effect.live) return null
+  if (lists < limits.releaseLists || spanMs < limits.releaseHours * HOUR_MS) return null
+  const runs =
+    runId === null ? `${heldRuns.join(', ')} and this one` : [...heldRuns, runId].join(', ')
+  return {
+    code: 'agreed',
+    text: `${lists} lists over ${Math.floor(spanMs / HOUR_MS)} hours agree (runs ${runs}); held was: ${suspicion.text}`,
+  }
 }

@@ -2,25 +2,32 @@ import type { Scrub } from '../../base/secrets.ts'
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { type StagingPrefix, stageSnapshot } from '../plan/stage-snapshot.ts'
-import { JOINABLE } from '../runs/resolve-runs.ts'
+import type { SnapshotPlan } from '../plan/plan-snapshot.ts'
+import { stageSnapshot } from '../plan/stage-snapshot.ts'
+import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
+import { JOINABLE } from '../runs/sync-run-queries.ts'
 import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
-import { SnapshotDamagedError } from '../snapshots/pack-snapshot.ts'
-import { SnapshotNotKeptError } from '../snapshots/snapshots.ts'
-import type { ReviewState } from './release.ts'
 
-/** A comparison reads a whole list; who brings ever new ones is told of each. */
+/** Each comparison reads a whole list, so a suspicious list is compared with the newest reviews alone. */
 const COMPARED_REVIEWS = 3
 
 export interface MatchArgs {
   readonly list: RouteListName
   readonly fetched: FetchedList
-  /** Distinct routes in it. */
-  readonly pairs: number
-  /** Whether `staged_route` holds it. */
-  readonly staged: boolean
+  readonly plan: Pick<SnapshotPlan, 'staged' | 'isStaged' | 'effect'>
   readonly agreementShare: number
   readonly scrub: Scrub
+}
+
+/** The lists that a review holds. */
+export interface ReviewState {
+  readonly reviewId: number
+  /** Held runs in order, since the last suspicious list of another review. */
+  readonly heldRuns: readonly number[]
+  /** When the list of the first of them arrived. */
+  readonly heldSince: Date | null
+  /** Whether an operator has rejected a list of the review. */
+  readonly rejected: boolean
 }
 
 interface Candidate {
@@ -31,39 +38,36 @@ interface Candidate {
 }
 
 /**
- * Finds the review whose lists agree with a suspicious one; undefined where it is the first of its kind. What agrees
- * is compared with the first list of the review that is held, or else dropped, so that a review cannot drift.
- * Leaves `compared_route`: that list where it is another one, else no rows.
+ * Finds the review whose lists agree with a suspicious one; undefined if there is none. The list is compared with the
+ * first held list of each review, or with its first dropped one, so a review cannot drift.
+ *
+ * Leaves `compared_route`: the routes of that list if it has other bytes, else no rows.
  */
 export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState | undefined> {
+  const { list, fetched, plan, scrub } = args
   const same = await findSame(tx, args)
   if (same !== undefined) {
     await sql`
       create temp table compared_route (departure_id text, destination_id text) on commit drop
     `.execute(tx)
-    return readReview(tx, args.list, same)
+    return readReview(tx, list, same)
   }
   const candidates = await findCandidates(tx, args)
   if (candidates.length === 0) return undefined
-  const prefix = await stageOnce(tx, args)
+  if (!plan.isStaged) await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }))
   for (const candidate of candidates) {
-    const kept = await readKept(tx, candidate)
+    const kept = await findKept(tx, candidate)
     if (kept === undefined) continue
-    await stageSnapshot(
-      tx,
-      args.scrub,
-      readSlices(tx, { list: args.list, fetched: kept }),
-      'compared',
-    )
-    if ((await differingShare(tx, prefix)) <= args.agreementShare) {
-      return readReview(tx, args.list, candidate.reviewId)
+    await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched: kept }), 'compared')
+    if ((await differingShare(tx)) <= args.agreementShare) {
+      return readReview(tx, list, candidate.reviewId)
     }
     await sql`drop table compared_route, compared_place`.execute(tx)
   }
   return undefined
 }
 
-/** The review of a list of the same bytes: it is known by its run, however long the bytes were kept, if at all. */
+/** The review of a list with the same bytes. Its run is enough: the bytes need not be kept any longer. */
 async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | undefined> {
   const { rows } = await sql<{ reviewId: number }>`
     select r.review_id as "reviewId"
@@ -75,8 +79,12 @@ async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | 
   return rows[0]?.reviewId
 }
 
-/** Reviews by their first kept list, of about the same length. */
-async function findCandidates(tx: Tx, args: MatchArgs): Promise<Candidate[]> {
+/** The newest reviews with their first kept list, if it has about as many routes. */
+async function findCandidates(
+  tx: Tx,
+  { list, plan, agreementShare }: MatchArgs,
+): Promise<Candidate[]> {
+  const pairs = plan.staged.fetched - plan.staged.duplicates
   const { rows } = await sql<Candidate>`
     select "reviewId", "runId", "contentHash", bytes
       from (select distinct on (r.review_id)
@@ -84,55 +92,47 @@ async function findCandidates(tx: Tx, args: MatchArgs): Promise<Candidate[]> {
                    r.fetched - r.duplicates as pairs
               from sync_run r
               join snapshot s on s.content_hash = r.content_hash
-             where r.list = ${args.list} and r.review_id is not null and ${JOINABLE}
+             where r.list = ${list} and r.review_id is not null and ${JOINABLE}
              order by r.review_id desc, r.status = 'held' desc, r.id) first
-     where abs(pairs - ${args.pairs}::integer)
-             <= ${args.agreementShare}::float8 * greatest(pairs, ${args.pairs}::integer)
+     where abs(pairs - ${pairs}::integer)
+             <= ${agreementShare}::float8 * greatest(pairs, ${pairs}::integer)
      order by "reviewId" desc
      limit ${COMPARED_REVIEWS}
   `.execute(tx)
   return rows
 }
 
-/** Undefined where the kept list cannot be read: what is wrong with it is no fault of the list that is compared. */
-async function readKept(tx: Tx, candidate: Candidate): Promise<FetchedList | undefined> {
+/** The list of a candidate; undefined if it cannot be read, which is no fault of the list that is compared. */
+async function findKept(tx: Tx, candidate: Candidate): Promise<FetchedList | undefined> {
   const kept = listOfRun(candidate)
   try {
-    const chunks = await kept.chunks(tx)
-    return { ...kept, chunks: async () => chunks }
+    await kept.chunks(tx)
+    return kept
   } catch (err) {
     if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return undefined
     throw err
   }
 }
 
-/** The last accepted list again is not staged, for its diff needs no rows. */
-async function stageOnce(tx: Tx, { list, fetched, staged, scrub }: MatchArgs) {
-  if (staged) return 'staged'
-  await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }), 'second')
-  return 'second'
-}
-
-/** Routes that one of two lists lacks, of those of the larger one; 0 for two empty lists. */
-async function differingShare(tx: Tx, prefix: StagingPrefix): Promise<number> {
-  const ours = sql.table(`${prefix}_route`)
+/** Routes that only one of the two lists has, as a share of the larger list; 0 for two empty lists. */
+async function differingShare(tx: Tx): Promise<number> {
   const { differing, larger } = await selectOne(
     sql<{ differing: number; larger: number }>`
       select (select count(*) from compared_route c
-               where not exists (select from ${ours} o
+               where not exists (select from staged_route o
                                   where (o.departure_id, o.destination_id) = (c.departure_id, c.destination_id)))
-           + (select count(*) from ${ours} o
+           + (select count(*) from staged_route o
                where not exists (select from compared_route c
                                   where (c.departure_id, c.destination_id) = (o.departure_id, o.destination_id)))
                as differing,
-             greatest((select count(*) from compared_route), (select count(*) from ${ours})) as larger
+             greatest((select count(*) from compared_route), (select count(*) from staged_route)) as larger
     `,
     tx,
   )
   return larger === 0 ? 0 : differing / larger
 }
 
-/** A list of another review in between says that it was not the same all the while: the count begins anew. */
+/** Counts the held runs since the last suspicious list of another review: until then the list was another one. */
 async function readReview(tx: Tx, list: RouteListName, reviewId: number): Promise<ReviewState> {
   return selectOne(
     sql<ReviewState>`

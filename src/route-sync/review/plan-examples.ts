@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { Place, RouteListName } from '../../upstream/route-list.ts'
 
-/** How many of each kind are shown. */
+/** Examples of each kind. */
 const EXAMPLES = 5
 
 export interface RouteExample {
@@ -15,19 +15,19 @@ export interface CountryShare {
   readonly live: number
 }
 
-/** What a list would move, by a few of each kind; routes in the order of their ids. */
+/** A few examples of what a list would change; routes in the order of their ids. */
 export interface PlanExamples {
   readonly missing: readonly RouteExample[]
-  /** New routes; of `with-availability` those that become available. */
+  /** New routes; for `with-availability`, routes that become available. */
   readonly added: readonly RouteExample[]
-  /** Countries of departure that lack most routes. */
+  /** The countries of departure with the most missing routes. */
   readonly countries: readonly CountryShare[]
-  /** Places without any route left, all of them and a few. */
+  /** Places that lose their last route: how many, and a few of them. */
   readonly placesLost: { readonly count: number; readonly places: readonly Place[] }
   readonly placesChanged: readonly { readonly before: Place; readonly after: Place }[]
 }
 
-/** Reads the examples off the tables that a plan leaves in its transaction. */
+/** Reads the examples from the temporary tables of a plan's transaction. */
 export async function readExamples(tx: Tx, list: RouteListName): Promise<PlanExamples> {
   const live = LIVE[list]
   return {
@@ -39,14 +39,14 @@ export async function readExamples(tx: Tx, list: RouteListName): Promise<PlanExa
   }
 }
 
-/** What a list may lack. */
+/** The routes that a list may lack. */
 const LIVE: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
   routes: sql`(select departure_id, destination_id from route_version where valid_to is null)`,
   'with-availability': sql`(select departure_id, destination_id
                               from route_availability_version where valid_to is null and available)`,
 }
 
-/** The attributes that hold now; of a new place those of the list, the smallest where it contradicts itself. */
+/** The current attributes; for a new place those of the list, the smallest if it gives several. */
 const attributesOf = (id: RawBuilder<unknown>) => sql`
   coalesce((select jsonb_build_object('id', place_id, 'iata', iata, 'city', city, 'country', country)
               from place_version where place_id = ${id} and valid_to is null),

@@ -1,25 +1,22 @@
-import { sql, type Tx } from '../../db/database.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { openScratchTransaction } from '../../db/transaction.ts'
 import type { RouteListName } from '../../upstream/route-list.ts'
-import { type SyncDeps, stagedCounts } from '../apply-or-hold.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
   type Forecast,
-  planAvailability,
-  planRoutes,
+  type PlanArgs,
+  planSnapshot,
   type SnapshotPlan,
+  type SyncDeps,
 } from '../plan/plan-snapshot.ts'
-import { rolledBack } from '../plan/rolled-back.ts'
-import { findRejection, type Rejection } from '../runs/resolve-runs.ts'
-import { findLastAccepted } from '../runs/run-records.ts'
-import { createStopwatch } from '../runs/stopwatch.ts'
-import { NotHeldError, RunNotFoundError } from '../runs/sync-errors.ts'
+import { createStopwatch } from '../runs/run-records.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
-import { findFinishedRun, listReviewRuns, type SyncRunRow } from '../runs/sync-run-queries.ts'
-import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
-import { SnapshotNotKeptError } from '../snapshots/snapshots.ts'
+import { findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
+import { listOfRun } from '../snapshots/fetched-list.ts'
+import { findHeldRun } from './decide-run.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
 
-/** What applying a list would do, were it done now. */
+/** What applying a list would do now. */
 export interface PlanReport {
   readonly list: RouteListName
   readonly baseline: boolean
@@ -28,108 +25,114 @@ export interface PlanReport {
   readonly fetched: number
   readonly duplicates: number
   readonly conflictingPlaces: number
-  /** Live (or available) routes before it. */
+  /** Live (or available) routes before the list. */
   readonly liveBefore: number
-  /** Of those, the ones that it lacks. */
+  /** Those of them that the list lacks. */
   readonly missing: number
-  /** Of those, the ones that the accepted list before it held. */
+  /** Missing routes that the accepted list before it held. */
   readonly newlyAbsent: number
   readonly forecast: Forecast
-  /** Why the guard would hold it; null where it would not. */
+  /** Why the guard would hold the list; null if it would not. */
   readonly verdict: SyncReason | null
   readonly examples: PlanExamples
 }
 
-/** What is to be decided about a held run. */
+/** What an operator rejected of a review, and when, the last time. */
+export interface Rejection {
+  readonly runs: readonly number[]
+  readonly at: Date
+}
+
+/** What an operator decides about a held run by. */
 export interface Review {
   readonly run: SyncRunRow
-  /** All that are held under the same review, it included. */
+  /** All held runs of its review, itself included. */
   readonly heldWith: readonly number[]
-  /** What a person rejected of that review already: it never releases itself. */
+  /** Null if an operator has rejected no list of the review. Otherwise the review never ends by itself. */
   readonly rejected: Rejection | null
   readonly plan: PlanReport
 }
 
 export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
 
-/** Says what is suspicious about a held run, and what approving it would do now. Throws as approveRun does. */
+/** Reports why a run is held and what approving it would do now. Throws the errors of `approveRun`. */
 export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review> {
-  const run = await findFinishedRun(deps.db, runId)
-  if (run === undefined) throw new RunNotFoundError(runId)
-  if (run.status !== 'held') throw new NotHeldError(runId, run.status)
-  const { list, contentHash, bytes } = run
-  if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
-  const fetched = listOfRun({ runId, contentHash, bytes })
+  const run = await findHeldRun(deps.db, runId)
+  const { list, arrivedAt } = run
+  const reviewId = run.reviewId ?? runId
   return {
     run,
-    heldWith: await listReviewRuns(deps.db, run.reviewId ?? runId),
-    rejected: await findRejection(deps.db, run.reviewId ?? runId),
-    plan: await reportPlan(deps, { list, fetched, arrivedAt: run.arrivedAt, confirmations: 1 }),
+    heldWith: await listHeldWith(deps.db, reviewId),
+    rejected: await findRejection(deps.db, reviewId),
+    plan: await reportPlan(deps, { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }),
   }
 }
 
-export interface ToReport {
-  readonly list: RouteListName
-  readonly fetched: FetchedList
-  /** When it arrived; null: just now. */
-  readonly arrivedAt: Date | null
-  readonly confirmations: number
+async function listHeldWith(db: Db, reviewId: number): Promise<number[]> {
+  const runs = await db
+    .selectFrom('sync_run')
+    .select('id')
+    .where('review_id', '=', reviewId)
+    .where('status', '=', 'held')
+    .orderBy('id')
+    .execute()
+  return runs.map(({ id }) => id)
 }
 
-/** What applying a list would do now, in a transaction that leaves nothing. */
-export function reportPlan(deps: ReviewDeps, asked: ToReport): Promise<PlanReport> {
-  return withPlan(deps, asked, (tx, plan) => reportOf(tx, deps, asked, plan))
+async function findRejection(db: Db, reviewId: number): Promise<Rejection | null> {
+  const { rows } = await sql<Rejection>`
+    select json_agg(id order by id) as runs, max(resolved_at) as at
+      from sync_run
+     where review_id = ${reviewId} and resolution = 'rejected'
+    having count(*) > 0
+  `.execute(db)
+  return rows[0] ?? null
 }
 
-/** Plans a list in a transaction that leaves nothing. */
+export type ReportArgs = Pick<PlanArgs, 'list' | 'fetched' | 'arrivedAt' | 'confirmations'>
+
+/** Reports what applying a list would do now; writes nothing. */
+export function reportPlan(deps: ReviewDeps, args: ReportArgs): Promise<PlanReport> {
+  return withPlan(deps, args, (tx, plan) => readReport(tx, deps, args, plan))
+}
+
+/** Plans a list in a transaction that is rolled back. */
 export async function withPlan<T>(
-  { db, scrub, onProgress }: ReviewDeps,
-  { list, fetched, arrivedAt, confirmations }: ToReport,
+  deps: Pick<ReviewDeps, 'db' | 'scrub' | 'onProgress'>,
+  args: ReportArgs,
   work: (tx: Tx, plan: SnapshotPlan) => Promise<T>,
 ): Promise<T> {
-  const chunks = await fetched.chunks(db)
-  const read = { ...fetched, chunks: async () => chunks }
-  return rolledBack(db, async (tx) => {
+  await args.fetched.chunks(deps.db)
+  const tx = await openScratchTransaction(deps.db)
+  try {
     await sql`set local statement_timeout = '15min'`.execute(tx)
-    const previous = await findLastAccepted(tx, list)
-    const onRoutes = (routes: number) => onProgress?.({ bytes: fetched.bytes, routes })
-    const plan = await (list === 'routes' ? planRoutes : planAvailability)(tx, {
-      source: { slices: readSlices(tx, { list, fetched: read }, onRoutes) },
-      baseline: previous === null,
-      repeated: previous?.contentHash === fetched.contentHash,
-      confirmations,
-      arrivedAt,
-      stopwatch: createStopwatch(),
-      scrub,
-    })
-    return work(tx, plan)
-  })
+    const previous = await findLastAccepted(tx, args.list)
+    const stopwatch = createStopwatch()
+    const plan = await planSnapshot(tx, deps, { ...args, previous, stopwatch, alwaysStage: true })
+    return await work(tx, plan)
+  } finally {
+    await tx.end()
+  }
 }
 
-/** Reads the report off a plan's transaction. */
-export async function reportOf(
+/** Reads the report from the transaction of a plan. */
+export async function readReport(
   tx: Tx,
-  { guard }: ReviewDeps,
-  { list, fetched }: ToReport,
-  plan: SnapshotPlan,
+  { guard }: Pick<ReviewDeps, 'guard'>,
+  { list, fetched }: ReportArgs,
+  { effect, forecast, staged }: SnapshotPlan,
 ): Promise<PlanReport> {
+  const { baseline, live: liveBefore, missing, newlyAbsent } = effect
   return {
     list,
     bytes: fetched.bytes,
-    verdict: suspicionOf(plan.effect, guard),
-    ...countsOf(plan),
-    examples: await readExamples(tx, list),
-  }
-}
-
-function countsOf(plan: SnapshotPlan) {
-  const { baseline, live: liveBefore, missing, newlyAbsent } = plan.effect
-  return {
+    verdict: suspicionOf(effect, guard),
     baseline,
     liveBefore,
     missing,
     newlyAbsent,
-    forecast: plan.forecast,
-    ...stagedCounts(plan),
+    forecast,
+    ...staged,
+    examples: await readExamples(tx, list),
   }
 }

@@ -1,5 +1,6 @@
 import type { RunStatus } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import type { SyncRunResolution } from '../../db/tables.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { RouteListBody, RouteListName } from '../../upstream/route-list.ts'
 import {
@@ -9,66 +10,61 @@ import {
   type SyncOutcome,
   type SyncReason,
 } from './sync-run.ts'
+import { ACCEPTED, ARRIVED_AT } from './sync-run-queries.ts'
 
-/** The statuses of a run whose list was believed. */
-export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
-
-/** When the list of a run arrived; code before migration 0019 noted `fetched_at` alone. */
-export const ARRIVED_AT = sql`coalesce(arrived_at, fetched_at)`
-
-/** The run that a later one of the same list builds on. */
-export interface AcceptedRun {
-  readonly id: number
-  /** The valid time of what it applied. */
-  readonly fetchedAt: Date
-  readonly arrivedAt: Date
-  readonly bytes: number
-  readonly contentHash: string
-  readonly etag: string | null
-  readonly lastModified: string | null
-  readonly fetched: number
-  readonly duplicates: number
-  readonly conflictingPlaces: number
+/** The name of a list's lock. One process at a time, of all, runs a list or decides about it. */
+export function listLock(list: RouteListName): string {
+  return `route-sync:${list}`
 }
 
-/** Opens a run. The caller holds the list's lock, so a run of it without an end is a dead process's. */
+/** Times the stages of one run. */
+export interface Stopwatch {
+  time<T>(stage: keyof StageDurations, work: () => Promise<T>): Promise<T>
+  durations(): StageDurations
+}
+
+export function createStopwatch(): Stopwatch {
+  const durations: StageDurations = {}
+  return {
+    async time(stage, work) {
+      const start = performance.now()
+      try {
+        return await work()
+      } finally {
+        durations[stage] = Math.round(performance.now() - start)
+      }
+    },
+    durations: () => ({ ...durations }),
+  }
+}
+
+const NOW = sql<Date>`clock_timestamp()`
+
+/** Opens a run. The caller holds the list's lock, so an unfinished run of the list was left by a process that ended. */
 export async function openRun(db: Db, list: RouteListName): Promise<number> {
-  await sql`
-    update sync_run
-       set status = 'failed', finished_at = clock_timestamp(), reason_code = 'abandoned',
-           reason = 'the process that ran it ended'
-     where list = ${list} and status is null
-  `.execute(db)
-  const { id } = await selectOne(
-    sql<{
-      id: number
-    }>`insert into sync_run (list) values (${list}) returning id`,
-    db,
-  )
-  return id
+  await db
+    .updateTable('sync_run')
+    .set({
+      status: 'failed',
+      finished_at: NOW,
+      reason_code: 'abandoned',
+      reason: 'the process that ran it ended',
+    })
+    .where('list', '=', list)
+    .where('status', 'is', null)
+    .execute()
+  const run = db.insertInto('sync_run').values({ list }).returning('id')
+  return (await run.executeTakeFirstOrThrow()).id
 }
 
-/** The last run of a list that was applied or approved, or that brought the same bytes again; null before the first. */
-export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
-  const { rows } = await sql<AcceptedRun>`
-    select id, fetched_at as "fetchedAt", ${ARRIVED_AT} as "arrivedAt", bytes, content_hash as "contentHash",
-           etag, last_modified as "lastModified", fetched, duplicates, conflicting_places as "conflictingPlaces"
-      from sync_run
-     where list = ${list} and status in ${ACCEPTED}
-     order by fetched_at desc
-     limit 1
-  `.execute(db)
-  return rows[0] ?? null
-}
-
-/** What a fetch brought: a list, or word that the last accepted one still stands. */
+/** A fetched list, or the last accepted one if the upstream answered that it is not modified. */
 export interface Arrival extends Pick<RouteListBody, 'bytes' | 'contentHash' | 'validators'> {
   readonly notModified: boolean
 }
 
 /**
- * Notes that the list has arrived, and when by the database's clock: after the accepted one before it, whatever a clock
- * does. Whole milliseconds, which a JavaScript Date holds exactly.
+ * Records that the list of a run has arrived, at the time of the database's clock but later than the last accepted list,
+ * even if the clock steps back. In whole milliseconds, which a JavaScript Date holds exactly.
  */
 export async function recordArrival(db: Db, runId: number, arrival: Arrival): Promise<void> {
   const { etag, lastModified } = arrival.validators
@@ -86,27 +82,22 @@ export async function recordArrival(db: Db, runId: number, arrival: Arrival): Pr
   `.execute(db)
 }
 
-/** When a list arrived, and from when on it counts. */
+/** When a list arrived, and the valid time of what it changes. */
 export interface RunInstants {
   readonly arrivedAt: Date
   readonly fetchedAt: Date
 }
 
 /**
- * Fixes the valid time of all that the run will apply: when its list had arrived, but later than that of every
- * run applied before, so that no interval ends before it begins, whatever a clock does and whichever list came
- * first.
+ * Assigns the valid time of everything that the run applies: when its list arrived, or `instant`, but later than that
+ * of every accepted run. So no interval ends before it begins, even if a clock steps back or two lists overtake each
+ * other.
  */
-export function assignValidTime(tx: Tx, runId: number): Promise<RunInstants> {
-  return settleAt(tx, runId, sql`fetched_at`)
-}
-
-/** The same of a list that a person approves: from now on. What was answered of the hours since it came stays true. */
-export function settleApprovedAt(tx: Tx, runId: number): Promise<RunInstants> {
-  return settleAt(tx, runId, sql`clock_timestamp()`)
-}
-
-function settleAt(tx: Tx, runId: number, instant: RawBuilder<unknown>): Promise<RunInstants> {
+export function assignValidTime(
+  tx: Tx,
+  runId: number,
+  instant: RawBuilder<unknown> = sql`fetched_at`,
+): Promise<RunInstants> {
   return selectOne(
     sql<RunInstants>`
       update sync_run
@@ -126,37 +117,75 @@ export interface RunEnd {
   readonly list: RouteListName
   readonly status: RunStatus
   readonly baseline?: boolean
-  readonly reason?: SyncReason
-  /** The first run of the review that the list belongs to, where it was suspicious. */
-  readonly reviewId?: number
+  readonly reason?: SyncReason | null | undefined
+  /** The first run of the review that the list belongs to, if it was suspicious. */
+  readonly reviewId?: number | null | undefined
   readonly counts?: Partial<SyncCounts>
   readonly durationsMs: StageDurations
 }
 
-/** Ends a run, in the transaction that applies it, or alone where nothing is applied. */
+/** Ends a run: in the transaction that applies it, or in its own if nothing is applied. */
 export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
+  const { runId, list, status, baseline = false, reason = null, reviewId = null, durationsMs } = end
   const counts = { ...NO_COUNTS, ...end.counts }
-  await sql`
-    update sync_run
-       set status = ${end.status}, finished_at = clock_timestamp(), baseline = ${end.baseline ?? false},
-           reason_code = ${end.reason?.code ?? null}, reason = ${end.reason?.text ?? null},
-           review_id = ${end.reviewId ?? null},
-           fetched = ${counts.fetched}, duplicates = ${counts.duplicates},
-           conflicting_places = ${counts.conflictingPlaces}, unknown_pairs = ${counts.unknownPairs},
-           live = ${counts.live}, added = ${counts.added}, removed = ${counts.removed},
-           returned = ${counts.returned}, pending_absences = ${counts.pendingAbsences},
-           places_changed = ${counts.placesChanged}, gained = ${counts.gained}, lost = ${counts.lost},
-           durations_ms = durations_ms || ${JSON.stringify(end.durationsMs)}
-     where id = ${end.runId}
-  `.execute(db)
+  await db
+    .updateTable('sync_run')
+    .set({
+      status,
+      finished_at: NOW,
+      baseline,
+      reason_code: reason?.code ?? null,
+      reason: reason?.text ?? null,
+      review_id: reviewId,
+      fetched: counts.fetched,
+      duplicates: counts.duplicates,
+      conflicting_places: counts.conflictingPlaces,
+      unknown_pairs: counts.unknownPairs,
+      live: counts.live,
+      added: counts.added,
+      removed: counts.removed,
+      returned: counts.returned,
+      pending_absences: counts.pendingAbsences,
+      places_changed: counts.placesChanged,
+      gained: counts.gained,
+      lost: counts.lost,
+      durations_ms: sql`durations_ms || ${JSON.stringify(durationsMs)}::jsonb`,
+    })
+    .where('id', '=', runId)
+    .execute()
   return {
     ...counts,
-    runId: end.runId,
-    list: end.list,
-    status: end.status,
-    baseline: end.baseline ?? false,
-    reason: end.reason ?? null,
-    ...(end.reviewId === undefined ? {} : { reviewId: end.reviewId }),
-    durationsMs: end.durationsMs,
+    runId,
+    list,
+    status,
+    baseline,
+    reason,
+    ...(reviewId === null ? {} : { reviewId }),
+    durationsMs,
   }
+}
+
+export interface Dropping {
+  readonly list: RouteListName
+  readonly resolution: Exclude<SyncRunResolution, 'approved'>
+  /** The run whose list decided it; null if an operator did. */
+  readonly resolvedBy: number | null
+  /** The review that ends; all reviews of the list if missing. */
+  readonly reviewId?: number
+}
+
+/** Drops the held runs of a list; they keep the reason that they were held for. Returns their ids in order. */
+export async function dropHeldRuns(
+  tx: Tx,
+  { list, resolution, resolvedBy, reviewId }: Dropping,
+): Promise<number[]> {
+  const rows = await tx
+    .updateTable('sync_run')
+    .set({ status: 'dropped', resolution, resolved_at: NOW, resolved_by: resolvedBy })
+    .where('list', '=', list)
+    .where('status', '=', 'held')
+    .$if(reviewId !== undefined, (runs) => runs.where('review_id', '=', reviewId ?? 0))
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id).sort((a, b) => a - b)
 }

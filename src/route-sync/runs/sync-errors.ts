@@ -1,5 +1,51 @@
 import { AppError } from '../../base/errors.ts'
 import type { RunStatus } from '../../base/kinds.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import type { SyncOutcome } from './sync-run.ts'
+
+/** The run is recorded; the queue tries again after its pause. */
+export class SyncFailedError extends AppError {
+  override readonly name = 'SyncFailedError'
+  override readonly code = 'sync.failed'
+  override readonly retryable = true
+
+  constructor({ runId, list, reason }: SyncOutcome) {
+    super(`run ${runId} of ${list} failed: ${reason?.text ?? 'no reason given'}`)
+  }
+}
+
+/** Another process holds the list's lock. Its run may yet fail, so the job is tried again. */
+export class ListBusyError extends AppError {
+  override readonly name = 'ListBusyError'
+  override readonly code = 'sync.busy'
+  override readonly retryable = true
+
+  constructor(list: RouteListName) {
+    super(`another process is syncing the list ${list}`)
+  }
+}
+
+/** A with-availability list means nothing before there are routes: all its pairs would be unknown. */
+export class NoRoutesYetError extends AppError {
+  override readonly name = 'NoRoutesYetError'
+  override readonly code = 'sync.no_routes_yet'
+  override readonly retryable = true
+
+  constructor() {
+    super('there are no routes yet: sync the routes list first')
+  }
+}
+
+/** The upstream sent our credential as the id of a place. */
+export class SecretInListError extends AppError {
+  override readonly name = 'SecretInListError'
+  override readonly code = 'upstream.contract_violation'
+  override readonly retryable = false
+
+  constructor() {
+    super('the list holds our credential as the id of a place')
+  }
+}
 
 export class RunNotFoundError extends AppError {
   override readonly name = 'RunNotFoundError'
@@ -11,7 +57,7 @@ export class RunNotFoundError extends AppError {
   }
 }
 
-/** A person decides about what is held, and about nothing else. */
+/** Only held runs can be approved or rejected. */
 export class NotHeldError extends AppError {
   override readonly name = 'NotHeldError'
   override readonly code = 'sync.not_held'
@@ -22,7 +68,7 @@ export class NotHeldError extends AppError {
   }
 }
 
-/** A list that is older than what we hold would take back what a later one has shown. */
+/** A list older than the last accepted one would undo what the later one has shown. */
 export class StaleRunError extends AppError {
   override readonly name = 'StaleRunError'
   override readonly code = 'sync.stale_run'
@@ -32,5 +78,29 @@ export class StaleRunError extends AppError {
     super(
       `run ${runId} cannot be approved: run ${laterRunId} has brought a later list that was accepted`,
     )
+  }
+}
+
+/** The list of a run was never kept, or its retention is over. */
+export class SnapshotNotKeptError extends AppError {
+  override readonly name = 'SnapshotNotKeptError'
+  override readonly code = 'sync.snapshot_gone'
+  override readonly retryable = false
+
+  constructor(runId: number) {
+    super(
+      `the list of run ${runId} is not kept: only applied or held lists are, for SNAPSHOT_RETENTION_DAYS`,
+    )
+  }
+}
+
+/** The kept bytes are not the fetched ones. */
+export class SnapshotDamagedError extends AppError {
+  override readonly name = 'SnapshotDamagedError'
+  override readonly code = 'sync.snapshot_damaged'
+  override readonly retryable = false
+
+  constructor(contentHash: string) {
+    super(`the kept list ${contentHash} is damaged: its bytes have another hash`)
   }
 }

@@ -1,30 +1,142 @@
-import { RUN_STATUSES, type RunStatus } from '../../base/kinds.ts'
+import type { RouteChangeKind, RunStatus } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
-import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
-import { ACCEPTED, ARRIVED_AT } from './run-records.ts'
-import type { SyncOutcome } from './sync-run.ts'
+import type { SyncRunResolution } from '../../db/tables.ts'
+import type { RouteListName } from '../../upstream/route-list.ts'
+import { RunNotFoundError } from './sync-errors.ts'
+import type { SyncOutcome, SyncReason } from './sync-run.ts'
+
+/** The statuses of a run whose list was accepted. */
+export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
+
+/** When the list of a run arrived; runs from before migration 0019 have `fetched_at` alone. */
+export const ARRIVED_AT = sql<Date | null>`coalesce(arrived_at, fetched_at)`
+
+/**
+ * Runs `r` whose review an agreeing list joins: held ones, and dropped ones that were neither superseded nor agreed.
+ * A review is over once a list of it was applied.
+ */
+export const JOINABLE = sql`(
+  (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
+  and not exists (select from sync_run d where d.review_id = r.review_id and d.status in ('approved', 'applied'))
+)`
+
+/** The run that a later one of the same list builds on. */
+export interface AcceptedRun {
+  readonly id: number
+  /** The valid time of what it applied. */
+  readonly fetchedAt: Date
+  readonly arrivedAt: Date
+  readonly bytes: number
+  readonly contentHash: string
+  readonly etag: string | null
+  readonly lastModified: string | null
+  readonly fetched: number
+  readonly duplicates: number
+  readonly conflictingPlaces: number
+}
+
+/** The last accepted run of a list; null before the first. */
+export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
+  const { rows } = await sql<AcceptedRun>`
+    select id, fetched_at as "fetchedAt", ${ARRIVED_AT} as "arrivedAt", bytes, content_hash as "contentHash",
+           etag, last_modified as "lastModified", fetched, duplicates, conflicting_places as "conflictingPlaces"
+      from sync_run
+     where list = ${list} and status in ${ACCEPTED}
+     order by fetched_at desc
+     limit 1
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Whether a run that got a list has started at or after an instant. */
+export async function hasRunSince(db: Db, list: RouteListName, instant: Date): Promise<boolean> {
+  const run = await db
+    .selectFrom('sync_run')
+    .select('id')
+    .where('list', '=', list)
+    .where('started_at', '>=', instant)
+    .where('status', 'not in', ['failed', 'rejected'])
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
+}
+
+/** Whether a run has added or removed routes after an instant. */
+export async function routesChangedSince(db: Db, instant: Date): Promise<boolean> {
+  const run = await db
+    .selectFrom('sync_run')
+    .select('id')
+    .where('list', '=', 'routes')
+    .where(sql<boolean>`status in ${ACCEPTED}`)
+    .where('fetched_at', '>', instant)
+    .where(sql<boolean>`added + removed > 0`)
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
+}
+
+/** The unfinished run of a list; its process may have ended. */
+export async function findOpenRun(
+  db: Db,
+  list: RouteListName,
+): Promise<{ readonly runId: number; readonly startedAt: Date } | undefined> {
+  return db
+    .selectFrom('sync_run')
+    .select(['id as runId', 'started_at as startedAt'])
+    .where('list', '=', list)
+    .where('status', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
 
 /** A finished run, as listings show it. */
 export interface SyncRunRow extends SyncOutcome {
   readonly startedAt: Date
-  /** When its list had arrived. */
+  /** When its list arrived. */
   readonly arrivedAt: Date | null
-  /** The valid time of what it applied: when the list had arrived, or was approved. */
+  /** The valid time of what it applied: when the list arrived, or was approved. */
   readonly fetchedAt: Date | null
   readonly finishedAt: Date
   readonly bytes: number | null
   readonly contentHash: string | null
 }
 
-const RUN_COLUMNS = sql`
-  id as "runId", list, status, baseline, started_at as "startedAt",
-  ${ARRIVED_AT} as "arrivedAt", fetched_at as "fetchedAt",
-  finished_at as "finishedAt", bytes, fetched, duplicates, conflicting_places as "conflictingPlaces",
-  unknown_pairs as "unknownPairs", live, added, removed, returned, pending_absences as "pendingAbsences",
-  places_changed as "placesChanged", gained, lost, durations_ms as "durationsMs",
-  case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end as reason,
-  review_id as "reviewId", content_hash as "contentHash"
-`
+function selectFinished(db: Db) {
+  return db
+    .selectFrom('sync_run')
+    .select([
+      'id as runId',
+      'list',
+      'status',
+      'baseline',
+      'started_at as startedAt',
+      ARRIVED_AT.as('arrivedAt'),
+      'fetched_at as fetchedAt',
+      'finished_at as finishedAt',
+      'bytes',
+      'fetched',
+      'duplicates',
+      'conflicting_places as conflictingPlaces',
+      'unknown_pairs as unknownPairs',
+      'live',
+      'added',
+      'removed',
+      'returned',
+      'pending_absences as pendingAbsences',
+      'places_changed as placesChanged',
+      'gained',
+      'lost',
+      'durations_ms as durationsMs',
+      sql<SyncReason | null>`
+        case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end
+      `.as('reason'),
+      'review_id as reviewId',
+      'content_hash as contentHash',
+    ])
+    .where('status', 'is not', null)
+    .$narrowType<{ status: RunStatus; finishedAt: Date }>()
+}
 
 export interface SyncRunPage {
   readonly list?: RouteListName | undefined
@@ -34,92 +146,76 @@ export interface SyncRunPage {
   readonly after?: number | undefined
 }
 
-/** The newest finished runs first, of one list or of both. */
+/** Finished runs of one list or of both, the newest first. */
 export async function listSyncRuns(
   db: Db,
   { list, statuses, limit, after }: SyncRunPage,
 ): Promise<SyncRunRow[]> {
-  const { rows } = await sql<SyncRunRow>`
-    select ${RUN_COLUMNS}
-      from sync_run
-     where status is not null and (${list ?? null}::text is null or list = ${list ?? null})
-       and (${statuses ?? null}::text[] is null or status = any(${statuses ?? null}))
-       and (${after === undefined} or (started_at, id) < (select started_at, id from sync_run where id = ${after ?? 0}))
-     order by started_at desc, id desc
-     limit ${limit}
-  `.execute(db)
-  return rows
+  let runs = selectFinished(db)
+  if (list !== undefined) runs = runs.where('list', '=', list)
+  if (statuses !== undefined) runs = runs.where('status', 'in', statuses)
+  if (after !== undefined) {
+    runs = runs.where(
+      sql<boolean>`(started_at, id) < (select started_at, id from sync_run where id = ${after})`,
+    )
+  }
+  return runs.orderBy('started_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
 }
 
 /** One finished run; undefined while it is under way. */
 export async function findFinishedRun(db: Db, runId: number): Promise<SyncRunRow | undefined> {
-  const { rows } = await sql<SyncRunRow>`
-    select ${RUN_COLUMNS} from sync_run where id = ${runId} and status is not null
-  `.execute(db)
-  return rows[0]
+  return selectFinished(db).where('id', '=', runId).executeTakeFirst()
 }
 
-/** The run of a list that is under way, or that a dead process left behind. */
-export async function findOpenRun(
-  db: Db,
-  list: RouteListName,
-): Promise<{ readonly runId: number; readonly startedAt: Date } | undefined> {
-  const { rows } = await sql<{ runId: number; startedAt: Date }>`
-    select id as "runId", started_at as "startedAt"
-      from sync_run where list = ${list} and status is null order by id desc limit 1
-  `.execute(db)
-  return rows[0]
-}
-
-/** Whether a run has added or removed routes after an instant. */
-export async function routesChangedSince(db: Db, instant: Date): Promise<boolean> {
-  const { rows } = await sql<{ id: number }>`
-    select id from sync_run
-     where list = 'routes' and status in ${ACCEPTED} and fetched_at > ${instant} and added + removed > 0
-     limit 1
-  `.execute(db)
-  return rows.length > 0
-}
-
-/** Whether a run that got a list began at an instant or since. */
-export async function hasRunSince(db: Db, list: RouteListName, instant: Date): Promise<boolean> {
-  const { rows } = await sql<{ id: number }>`
-    select id from sync_run
-     where list = ${list} and started_at >= ${instant} and status not in ('failed', 'rejected')
-     limit 1
-  `.execute(db)
-  return rows.length > 0
-}
-
-/** What is held for review, the oldest first; a part of it where a page is asked for. */
+/** Held runs after a run, the oldest first. */
 export async function listHeldRuns(
   db: Db,
   { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
 ): Promise<SyncRunRow[]> {
-  const { rows } = await sql<SyncRunRow>`
-    select ${RUN_COLUMNS} from sync_run where status = 'held' and id > ${after} order by id limit ${limit ?? null}
-  `.execute(db)
-  return rows
+  const runs = selectFinished(db).where('status', '=', 'held').where('id', '>', after).orderBy('id')
+  return (limit === undefined ? runs : runs.limit(limit)).execute()
 }
 
-/** How many runs of each list stand at which status, whichever process ran or decided them; 0 where none does. */
-export async function countRuns(
-  db: Db,
-): Promise<{ readonly list: string; readonly status: string; readonly count: number }[]> {
-  const { rows } = await sql<{ list: string; status: string; count: number }>`
-    select list, status, count(r.id) as count
-      from unnest(${ROUTE_LISTS}::text[]) list
-     cross join unnest(${RUN_STATUSES}::text[]) status
-      left join sync_run r using (list, status)
-     group by list, status
-  `.execute(db)
-  return rows
+/** Everything that is known of a run. */
+export interface ShownRun extends SyncRunRow {
+  readonly notModified: boolean
+  readonly etag: string | null
+  readonly lastModified: string | null
+  /** What ended its review; null without a review, or while it is held. */
+  readonly resolution: SyncRunResolution | null
+  readonly resolvedAt: Date | null
+  readonly resolvedBy: number | null
+  /** The runs of the same review, this one included; empty without a review. */
+  readonly reviewRuns: readonly number[]
+  /** Compressed bytes of its list; null if the list is not kept. */
+  readonly storedBytes: number | null
+  /** Changes that it recorded, by kind. */
+  readonly changes: Partial<Record<RouteChangeKind, number>>
 }
 
-/** The runs that are held under one review, in their order. */
-export async function listReviewRuns(db: Db, reviewId: number): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select id from sync_run where review_id = ${reviewId} and status = 'held' order by id
-  `.execute(db)
-  return rows.map(({ id }) => id)
+/** Throws RunNotFoundError, also for a run that is under way. */
+export async function showRun(db: Db, runId: number): Promise<ShownRun> {
+  const run = await selectFinished(db)
+    .select([
+      'not_modified as notModified',
+      'etag',
+      'last_modified as lastModified',
+      'resolution',
+      'resolved_at as resolvedAt',
+      'resolved_by as resolvedBy',
+      sql<number[]>`
+        (select coalesce(json_agg(o.id order by o.id), '[]') from sync_run o where o.review_id = sync_run.review_id)
+      `.as('reviewRuns'),
+      sql<number | null>`
+        (select s.stored_bytes from snapshot s where s.content_hash = sync_run.content_hash)
+      `.as('storedBytes'),
+      sql<ShownRun['changes']>`
+        (select coalesce(jsonb_object_agg(c.kind, c.count), '{}')
+           from (select kind, count(*) from route_change where sync_run_id = sync_run.id group by kind) c)
+      `.as('changes'),
+    ])
+    .where('id', '=', runId)
+    .executeTakeFirst()
+  if (run === undefined) throw new RunNotFoundError(runId)
+  return run
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import type { Db } from '../../db/database.ts'
 import { type DatabaseVersions, readVersions } from '../../db/migrate.ts'
-import { readSyncStates, type SyncState } from '../../route-sync/read/route-queries.ts'
+import { readSyncStates, type SyncState } from '../../route-sync/read/sync-state.ts'
 import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
 import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
 import {

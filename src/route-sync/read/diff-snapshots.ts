@@ -1,24 +1,23 @@
 import type { Scrub } from '../../base/secrets.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
+import { openScratchTransaction } from '../../db/transaction.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { openRolledBack } from '../plan/rolled-back.ts'
 import { stageSnapshot } from '../plan/stage-snapshot.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun } from '../runs/sync-run-queries.ts'
-import { listOfRun, readSlices } from './fetched-list.ts'
-import { SnapshotNotKeptError } from './snapshots.ts'
+import { listOfRun, readSlices } from '../snapshots/fetched-list.ts'
 
 const PAGE_ROWS = 5_000
 
-/** One difference of two lists; a place has both attributes, a route is in the second list or no longer in it. */
+/** One difference of two lists: a route that only the second has, or only the first, or a place that changed. */
 export type ListDifference =
   | { readonly kind: 'added' | 'removed'; readonly departure: Place; readonly destination: Place }
   | { readonly kind: 'place_changed'; readonly before: Place; readonly after: Place }
 
 /**
- * Streams what the list of the second run has otherwise than that of the first: places, then routes that are gone,
- * then new ones, each in the order of their ids, a page at a time. One list is in memory at a time; the rest is
- * temporary tables, which end with the reading.
+ * Streams the differences between the lists of two runs: changed places, then removed routes, then added ones, each in
+ * the order of their ids, a page at a time. One list at a time is in memory. The rest is in temporary tables, which end
+ * with the stream.
  *
  * Throws RunNotFoundError, SnapshotNotKeptError, SnapshotDamagedError.
  */
@@ -26,10 +25,10 @@ export async function* diffSnapshots(
   { db, scrub }: { readonly db: Db; readonly scrub: Scrub },
   [first, second]: readonly [number, number],
 ): AsyncGenerator<ListDifference[]> {
-  const tx = await openRolledBack(db)
+  const tx = await openScratchTransaction(db)
   try {
     await sql`set local statement_timeout = '15min'`.execute(tx)
-    // A pager may be read for as long as somebody likes.
+    // The reader of a pager may take any time between two pages.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
     await stageRun(tx, { runId: first, prefix: 'first', scrub })
     await stageRun(tx, { runId: second, prefix: 'second', scrub })
@@ -53,11 +52,9 @@ interface ToStage {
 async function stageRun(tx: Tx, { runId, prefix, scrub }: ToStage): Promise<void> {
   const run = await findFinishedRun(tx, runId)
   if (run === undefined) throw new RunNotFoundError(runId)
-  const { list, contentHash, bytes } = run
-  if (contentHash === null || bytes === null) throw new SnapshotNotKeptError(runId)
-  const slices = readSlices(tx, { list, fetched: listOfRun({ runId, contentHash, bytes }) })
+  const slices = readSlices(tx, { list: run.list, fetched: listOfRun(run) })
   await stageSnapshot(tx, scrub, slices, prefix)
-  // Of a place that its list contradicts itself about, the smallest spelling stands for it.
+  // If a list gives a place several times with different attributes, the smallest ones are compared.
   await sql`
     create temp table ${sql.table(`${prefix}_attributes`)} on commit drop as
     select distinct on (place_id)
@@ -68,7 +65,7 @@ async function stageRun(tx: Tx, { runId, prefix, scrub }: ToStage): Promise<void
   `.execute(tx)
 }
 
-/** Numbers the differences, so that pages need no sorting again. */
+/** Numbers the differences, so that pages need no second sort. */
 async function diffStaged(tx: Tx): Promise<void> {
   await sql`
     create temp table snapshot_difference on commit drop as

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
-import { reportSyncFinished } from '../../src/route-sync/sync-events.ts'
+import { reportSyncFinished } from '../../src/route-sync/sync-list-job.ts'
 
 it('the line about a sync has what the run came to count, and nothing that is null', () => {
   const lines: string[] = []

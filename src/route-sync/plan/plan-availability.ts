@@ -1,0 +1,153 @@
+import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { affected, selectOne } from '../../db/transaction.ts'
+import { type ApplyArgs, closeAvailability, countMissing } from './absences.ts'
+import type { SnapshotDiff } from './guard.ts'
+
+const LIST = 'with-availability'
+
+interface DiffArgs {
+  readonly isStaged: boolean
+  readonly confirmations: number
+  /** When the list arrived; null: just now. */
+  readonly arrivedAt: Date | null
+}
+
+/**
+ * Compares a `with-availability` list with the availability that holds now: fills `snapshot_gained`,
+ * `snapshot_missing` (available routes that the list lacks) and `snapshot_unlisted` (live routes whose availability is
+ * unknown and that the list lacks).
+ */
+export async function diffAvailability(tx: Tx, args: DiffArgs): Promise<SnapshotDiff> {
+  await (args.isStaged ? compareAvailability(tx, args.arrivedAt) : repeatAvailability(tx))
+  return countDiff(tx, args)
+}
+
+async function compareAvailability(tx: Tx, arrivedAt: Date | null): Promise<void> {
+  // A list says nothing about a route that was added after the list had arrived.
+  await sql`
+    create temp table availability_diff on commit drop as
+    select r.departure_id, r.destination_id, v.available as before, s.departure_id is not null as listed,
+           r.valid_from <= coalesce(${arrivedAt}::timestamptz, 'infinity') as covered
+      from route_version r
+      left join route_availability_version v
+             on (v.departure_id, v.destination_id) = (r.departure_id, r.destination_id) and v.valid_to is null
+      left join staged_route s
+             on (s.departure_id, s.destination_id) = (r.departure_id, r.destination_id)
+     where r.valid_to is null
+       and v.available is distinct from (s.departure_id is not null)
+  `.execute(tx)
+  await sql`
+    create temp table snapshot_gained on commit drop as
+    select departure_id, destination_id, before from availability_diff where listed
+  `.execute(tx)
+  await sql`
+    create temp table snapshot_missing on commit drop as
+    select departure_id, destination_id from availability_diff where before and not listed
+  `.execute(tx)
+  await sql`
+    create temp table snapshot_unlisted on commit drop as
+    select departure_id, destination_id from availability_diff
+     where before is null and not listed and covered
+  `.execute(tx)
+}
+
+/** The same list over the same routes gains nothing and lacks exactly the routes with a pending absence. */
+async function repeatAvailability(tx: Tx): Promise<void> {
+  await sql`
+    create temp table snapshot_gained (departure_id text, destination_id text, before boolean) on commit drop
+  `.execute(tx)
+  await sql`
+    create temp table snapshot_unlisted (departure_id text, destination_id text) on commit drop
+  `.execute(tx)
+  await sql`
+    create temp table snapshot_missing on commit drop as
+    select departure_id, destination_id from pending_absence where list = ${LIST}
+  `.execute(tx)
+}
+
+async function countDiff(tx: Tx, { isStaged, confirmations }: DiffArgs): Promise<SnapshotDiff> {
+  const unknownPairs = sql`
+    (select count(*)
+       from staged_route s
+      where not exists (select from route_version r
+                         where (r.departure_id, r.destination_id) = (s.departure_id, s.destination_id)
+                           and r.valid_to is null))`
+  return selectOne(
+    sql<SnapshotDiff>`
+      select (select count(*) from route_availability_version where valid_to is null and available) as live,
+             (select count(*) from snapshot_gained) as gained,
+             ${isStaged ? unknownPairs : sql`null::bigint`} as "unknownPairs",
+             m.missing, m.newly_absent as "newlyAbsent", m.confirmed as lost,
+             0 as added, 0 as readded, 0 as removed, 0 as "removedLastDay", 0 as "knownPlaces", 0 as "placesChanged"
+        from ${countMissing(LIST, confirmations)} m
+    `,
+    tx,
+  )
+}
+
+/** The changes that applying records, while the state still shows what held before. */
+export function draftsOfAvailability({
+  arrivedAt,
+  previousAt,
+  confirmations,
+}: ApplyArgs): RawBuilder<unknown> {
+  return sql`
+    select 'route_gained_availability', departure_id, destination_id, null,
+           jsonb_build_object('available', before), jsonb_build_object('available', true),
+           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
+      from snapshot_gained
+    union all
+    select 'route_lost_availability', departure_id, destination_id, null,
+           jsonb_build_object('available', true), jsonb_build_object('available', false),
+           last_seen_at, first_missed_at
+      from pending_absence
+     where list = ${LIST} and absences >= ${confirmations}
+  `
+}
+
+/**
+ * Applies what was compared to the history of availability: gains at once, losses once they are confirmed.
+ *
+ * A live route whose availability is unknown and that the list lacks becomes unavailable without a change record: a
+ * route cannot lose what it was never known to have.
+ */
+export async function applyAvailability(tx: Tx, args: ApplyArgs) {
+  await closeUnavailable(tx, args)
+  const lost = await closeAvailability(tx, { ...args, list: LIST })
+  await openLostAndUnlisted(tx, args)
+  const gained = await openGained(tx, args)
+  return { added: 0, removed: 0, placesChanged: 0, gained, lost }
+}
+
+async function closeUnavailable(tx: Tx, { fetchedAt }: ApplyArgs): Promise<void> {
+  await sql`
+    update route_availability_version v
+       set valid_to = ${fetchedAt}
+      from snapshot_gained g
+     where not g.before
+       and (v.departure_id, v.destination_id) = (g.departure_id, g.destination_id)
+       and v.valid_to is null
+  `.execute(tx)
+}
+
+async function openLostAndUnlisted(tx: Tx, { fetchedAt, confirmations }: ApplyArgs): Promise<void> {
+  await sql`
+    insert into route_availability_version (departure_id, destination_id, available, valid_from)
+    select departure_id, destination_id, false, ${fetchedAt}::timestamptz
+      from pending_absence
+     where list = ${LIST} and absences >= ${confirmations}
+    union all
+    select departure_id, destination_id, false, ${fetchedAt}::timestamptz
+      from snapshot_unlisted
+  `.execute(tx)
+}
+
+async function openGained(tx: Tx, { fetchedAt }: ApplyArgs): Promise<number> {
+  return affected(
+    sql`
+      insert into route_availability_version (departure_id, destination_id, available, valid_from)
+      select departure_id, destination_id, true, ${fetchedAt}::timestamptz from snapshot_gained
+    `,
+    tx,
+  )
+}
