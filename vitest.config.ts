@@ -1,9 +1,19 @@
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// Workers and the processes that tests start keep what V8 has compiled: a farewatch process then starts in half the time.
+process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Node imports the files itself, as in production, and the files of a worker share their imports. A file must leave
+    // process-wide state (environment, timers, spies) as it found it.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    isolate: false,
+    maxWorkers: 4,
+    // Limits for what hangs. A busy machine must not reach them.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,
@@ -15,7 +25,6 @@ export default defineConfig({
           name: 'stores',
           include: ['test/**/*.pg.test.ts'],
           globalSetup: ['test/support/stores-setup.ts'],
-          maxWorkers: 4,
         },
       },
     ],

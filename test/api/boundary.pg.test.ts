@@ -55,7 +55,7 @@ describe('every operation refuses', () => {
         expect(answer.body.parameter).toBe(name)
       }
     }
-  }, 60_000)
+  })
 
   it('a limit that is none, or too large', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
@@ -81,7 +81,7 @@ describe('every operation refuses', () => {
         expect(answer.body.parameter).toBe('limit')
       }
     }
-  }, 60_000)
+  })
 
   it('a cursor that is none, that somebody made up, or that is of another list', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
@@ -104,7 +104,7 @@ describe('every operation refuses', () => {
         expectProblem(answer, 400, 'request.invalid_cursor', `${operation.id} ${cursor}`)
       }
     }
-  }, 60_000)
+  })
 
   it('a body that is larger than it takes, before it has arrived', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
@@ -121,7 +121,7 @@ describe('every operation refuses', () => {
       })
       expect(stranger.body.code, operation.id).toBe('access.no_key')
     }
-  }, 60_000)
+  })
 
   it('a header of a megabyte', async ({ db }) => {
     const { base } = await aSeededApi(db)
@@ -131,7 +131,7 @@ describe('every operation refuses', () => {
       expect(said, operation.id).toMatch(/^HTTP\/1\.1 431 |^$/)
     }
     expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
-  }, 60_000)
+  })
 
   it('whoever asks too often, and says so in the headers of every answer', async ({ db }) => {
     const { alpha } = await seedApi(db)
@@ -148,7 +148,7 @@ describe('every operation refuses', () => {
       expectProblem(second, 429, 'access.too_many_requests', operation.id)
       expect(second.headers.get('retry-after'), operation.id).toBe('10')
     }
-  }, 60_000)
+  })
 })
 
 describe('every operation', () => {
@@ -178,7 +178,7 @@ describe('every operation', () => {
       }
       expect(preflight.status, operation.id).toBe(405)
     }
-  }, 60_000)
+  })
 
   it('of the open demo answers no page of a stranger, by whatever name it comes', async ({
     db,
@@ -201,7 +201,7 @@ describe('every operation', () => {
         })
       }
     }
-  }, 60_000)
+  })
 })
 
 /** A request that says how much it will send, and sends nothing of it: what is answered was decided before. */

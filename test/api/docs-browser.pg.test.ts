@@ -50,5 +50,4 @@ it.runIf(runs)(
     for (const { id } of API_OPERATIONS)
       expect(dom, id).toMatch(new RegExp(`id="operations-[^"]+-${id}"`))
   },
-  90_000,
 )

@@ -62,7 +62,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
       }),
       { numRuns: RUNS },
     )
-  }, 120_000)
+  })
 
   shared('knows no key that is hostile text', async ({ api: { base } }) => {
     await fc.assert(

@@ -65,7 +65,7 @@ describe('the readiness of an API', () => {
       fault: null,
       tookMs: expect.any(Number) as number,
     })
-  }, 60_000)
+  })
 
   it('ends while the database is away, or lacks a migration, and comes back', async ({
     db,
@@ -89,7 +89,7 @@ describe('the readiness of an API', () => {
     expect(alive).toEqual({ status: 200, body: { status: 'live' } })
     expect([older.status, namesOf(older)]).toEqual([503, ['schema']])
     expect(older.body.checks[0]?.fault).toContain('bin/farewatch migrate')
-  }, 60_000)
+  })
 })
 
 describe('the readiness of a worker', () => {
@@ -111,5 +111,5 @@ describe('the readiness of a worker', () => {
       expect.arrayContaining(['database', 'worker ticks', 'worker route-sync']),
     )
     expect(verbose.body.checks.at(-1)).toHaveProperty('lastActivityAt')
-  }, 60_000)
+  })
 })

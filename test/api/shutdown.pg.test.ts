@@ -48,5 +48,5 @@ describe('an API that is told to end', () => {
     expect(said.match(/"departure"/g)).toHaveLength(MANY)
     expect(said.trimEnd()).toMatch(/\](\r\n0)?$/)
     expect(await api.ended).toBe(0)
-  }, 90_000)
+  })
 })

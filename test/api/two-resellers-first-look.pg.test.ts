@@ -106,19 +106,15 @@ describe('a watch that begins where another one learned something', () => {
       ],
       PAIR,
     ],
-  ])(
-    'is told at each answer what it would be alone: %s',
-    async (_, known, answers, question) => {
-      const worlds = await begin(known, question)
-      await expectAlike(worlds, 'before')
-      for (const [i, answer] of answers.entries()) {
-        await checkBoth(worlds, 25 - i, answer)
-        await expectAlike(worlds, `after answer ${i + 1}`)
-      }
-      expect(await kindsOf(worlds.together)).not.toEqual([])
-    },
-    60_000,
-  )
+  ])('is told at each answer what it would be alone: %s', async (_, known, answers, question) => {
+    const worlds = await begin(known, question)
+    await expectAlike(worlds, 'before')
+    for (const [i, answer] of answers.entries()) {
+      await checkBoth(worlds, 25 - i, answer)
+      await expectAlike(worlds, `after answer ${i + 1}`)
+    }
+    expect(await kindsOf(worlds.together)).not.toEqual([])
+  })
 
   it('is told of a flight that comes back as another one what it would be alone', async () => {
     const worlds = await begin(LOST)
@@ -130,7 +126,7 @@ describe('a watch that begins where another one learned something', () => {
     }
 
     expect(await kindsOf(worlds.together)).toEqual(['became_available', 'became_unavailable'])
-  }, 60_000)
+  })
 
   it('makes the other one wait for no second look of its own', async () => {
     const worlds = await begin(LOST)
@@ -144,7 +140,7 @@ describe('a watch that begins where another one learned something', () => {
     expect(own.body).toMatchObject({ status: 'new', next: { why: 'confirmation' } })
     const theirs = await other?.get('/watch-lists/winter/watches/B-1')
     expect(theirs?.body).toMatchObject({ status: 'followed', next: { why: 'turn' } })
-  }, 60_000)
+  })
 
   it('ends after thirty days in which it was not available, whatever others saw before', async () => {
     const worlds = await begin(LOST)
@@ -157,7 +153,7 @@ describe('a watch that begins where another one learned something', () => {
 
     expect(await kindsOf(worlds.together)).toEqual(['legs_changed', 'expired'])
     expect(await kindsOf(worlds.together)).toEqual(await kindsOf(worlds.alone))
-  }, 60_000)
+  })
 
   it('does not end where it was available since it began, and is lost by now', async () => {
     const worlds = await begin(LOST)
@@ -171,7 +167,7 @@ describe('a watch that begins where another one learned something', () => {
 
     expect(await kindsOf(worlds.together)).toEqual(['became_available', 'became_unavailable'])
     expect(await kindsOf(worlds.alone)).toEqual(await kindsOf(worlds.together))
-  }, 60_000)
+  })
 
   it('is stale by its own interval, not by the other’s', async () => {
     const worlds = await begin([], { minIntervalSeconds: 1 })
@@ -184,7 +180,7 @@ describe('a watch that begins where another one learned something', () => {
     await expectAlike(worlds, 'after three hours')
     const { body } = await plain(worlds.together, '/status')
     expect(body).toMatchObject({ beliefs: { fares: 1, unanswered: 0, stale: 0 } })
-  }, 60_000)
+  })
 
   it('shows by a made-up cursor no more of when its first interval began', async () => {
     const worlds = await begin([[available()]])
@@ -208,5 +204,5 @@ describe('a watch that begins where another one learned something', () => {
     const last = await page(worlds.together)
     expect(last.body.next).toEqual(expect.any(String))
     expect(bytesOf(last, worlds)).toEqual(bytesOf(await page(worlds.alone), worlds))
-  }, 60_000)
+  })
 })

@@ -145,7 +145,7 @@ describe('a reseller that shares its questions with another one', () => {
     expect(await expectSame(worlds, ['GET'])).toEqual(read)
     await expectSame(worlds, ['PATCH', 'DELETE'])
     await expectSame(worlds, ['GET'])
-  }, 120_000)
+  })
 
   it('sees nothing of what was known before it asked', async () => {
     const worlds = await twoWorlds()
@@ -201,7 +201,7 @@ describe('a reseller that shares its questions with another one', () => {
         { seq: 2, reference: 'A-2', kind: 'became_available', before: { pair: 'unknown' } },
       ],
     })
-  }, 60_000)
+  })
 
   it('is told the end of its own watch, though the other goes on', async () => {
     const worlds = await twoWorlds()
@@ -251,7 +251,7 @@ describe('a reseller that shares its questions with another one', () => {
     const again = await feedOf(worlds.together)
     expect(again.body).toMatchObject({ head: 4, items: [{}, {}, {}, { kind: 'became_available' }] })
     expect(bytesOf(again, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
-  }, 60_000)
+  })
 
   it('sees nothing more of anything once it is disabled', async () => {
     const worlds = await twoWorlds()
@@ -265,5 +265,5 @@ describe('a reseller that shares its questions with another one', () => {
 
     expect(read.get(200)).toBeGreaterThan(12)
     expect((await plain(worlds.together, '/status')).body).toMatchObject({ beliefs: { fares: 0 } })
-  }, 60_000)
+  })
 })

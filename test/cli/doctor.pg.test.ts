@@ -73,7 +73,7 @@ describe('farewatch doctor', () => {
       /^due: sync-routes in .*, sync-availability /,
     )
     expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
-  }, 120_000)
+  })
 
   it('says what to do about each thing that is wrong', async ({ db, databaseUrl }) => {
     const world = await aWorld(databaseUrl, 'postgres')
@@ -105,7 +105,7 @@ describe('farewatch doctor', () => {
       /\nWRONG {2}held runs {5}run 1 .*\n {21}→ bin\/farewatch sync review 1\n/,
     )
     expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d to look at\n$`))
-  }, 120_000)
+  })
 
   it('says of a pause until when it lasts, and of a credential that was refused lately', async ({
     db,
@@ -144,7 +144,7 @@ describe('farewatch doctor', () => {
         ) as string,
       },
     ])
-  }, 60_000)
+  })
 
   it('tells of a schema that is old before anything that stands on it', async ({
     db,
@@ -179,7 +179,7 @@ describe('farewatch doctor', () => {
       expect(JSON.stringify(report)).not.toContain('hunter2')
       expect(Date.now() - from).toBeLessThan(20_000)
     }
-  }, 120_000)
+  })
 
   it.runIf(STORES.includes('redis'))(
     'looks at how Redis is set up, and says where it is away',
@@ -209,6 +209,5 @@ describe('farewatch doctor', () => {
       expect(away.about('queue')[0]?.says).toContain('check that Redis runs')
       expect(away.about('workers')).toEqual([])
     },
-    120_000,
   )
 })

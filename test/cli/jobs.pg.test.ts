@@ -41,7 +41,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 0 })
     const waiting = jsonLines(await farewatch('jobs', 'list', '--state', 'waiting', '--json'))
     expect(waiting).toMatchObject([{ state: 'waiting', payload: { claimId: 'claim-3' } }])
-  }, 120_000)
+  })
 })
 
 describe('farewatch jobs', () => {

@@ -59,7 +59,7 @@ it('upstream probe tells what the sandbox does, within the budget and without it
   expect(calls[3]?.found).toEqual({ flight: 'available' })
   expect(skipped).toEqual([])
   expect(stdout).not.toContain(TOKEN)
-}, 60_000)
+})
 
 it('upstream probe prints tables for people, and hints at what it did not ask', async ({
   databaseUrl,
@@ -72,7 +72,7 @@ it('upstream probe prints tables for people, and hints at what it did not ask', 
   expect(stdout).toMatch(/^call +outcome +status +content type/)
   expect(stdout).toMatch(/^csv +columns +departure_id, departure_iata/m)
   expect(stdout).toContain('not asked: verify; add --flight ID')
-}, 60_000)
+})
 
 it('upstream probe fails where an endpoint does not answer as it should', async ({
   databaseUrl,
@@ -83,7 +83,7 @@ it('upstream probe fails where an endpoint does not answer as it should', async 
 
   expect(exit).toBe(1)
   expect(stdout).toMatch(/^routes +upstream.network +-/m)
-}, 60_000)
+})
 
 it('upstream probe and sync say at once that the upstream has asked us to pause, and until when', async ({
   db,
@@ -106,4 +106,4 @@ it('upstream probe and sync say at once that the upstream has asked us to pause,
       `the upstream asked us to pause; next attempt at ${rows[0]?.until.toISOString()}`,
     )
   }
-}, 60_000)
+})

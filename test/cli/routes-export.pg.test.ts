@@ -30,5 +30,5 @@ describe('routes export', () => {
     expect(late.stderr.trimEnd().split('\n')).toHaveLength(1)
     expect(JSON.parse(late.stderr)).toMatchObject({ level: 'warn', msg: LATER })
     expect(unspoken.stderr).toContain('no list was accepted yet')
-  }, 60_000)
+  })
 })

@@ -38,7 +38,7 @@ describe.each(STORES)('a worker with its queue in %s that is told to stop', (sto
       ADMIN_PORT: '0',
     })
     onTestFinished(() => void worker.child.kill('SIGKILL'))
-    await until('a question', () => upstream.asked() > 0, 45_000)
+    await until('a question', () => upstream.asked() > 0)
 
     const from = Date.now()
     worker.child.kill('SIGTERM')
@@ -55,7 +55,7 @@ describe.each(STORES)('a worker with its queue in %s that is told to stop', (sto
     const counts = await queueOf(world).counts('route-sync')
     expect(counts).toMatchObject({ active: 0, failed: 0 })
     expect(counts.waiting + counts.delayed).toBeGreaterThan(0)
-  }, 90_000)
+  })
 })
 
 describe('a service that is told to stop twice', () => {
@@ -67,14 +67,14 @@ describe('a service that is told to stop twice', () => {
       ADMIN_PORT: '0',
     })
     onTestFinished(() => void worker.child.kill('SIGKILL'))
-    await until('a question', () => upstream.asked() > 0, 45_000)
+    await until('a question', () => upstream.asked() > 0)
 
     worker.child.kill('SIGTERM')
     await until('the first one heard', () => worker.stdout().includes('"msg":"stopping"'))
     worker.child.kill('SIGTERM')
 
     expect(await worker.ended).toBe(130)
-  }, 90_000)
+  })
 
   it('has said at /readyz, and nowhere else, that it is on its way out', async ({
     databaseUrl,
@@ -87,8 +87,8 @@ describe('a service that is told to stop twice', () => {
       ADMIN_PORT: '0',
     })
     onTestFinished(() => void up.child.kill('SIGKILL'))
-    const { health } = await until('the start', () => readyLine(up.stdout()), 45_000)
-    await until('a question', () => upstream.asked() > 0, 45_000)
+    const { health } = await until('the start', () => readyLine(up.stdout()))
+    await until('a question', () => upstream.asked() > 0)
 
     up.child.kill('SIGTERM')
 
@@ -103,5 +103,5 @@ describe('a service that is told to stop twice', () => {
     })
     expect((await fetch(health.replace('readyz', 'livez'))).status).toBe(200)
     expect(await up.ended).toBe(0)
-  }, 90_000)
+  })
 })

@@ -21,15 +21,15 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     const worker = startFarewatch(['worker'], env)
     onTestFinished(() => void worker.child.kill('SIGKILL'))
     const synced = () => worker.stdout().match(/"list":"routes","status"/g)?.length ?? 0
-    await until('the first list', () => synced() === 1, 45_000)
+    await until('the first list', () => synced() === 1)
 
     const { stdout } = await farewatch('status')
     const [before] = jsonLines(await farewatch('schedules', 'list', '--json'))
     const ran = await farewatch('schedules', 'run', 'sync-routes')
-    await until('another list', () => synced() === 2, 45_000)
+    await until('another list', () => synced() === 2)
     const after = await farewatch('schedules', 'list')
     const watch = startFarewatch(['status', '--watch', '--json'], world.env)
-    await until('two readings', () => watch.stdout().split('\n').length > 2, 30_000)
+    await until('two readings', () => watch.stdout().split('\n').length > 2)
     watch.child.kill('SIGINT')
 
     expect(stdout).toMatch(
@@ -53,7 +53,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
       incidents: [],
       queue: { kind: store, fault: null, queues: [{ queue: 'ticks' }, {}, {}] },
     })
-  }, 120_000)
+  })
 })
 
 describe('farewatch schedules run', () => {
@@ -106,5 +106,5 @@ describe('farewatch incidents', () => {
       { id: 1, ...over },
     ])
     expect(again).toMatchObject({ exit: 1, stderr: 'farewatch: no mass_loss is open\n' })
-  }, 120_000)
+  })
 })

@@ -21,7 +21,7 @@ function logLines(running: RunningCommand): LogLine[] {
 
 function firstLine(running: RunningCommand, msg: string): Promise<LogLine> {
   const find = () => logLines(running).find((line) => line.msg === msg)
-  return until(`the log line "${msg}"`, find, 50_000)
+  return until(`the log line "${msg}"`, find)
 }
 
 describe('farewatch up, with nothing configured', () => {
@@ -69,7 +69,7 @@ describe('farewatch up, with nothing configured', () => {
 
     const after = await runFarewatch(['sync', 'runs', '--json'], env, home)
     expect(after.stdout).toContain('"status":"applied","baseline":true')
-  }, 90_000)
+  })
 
   it('ends at once on a second signal', async () => {
     const up = startFarewatch(['up'], env, home)
@@ -79,7 +79,7 @@ describe('farewatch up, with nothing configured', () => {
     up.child.kill('SIGINT')
 
     expect([0, 130]).toContain(await up.ended)
-  }, 60_000)
+  })
 
   it('ends at once, and lets its database go, when its port is taken', async () => {
     const taken = net.createServer().listen(0, '127.0.0.1')
@@ -95,5 +95,5 @@ describe('farewatch up, with nothing configured', () => {
     expect(Date.now() - from).toBeLessThan(15_000)
     const { data } = await findPlace(home)
     expect(await postgresProcessesIn(data)).toEqual([])
-  }, 60_000)
+  })
 })

@@ -65,7 +65,7 @@ export async function prepareLiveGround(): Promise<LiveGround> {
       up.child.kill('SIGTERM')
       await up.ended
     })
-    const ready = await until('farewatch', () => readyLine(up.stdout()), 30_000)
+    const ready = await until('farewatch', () => readyLine(up.stdout()))
     const prometheus = await startPrometheus(new URL(ready.metrics).host)
     started.push(() => prometheus.close())
     const run = (...args: string[]) => runFarewatch(args, env)

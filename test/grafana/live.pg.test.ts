@@ -24,7 +24,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
 
   beforeAll(async () => {
     ground = await prepareLiveGround()
-  }, 60_000)
+  })
   afterAll(() => ground?.close(), 30_000)
 
   const spoil = (...rules: FaultRule[]) => ground.sandbox.setFaults(rules)
@@ -97,7 +97,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     }
     expect(choices.get('farewatch-routes list')).toEqual(['routes', 'with-availability'])
     expect(choices.get('farewatch-routes country')?.length).toBeGreaterThan(20)
-  }, 40_000)
+  })
 
   it('gives data to every query of every panel, to those in SQL as the analyst', async () => {
     const queries = panelQueries().map(({ name, dashboard, target: { expr, rawSql } }) => ({
@@ -113,7 +113,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     expect(queries.length).toBeGreaterThan(60)
 
     expect(await withoutData(queries)).toEqual([])
-  }, 60_000)
+  })
 
   it('has every series that a rule looks at', async () => {
     const { groups } = parse(readFileSync(RULES, 'utf8')) as {
@@ -126,7 +126,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
 
     const queries = selectors.map((name) => ({ name, ask: () => hasData(name) }))
     expect(await withoutData(queries)).toEqual([])
-  }, 60_000)
+  })
 
   it('has labels of closed sets alone: no flight, no address, no message', async () => {
     const series = await ground.prometheus.query('{__name__=~"farewatch_.+"}')
@@ -156,27 +156,27 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
 
     await until('no alert', silent('RouteSyncHeld'))
     expect((await ground.run('sync', 'review')).stdout).toBe('nothing is held\n')
-  }, 60_000)
+  })
 
   it('tells of a mass loss, until somebody knows that it is true', async () => {
-    await until('the alert', firing('MassLossIncident'), 40_000)
+    await until('the alert', firing('MassLossIncident'))
     expect((await ground.run('incidents', 'list')).stdout).toContain('OPEN')
 
     expect(await ground.run('incidents', 'close', 'mass_loss')).toMatchObject({ exit: 0 })
 
-    await until('no alert', silent('MassLossIncident'), 40_000)
+    await until('no alert', silent('MassLossIncident'))
     expect((await ground.run('incidents', 'list')).stdout).not.toContain('OPEN')
-  }, 90_000)
+  })
 
   it('tells of an upstream that fails, until a probe finds it well', async () => {
     spoil({ name: 'status', code: 503 })
-    await until('the alert', firing('UpstreamErrors'), 30_000)
+    await until('the alert', firing('UpstreamErrors'))
     const probe = () => ground.run('upstream', 'probe', '--flight', ground.flightId)
     expect(await probe()).toMatchObject({ exit: 1 })
 
     spoil(...ORDINARY_FAULTS.filter(({ endpoint }) => endpoint !== 'verify'))
 
     expect(await probe()).toMatchObject({ exit: 0 })
-    await until('no alert', silent('UpstreamErrors'), 40_000)
-  }, 90_000)
+    await until('no alert', silent('UpstreamErrors'))
+  })
 })

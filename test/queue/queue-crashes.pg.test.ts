@@ -72,17 +72,13 @@ describeStores('crashes of a worker', (store) => {
     let crashes = 0
 
     let current = start(queue, 2)
-    await until(
-      'the job is given up',
-      async () => {
-        if (current.child.exitCode !== null) {
-          crashes += 1
-          current = start(queue, 2)
-        }
-        return (await system.counts(queue)).failed === 1
-      },
-      30_000,
-    )
+    await until('the job is given up', async () => {
+      if (current.child.exitCode !== null) {
+        crashes += 1
+        current = start(queue, 2)
+      }
+      return (await system.counts(queue)).failed === 1
+    })
     await system.enqueue(queue, { payload: { does: 'end' } })
     await until('word of the process', () =>
       current.lines.some((line) => line.startsWith('ended end')),
@@ -91,7 +87,7 @@ describeStores('crashes of a worker', (store) => {
     expect(crashes).toBe(2)
     const [failed] = await system.jobs(queue, 'dead', 1)
     expect(failed?.failure).toMatch(/started more than allowable limit/)
-  }, 60_000)
+  })
 
   it('restart a job at most as often as the limit of starts allows', async () => {
     const system = systems.open()
@@ -100,17 +96,13 @@ describeStores('crashes of a worker', (store) => {
     let crashes = 0
 
     let current = start(queue, 50)
-    await until(
-      'the job is given up',
-      async () => {
-        if (current.child.exitCode !== null) {
-          crashes += 1
-          current = start(queue, 50)
-        }
-        return (await system.counts(queue)).failed === 1
-      },
-      50_000,
-    )
+    await until('the job is given up', async () => {
+      if (current.child.exitCode !== null) {
+        crashes += 1
+        current = start(queue, 50)
+      }
+      return (await system.counts(queue)).failed === 1
+    })
 
     expect(crashes).toBe(4)
     const [failed] = await system.jobs(queue, 'dead', 1)
@@ -121,5 +113,5 @@ describeStores('crashes of a worker', (store) => {
     await system.work(queue, async () => ran.resolve(), FAST_WORK)
     expect(await system.retryDead(queue, failed?.id ?? '')).toBe(true)
     await ran.promise
-  }, 90_000)
+  })
 })

@@ -31,7 +31,7 @@ describe('farewatch keys', () => {
       prefix: text.slice(0, 12),
       revokedAt: expect.any(String) as string,
     })
-  }, 60_000)
+  })
 
   it('gives a script the key with all of it as JSON', async ({ databaseUrl }) => {
     const { stdout } = await keys(

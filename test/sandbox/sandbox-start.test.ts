@@ -37,7 +37,7 @@ describe('the sandbox', () => {
     expect(await sandbox.ended).toBe(0)
     const last = sandbox.stdout().trimEnd().split('\n').at(-1) ?? ''
     expect(JSON.parse(last)).toMatchObject({ msg: 'stopped', tookMs: expect.any(Number) as number })
-  }, 30_000)
+  })
 
   it('refuses to start on a port that is taken and names the flag', async () => {
     const first = await startTestSandbox()

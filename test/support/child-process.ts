@@ -4,6 +4,10 @@ import path from 'node:path'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
 
+const { NODE_COMPILE_CACHE } = process.env
+/** Where Node keeps compiled code: vitest.config.ts sets it. */
+const COMPILE_CACHE = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
 /** A farewatch process of a test's own, with what it has printed so far. */
 export interface RunningCommand {
   readonly child: ChildProcess
@@ -21,7 +25,7 @@ export function startFarewatch(
 ): RunningCommand {
   const child = spawn(FAREWATCH, args, {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: '', stderr: '' }

@@ -211,5 +211,5 @@ describe('an import', () => {
     expect(progress.at(-1)).toBe(-100_000)
     const again = await importRows(db, resellerId, [], { source })
     expect(again).toEqual({ ...NOTHING, unchanged: 100_000 })
-  }, 120_000)
+  })
 })

@@ -108,7 +108,7 @@ describe('farewatch watch-list', () => {
       exit: 1,
       stderr: 'farewatch: the reseller "northwind" is disabled\n',
     })
-  }, 120_000)
+  })
 
   it('reports invalid rows, and imports the others only with --skip-invalid', async ({
     databaseUrl,
