@@ -2,7 +2,7 @@ import { longestGapMs } from '../base/cron.ts'
 import type { Config } from '../config/config.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
-import type { Schedule } from '../schedules/schedule.ts'
+import type { Schedule } from '../schedules/schedules.ts'
 
 /** How long after the very first start the availability of the routes is asked: once they are there. */
 const FIRST_AVAILABILITY_MS = 15_000

@@ -10,10 +10,9 @@ import {
   type SyncListPayload,
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
-import { enqueueDueSchedules } from '../schedules/enqueue-due-schedules.ts'
+import { enqueueDueSchedules } from '../schedules/enqueue-schedules.ts'
 import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
-import { saveSchedules } from '../schedules/save-schedules.ts'
-import { hasLaterDueTime } from '../schedules/schedule-queries.ts'
+import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
 import { endWatches } from '../verify/end-watches-job.ts'
 import { expireFares } from '../verify/expire-fares-job.ts'
 import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'

@@ -4,8 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { type DueDeps, enqueueDueSchedules } from './enqueue-due-schedules.ts'
-import { enqueueLostJobs } from './enqueue-lost-jobs.ts'
+import { type DueDeps, enqueueDueSchedules, enqueueLostJobs } from './enqueue-schedules.ts'
 
 export const TICK_QUEUE = 'ticks'
 export const RECONCILE_EVERY_MS = 60_000
@@ -24,7 +23,7 @@ export interface ReconcilerDeps extends DueDeps {
   readonly log: Logger
 }
 
-/** One pass: gives the queue its ticks back, and what the tables owe. Safe to run at any time, any number of times. */
+/** One pass: upserts the ticks, and enqueues the jobs that the tables owe. Safe to run at any time, any number of times. */
 export async function reconcile(deps: ReconcilerDeps): Promise<void> {
   await withSessionLock(deps.db, 'reconcile', async () => {
     for (const tick of deps.ticks) await deps.queue.upsertTick({ queue: TICK_QUEUE, ...tick })
@@ -34,25 +33,26 @@ export async function reconcile(deps: ReconcilerDeps): Promise<void> {
 }
 
 /**
- * Reconciles at start, whenever the queue's store comes back, and every minute, from one process at a time: a
- * queue that was flushed, or that forgot its schedulers, is whole again within a minute.
- * @param onPass called after each pass, well or badly ended.
+ * Reconciles at start, whenever the queue's store reconnects, and every minute, in one process at a time. So a queue
+ * that was flushed or lost its schedulers is complete again within a minute.
+ *
+ * Calls `onPass` after each pass, even if it failed.
  */
 export async function runReconciler(
   deps: ReconcilerDeps,
   signal: AbortSignal,
   onPass: () => void = () => undefined,
 ): Promise<void> {
-  let wake = new AbortController()
-  const stopListening = deps.queue.onReconnect(() => wake.abort())
+  let pause = new AbortController()
+  const stopListening = deps.queue.onReconnect(() => pause.abort())
   while (!signal.aborted) {
-    wake = new AbortController()
+    pause = new AbortController()
     await reconcile(deps).catch((err: unknown) => {
       deps.log.warn({ reason: messageOf(err) }, 'reconciling the queue failed')
     })
     onPass()
     await deps.clock
-      .sleep(RECONCILE_EVERY_MS, AbortSignal.any([signal, wake.signal]))
+      .sleep(RECONCILE_EVERY_MS, AbortSignal.any([signal, pause.signal]))
       .catch(() => undefined)
   }
   stopListening()

@@ -1,9 +1,8 @@
 import { describe, expect } from 'vitest'
 import { nextDueAt } from '../../src/base/cron.ts'
 import { sql } from '../../src/db/database.ts'
-import { type DueDeps, enqueueDueSchedules } from '../../src/schedules/enqueue-due-schedules.ts'
-import { saveSchedules } from '../../src/schedules/save-schedules.ts'
-import { hasLaterDueTime } from '../../src/schedules/schedule-queries.ts'
+import { type DueDeps, enqueueDueSchedules } from '../../src/schedules/enqueue-schedules.ts'
+import { hasLaterDueTime, saveSchedules } from '../../src/schedules/schedules.ts'
 import { it } from '../support/test-database.ts'
 import { aSchedule, createRecorder, NO_JITTER, rowOf, saveDue } from './schedule-fixtures.ts'
 

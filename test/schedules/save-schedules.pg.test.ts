@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { saveSchedules } from '../../src/schedules/save-schedules.ts'
-import { readScheduleGauges } from '../../src/schedules/schedule-gauges.ts'
+import { readScheduleGauges, saveSchedules } from '../../src/schedules/schedules.ts'
 import { it } from '../support/test-database.ts'
 import { aSchedule, NO_JITTER, rowOf } from './schedule-fixtures.ts'
 

@@ -1,8 +1,8 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import type { JobCounts, NewJob } from '../../src/queue/queue-system.ts'
-import { saveSchedules } from '../../src/schedules/save-schedules.ts'
-import type { Schedule } from '../../src/schedules/schedule.ts'
+import type { Schedule } from '../../src/schedules/schedules.ts'
+import { saveSchedules } from '../../src/schedules/schedules.ts'
 
 export const NO_JITTER = () => 0
 

@@ -1,6 +1,6 @@
 import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/text.ts'
-import { listSchedules } from '../../schedules/schedule-queries.ts'
+import { listSchedules } from '../../schedules/schedules.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../schedules-of.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'

@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
 import { durationText } from '../../base/text.ts'
-import {
-  listSchedules,
-  makeScheduleDue,
-  type SavedSchedule,
-} from '../../schedules/schedule-queries.ts'
+import { listSchedules, makeScheduleDue, type SavedSchedule } from '../../schedules/schedules.ts'
 import { createContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { dueText } from '../text/status-text.ts'
