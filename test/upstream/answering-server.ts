@@ -9,12 +9,12 @@ export interface AnsweringServer extends AsyncDisposable {
   readonly requests: readonly string[]
 }
 
-/** A real server on a free port of this machine that answers every request in one way. */
+/** A real server on a free port of this machine. It answers every request the same way. */
 export async function answering(answer: Answer): Promise<AnsweringServer> {
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(request.url ?? '')
-    // A client that hangs up in mid-answer is what many of these tests are about.
+    // Many tests let the client hang up during the answer.
     response.on('error', () => undefined)
     answer(request, response)
   })
@@ -37,7 +37,7 @@ export function json(body: string | Uint8Array, headers: Record<string, string> 
   }
 }
 
-/** An answer written straight to the socket, for what no HTTP library would send. */
+/** Writes an answer directly to the socket, because no HTTP library would send it. */
 export function raw(text: string): Answer {
   return (_request, { socket }) => {
     socket?.on('error', () => undefined)

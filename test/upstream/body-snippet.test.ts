@@ -22,19 +22,19 @@ it.each([
   ['see https://host/path?x=1 for more', 'see [address] for more'],
   ['accessToken=half-of-it&x=1', 'accessToken=[redacted]&x=1'],
   ['{"access_token": "half-of-it"}', '{"access_token": "[redacted]"}'],
-])('shows %j as %j', (body, expected) => {
+])('the body %j is shown as %j', (body, expected) => {
   expect(snippet(body)).toBe(expected)
 })
 
-it('is short', () => {
+it('a snippet has at most 160 characters', () => {
   expect(snippet('word '.repeat(1_000))).toHaveLength(160)
 })
 
-it('does not show a short body that was cut off, which may end in half a secret', () => {
+it('a short body that was cut off is not shown, because it may end in half a secret', () => {
   expect(snippet(`token ${TOKEN.slice(0, 20)}`, false)).toBeUndefined()
 })
 
-it('never shows a part of a secret that the end of what was read goes through', () => {
+it('no part of a secret is shown if the end of the read bytes splits it', () => {
   const filler = fc.constantFrom(' ', '\n', 'x', `${TOKEN} `, 'é')
   const before = fc.integer({ min: SNIPPET_SOURCE_BYTES - 60, max: SNIPPET_SOURCE_BYTES + 5 })
   fc.assert(
@@ -51,6 +51,6 @@ it('never shows a part of a secret that the end of what was read goes through', 
   )
 })
 
-it('scrubs before it cuts', () => {
+it('a text is scrubbed before it is cut', () => {
   expect(quotable(`12345 ${TOKEN}`, scrub, 12)).toBe('12345 [reda…')
 })

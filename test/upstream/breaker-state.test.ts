@@ -28,8 +28,8 @@ function counted(calls: number, failed: number, second = SECOND): Partial<Outcom
 const { auth, errors } = RULES.verify
 const listErrors = RULES.lists.errors
 
-describe('the breaker of the credential', () => {
-  it('opens at once at a 401', () => {
+describe('the auth breaker', () => {
+  it('opens after one 401', () => {
     const { open } = applyOutcomes(HEALTHY, outcomes({ fatal: true, failuresInARow: 1 }), at(auth))
 
     expect(open).toEqual({
@@ -40,7 +40,7 @@ describe('the breaker of the credential', () => {
     })
   })
 
-  it('opens at the third refusal, whichever process met them', () => {
+  it('opens after three refusals of any processes', () => {
     const refused = outcomes({ failuresInARow: 1 })
     const first = applyOutcomes(HEALTHY, refused, at(auth, NOW + 1))
     const second = applyOutcomes(first, refused, at(auth, NOW + 2))
@@ -49,7 +49,7 @@ describe('the breaker of the credential', () => {
     expect([first, second, third].map(({ open }) => open !== null)).toEqual([false, false, true])
   })
 
-  it('counts anew after a success between, and not for one from before', () => {
+  it('counts from 0 after a success, unless the success is older than the failures', () => {
     const twice = applyOutcomes(HEALTHY, outcomes({ failuresInARow: 2 }), at(auth))
     const after = outcomes({ goodAtMs: NOW + 5, failuresInARow: 1 })
     const before = outcomes({ goodAtMs: NOW - 5, failuresInARow: 1 })
@@ -58,7 +58,7 @@ describe('the breaker of the credential', () => {
     expect(applyOutcomes(twice, before, at(auth, NOW + 10)).open).not.toBeNull()
   })
 
-  it('closes for another credential, and stays open for its own', () => {
+  it('closes for another credential and stays open for the refused one', () => {
     const open = applyOutcomes(HEALTHY, outcomes({ fatal: true }), at(auth))
 
     expect(withCredential(open, at(auth, NOW, 'a1'))).toBe(open)
@@ -70,35 +70,35 @@ describe('the breaker of the credential', () => {
   })
 })
 
-describe('the breaker of errors', () => {
+describe('the errors breaker', () => {
   it.each([
     ['19 calls that all failed', 19, 19, false],
     ['half of 20', 20, 10, false],
     ['more than half of 20', 20, 11, true],
     ['a few of very many', 3_000, 100, false],
-  ])('judges %s', (_name, calls, failed, opens) => {
+  ])('opens or stays closed after %s', (_name, calls, failed, opens) => {
     const { open } = applyOutcomes(HEALTHY, outcomes(counted(calls, failed)), at(errors))
 
     expect(open !== null).toBe(opens)
   })
 
-  it('adds up what several processes tell, and forgets what is older than ten seconds', () => {
-    const told = [-11, -9, -1].map((ago) => outcomes(counted(10, 8, SECOND + ago)))
-    const last = told.reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
+  it('adds up the reports of several processes and drops counts older than ten seconds', () => {
+    const reports = [-11, -9, -1].map((ago) => outcomes(counted(10, 8, SECOND + ago)))
+    const last = reports.reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
 
     expect(last.open).not.toBeNull()
-    const old = told
+    const old = reports
       .slice(0, 2)
       .reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
     expect(old.open).toBeNull()
     expect(old.window).toHaveLength(1)
   })
 
-  it('keeps no count while nothing fails', () => {
+  it('stores no counts while no call fails', () => {
     expect(applyOutcomes(HEALTHY, outcomes(counted(500, 0)), at(errors))).toEqual(HEALTHY)
   })
 
-  it('opens for lists at the third failure in a row', () => {
+  it('opens for lists after three consecutive failures', () => {
     const two = applyOutcomes(HEALTHY, outcomes({ failuresInARow: 2 }), at(listErrors))
 
     expect(two.open).toBeNull()
@@ -106,7 +106,7 @@ describe('the breaker of errors', () => {
   })
 })
 
-/** An open breaker whose probe is out, and what comes of it. */
+/** Leases the probe of an open breaker and applies its signal. */
 function probed(state: BreakerState, signal: BreakerSignal, context: BreakerContext): BreakerState {
   const leased = withProbe(state, { id: 'p1', untilMs: context.nowMs + LEASE_MS })
   return applyOutcomes(leased, outcomes({ probe: { id: 'p1', signal } }), context)
@@ -119,7 +119,7 @@ describe('an open breaker', () => {
   it.each([
     ['errors', open, errors, [5, 10, 20, 40, 60, 60]],
     ['auth', refused, auth, [30, 60, 120, 240, 480, 600, 600]],
-  ])('%s: is probed at intervals that double to the longest', (_name, first, rule, seconds) => {
+  ])('%s: is probed at intervals that double up to the maximum', (_name, first, rule, seconds) => {
     let state = first
     const waits: number[] = []
     let nowMs = NOW
@@ -133,7 +133,7 @@ describe('an open breaker', () => {
     expect(waits).toEqual(seconds)
   })
 
-  it('closes at a good probe, and goes on where it was when it opens again soon', () => {
+  it('closes after a successful probe, and keeps its interval if it reopens within a minute', () => {
     const closed = probed(probed(open, 'failure', at(errors)), 'success', at(errors, NOW + 10_000))
     const again = outcomes(counted(20, 20, SECOND + 30))
     const soon = applyOutcomes(closed, again, at(errors, NOW + 30_000))
@@ -146,7 +146,7 @@ describe('an open breaker', () => {
     )
   })
 
-  it('does not open again for calls that had hung since before', () => {
+  it('does not reopen because of calls that began before it closed', () => {
     const closed = probed(open, 'success', at(errors, NOW + 6_000))
     const hung = { second: SECOND + 9, madeSecond: SECOND - 1, calls: 50, failed: 50 }
     const made = { ...hung, madeSecond: SECOND + 7 }
@@ -156,14 +156,14 @@ describe('an open breaker', () => {
     expect(applyOutcomes(closed, outcomes({ counts: [made] }), later).open).not.toBeNull()
   })
 
-  it('gives a probe back that did not take place, and puts off one that told nothing', () => {
+  it('releases a probe that was not made, and delays the next one after a neutral probe', () => {
     const later = at(auth, NOW + 31_000)
 
     expect(probed(refused, 'not_made', later)).toEqual(refused)
     expect(probed(refused, 'neutral', later).open?.probeAtMs).toBe(NOW + 61_000)
   })
 
-  it('heeds its probe alone', () => {
+  it('ignores all outcomes except its own probe', () => {
     const leased = withProbe(open, { id: 'p1', untilMs: NOW + LEASE_MS })
     const strays = [
       outcomes({ goodAtMs: NOW, probe: { id: 'another', signal: 'success' } }),
@@ -174,7 +174,7 @@ describe('an open breaker', () => {
     for (const stray of strays) expect(applyOutcomes(leased, stray, at(errors))).toBe(leased)
   })
 
-  it('lets another probe out when the lease of the last has ended', () => {
+  it('permits another probe after the lease of the last one has ended', () => {
     const facts = { leaseMs: LEASE_MS, maxMs: 60_000 }
     const leased = withProbe(open, { id: 'p1', untilMs: NOW + 25_000 }).open
     if (leased === null) throw new Error('it is open')
@@ -210,22 +210,22 @@ const arbitraryOutcomes = fc.record({
 })
 const arbitraryRule = fc.constantFrom(auth, errors, listErrors)
 
-describe('whatever is told', () => {
-  it('no probe waits longer than the longest interval, and only an open breaker has one', () => {
+describe('for any sequence of outcomes', () => {
+  it('no probe waits longer than the maximum interval, and only a successful probe closes a breaker', () => {
     const steps = fc.array(
-      fc.record({ told: arbitraryOutcomes, afterMs: fc.nat(700_000), leases: fc.boolean() }),
+      fc.record({ report: arbitraryOutcomes, afterMs: fc.nat(700_000), leases: fc.boolean() }),
     )
     fc.assert(
       fc.property(arbitraryRule, steps, (rule, all) => {
         let state = HEALTHY
         let nowMs = NOW
-        for (const { told, afterMs, leases } of all) {
+        for (const { report, afterMs, leases } of all) {
           nowMs += afterMs
           const lease = { id: 'p1', untilMs: nowMs + LEASE_MS }
           if (leases) state = withProbe(state, lease)
-          const next = applyOutcomes(state, told, at(rule, nowMs))
+          const next = applyOutcomes(state, report, at(rule, nowMs))
           if (state.open !== null && next.open === null) {
-            expect(told.probe).toEqual({ id: state.open.probe?.id, signal: 'success' })
+            expect(report.probe).toEqual({ id: state.open.probe?.id, signal: 'success' })
           }
           state = next
           expect((state.open?.probeAtMs ?? 0) - nowMs).toBeLessThanOrEqual(rule.probe.maxMs)
@@ -234,7 +234,7 @@ describe('whatever is told', () => {
     )
   })
 
-  it('nothing but successes never opens a breaker', () => {
+  it('successes alone never open a breaker', () => {
     fc.assert(
       fc.property(arbitraryRule, fc.array(fc.nat(500)), (rule, calls) => {
         const good = calls.map((n) =>
@@ -243,14 +243,14 @@ describe('whatever is told', () => {
             goodAtMs: NOW,
           }),
         )
-        expect(good.reduce((state, told) => applyOutcomes(state, told, at(rule)), HEALTHY)).toEqual(
-          HEALTHY,
-        )
+        expect(
+          good.reduce((state, report) => applyOutcomes(state, report, at(rule)), HEALTHY),
+        ).toEqual(HEALTHY)
       }),
     )
   })
 
-  it('is the same whether failures are told in one go or one after the other, up to the opening', () => {
+  it('failures have the same effect in one report as in several, up to the opening', () => {
     const parts = fc.array(
       fc.record({ calls: fc.nat(9), failed: fc.integer({ min: 1, max: 9 }) }),
       { maxLength: 6 },
@@ -264,7 +264,10 @@ describe('whatever is told', () => {
           failed,
         }))
         const apart = counts.map((count) => outcomes({ counts: [count] }))
-        const split = apart.reduce((state, told) => applyOutcomes(state, told, at(errors)), HEALTHY)
+        const split = apart.reduce(
+          (state, report) => applyOutcomes(state, report, at(errors)),
+          HEALTHY,
+        )
         const whole = applyOutcomes(HEALTHY, outcomes({ counts }), at(errors))
         if (split.open === null) expect(split.window.length).toBe(whole.window.length)
         if (whole.open !== null) expect(split.open).not.toBeNull()

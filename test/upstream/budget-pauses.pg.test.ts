@@ -17,18 +17,18 @@ function reserve(db: Db, { rate = 10, wanted = 1_000, lane = false, withinMs = H
   )
 }
 
-/** What a breaker does when an answer asks to wait. */
-function hear(db: Db, hint: PauseRequest): Promise<void> {
+/** Applies a pause as the circuit breaker does after an answer that asked to wait. */
+function applyPause(db: Db, request: PauseRequest): Promise<void> {
   return inTransaction(db, async (tx) => {
     const { throttle, nowMs } = await lockThrottle(tx)
-    await saveThrottle(tx, throttled(throttle, hint, nowMs))
+    await saveThrottle(tx, throttled(throttle, request, nowMs))
   })
 }
 
 const refusal = (retryAfterMs: number): PauseRequest => ({ retryAfterMs, lowersBudget: true })
 
-it('gives no slot during a pause, and fewer after it', async ({ db }) => {
-  await hear(db, refusal(60_000))
+it('the budget grants no slot during a pause, and fewer after it', async ({ db }) => {
+  await applyPause(db, refusal(60_000))
   const paused = await reserve(db)
   await passHealth(db, 59_000)
   const still = await reserve(db)
@@ -41,19 +41,19 @@ it('gives no slot during a pause, and fewer after it', async ({ db }) => {
   expect(after.slots).toHaveLength(36)
 })
 
-it('grows back to the whole budget in half a minute', async ({ db }) => {
-  await hear(db, refusal(1_000))
+it('the budget recovers completely within half a minute', async ({ db }) => {
+  await applyPause(db, refusal(1_000))
   await passHealth(db, 1_000)
-  const given: number[] = []
+  const granted: number[] = []
   for (let second = 0; second <= 40; second += 10) {
-    given.push((await reserve(db)).slots.length)
+    granted.push((await reserve(db)).slots.length)
     await passHealth(db, 10_000)
   }
 
-  expect(given).toEqual([36, 41, 46, 51, 51])
+  expect(granted).toEqual([36, 41, 46, 51, 51])
 })
 
-it('knows the same share in SQL as in code, whatever was heard', async ({ db }) => {
+it('SQL and code compute the same share of the budget', async ({ db }) => {
   const { throttle, nowMs } = await inTransaction(db, lockThrottle)
   for (const [share, ago] of [
     [1, 0],
@@ -72,8 +72,8 @@ it('knows the same share in SQL as in code, whatever was heard', async ({ db }) 
   }
 })
 
-it('forgets a pause that lies further ahead than any can', async ({ db }) => {
-  await hear(db, refusal(60_000))
+it('a pause that is further ahead than the maximum is ignored', async ({ db }) => {
+  await applyPause(db, refusal(60_000))
   await passHealth(db, -3_600_000)
   await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
     db,
@@ -82,7 +82,7 @@ it('forgets a pause that lies further ahead than any can', async ({ db }) => {
   expect((await reserve(db)).slots.length).toBeGreaterThan(0)
 })
 
-/** By how much the fullest window of any length is over B(W+1)+1; not above 0 where the budget holds. */
+/** By how much the fullest window of any length exceeds B(W+1)+1. Not above 0 if the budget holds. */
 function worstExcess(times: readonly number[], rate: number): number {
   const sorted = times.toSorted((a, b) => a - b)
   return sorted.reduce((worst, from, first) => {
@@ -93,7 +93,7 @@ function worstExcess(times: readonly number[], rate: number): number {
   }, Number.NEGATIVE_INFINITY)
 }
 
-it('never exceeds the budget, whatever pauses come between', { timeout: 60_000 }, async ({
+it('reservations never exceed the budget, with any pauses in between', { timeout: 60_000 }, async ({
   db,
 }) => {
   const rate = 7
@@ -114,23 +114,23 @@ it('never exceeds the budget, whatever pauses come between', { timeout: 60_000 }
            set next_slot_at = '-infinity', next_lane_at = '-infinity', paused_until = 'epoch',
                share = 1, recovers_from = 'epoch', lowered_at = 'epoch'
       `.execute(db)
-      const given: number[] = []
+      const granted: number[] = []
       let aheadMs = 0
       for (const { retryAfterMs, passMs, ...ask } of all) {
-        if (retryAfterMs !== null) await hear(db, refusal(retryAfterMs))
+        if (retryAfterMs !== null) await applyPause(db, refusal(retryAfterMs))
         const { slots } = await reserve(db, { rate, ...ask })
-        given.push(...slots.map((slot) => slot.getTime() + aheadMs))
+        granted.push(...slots.map((slot) => slot.getTime() + aheadMs))
         await passHealth(db, passMs)
         aheadMs += passMs
       }
-      expect(worstExcess(given, rate)).toBeLessThanOrEqual(0)
-      expect(new Set(given).size).toBe(given.length)
+      expect(worstExcess(granted, rate)).toBeLessThanOrEqual(0)
+      expect(new Set(granted).size).toBe(granted.length)
     }),
     { numRuns: 40 },
   )
 })
 
-it('gives a near slot where there is one, and waits for it', async ({ db }) => {
+it('a near slot is taken after waiting for it', async ({ db }) => {
   const slept: number[] = []
   const clock: Clock = {
     now: () => new Date(),
@@ -152,7 +152,7 @@ it('gives a near slot where there is one, and waits for it', async ({ db }) => {
   expect(slept).toHaveLength(1)
 })
 
-it('takes nothing where the next slot lies too far ahead', async ({ db }) => {
+it('no slot is taken if the next one is too far ahead', async ({ db }) => {
   await reserve(db, { rate: 5, wanted: 8 })
   const nextSlot = () =>
     selectOne(sql<{ at: Date }>`select next_slot_at as at from upstream_budget`, db)

@@ -7,17 +7,17 @@ import { takeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 
-interface Ask {
+interface Request {
   readonly rate: number
   readonly wanted: number
   readonly lane?: boolean
 }
 
-function reserve(db: Db, { rate, wanted, lane = false }: Ask) {
+function reserve(db: Db, { rate, wanted, lane = false }: Request) {
   return inTransaction(db, (tx) => reserveSlots(tx, { requestsPerSecond: rate, wanted, lane }))
 }
 
-/** Lets time pass for the budget: what it has promised comes so much nearer. */
+/** Lets time pass for the budget: moves its reservations back by `ms`. */
 async function pass(db: Db, ms: number): Promise<void> {
   await sql`
     update upstream_budget
@@ -30,7 +30,7 @@ function gapsOf(slots: readonly Date[]): number[] {
   return slots.slice(1).map((slot, at) => slot.getTime() - (slots[at]?.getTime() ?? 0))
 }
 
-/** By how much the fullest window of any length is over B(W+1)+1; not above 0 where the budget holds. */
+/** By how much the fullest window of any length exceeds B(W+1)+1. Not above 0 if the budget holds. */
 function worstExcess(times: readonly number[], rate: number): number {
   const sorted = times.toSorted((a, b) => a - b)
   let worst = Number.NEGATIVE_INFINITY
@@ -43,7 +43,7 @@ function worstExcess(times: readonly number[], rate: number): number {
   return worst
 }
 
-it('gives slots one pace apart, the first of them now', async ({ db }) => {
+it('slots are evenly spaced, and the first slot is now', async ({ db }) => {
   const { slots, now } = await reserve(db, { rate: 4, wanted: 5 })
 
   expect(slots).toHaveLength(5)
@@ -51,14 +51,14 @@ it('gives slots one pace apart, the first of them now', async ({ db }) => {
   expect((slots[0]?.getTime() ?? 0) - now.getTime()).toBe(0)
 })
 
-it('goes on where the last reservation ended', async ({ db }) => {
+it('a reservation continues where the last one ended', async ({ db }) => {
   const first = await reserve(db, { rate: 1, wanted: 3 })
   const second = await reserve(db, { rate: 1, wanted: 2 })
 
   expect(gapsOf([...first.slots, ...second.slots])).toEqual([1_000, 1_000, 1_000, 1_000])
 })
 
-it('saves up nothing while nobody asks', async ({ db }) => {
+it('unused slots are not saved up', async ({ db }) => {
   await reserve(db, { rate: 4, wanted: 1 })
   await pass(db, 3_600_000)
 
@@ -68,7 +68,7 @@ it('saves up nothing while nobody asks', async ({ db }) => {
   expect(new Set(gapsOf(slots))).toEqual(new Set([250]))
 })
 
-it('gives no slot further than five seconds ahead', async ({ db }) => {
+it('no slot is more than five seconds ahead', async ({ db }) => {
   const { slots, now } = await reserve(db, { rate: 10, wanted: 1_000 })
   const more = await reserve(db, { rate: 10, wanted: 1_000 })
 
@@ -83,11 +83,11 @@ it.for([
   { rate: 4, wanted: 0 },
   { rate: 0, wanted: 5 },
   { rate: Number.NaN, wanted: 5 },
-])('gives nothing for $wanted at a rate of $rate', async (ask, { db }) => {
+])('no slot is granted for $wanted wanted at a rate of $rate', async (ask, { db }) => {
   expect((await reserve(db, ask)).slots).toEqual([])
 })
 
-it('holds a rate whose pace is no whole number of milliseconds', async ({ db }) => {
+it('a rate holds even if its spacing is not a whole number of milliseconds', async ({ db }) => {
   const slots: number[] = []
   for (let round = 0; round < 30; round += 1) {
     const given = await reserve(db, { rate: 3, wanted: 100 })
@@ -96,11 +96,11 @@ it('holds a rate whose pace is no whole number of milliseconds', async ({ db }) 
   }
 
   expect(slots.length).toBeLessThanOrEqual(3 * 31 * 5 + 1)
-  // Rounding up to the millisecond brings two slots nearer by less than one.
+  // Rounding up to milliseconds moves two slots closer by less than 1 ms.
   expect(worstExcess(slots, 3)).toBeLessThan(-2.99)
 })
 
-it('paces a slow budget too', async ({ db }) => {
+it('a budget of less than one slot a second is paced too', async ({ db }) => {
   const first = await reserve(db, { rate: 0.1, wanted: 5 })
   const early = await reserve(db, { rate: 0.1, wanted: 5 })
   await pass(db, 5_000)
@@ -109,7 +109,7 @@ it('paces a slow budget too', async ({ db }) => {
   expect([first, early, second].map(({ slots }) => slots.length)).toEqual([1, 0, 1])
 })
 
-it('takes a change of the rate from the next slot on', async ({ db }) => {
+it('a change of the rate applies from the next slot on', async ({ db }) => {
   const slow = await reserve(db, { rate: 1, wanted: 2 })
   const fast = await reserve(db, { rate: 10, wanted: 3 })
   const slower = await reserve(db, { rate: 2, wanted: 2 })
@@ -118,44 +118,42 @@ it('takes a change of the rate from the next slot on', async ({ db }) => {
   expect(gapsOf(all)).toEqual([1_000, 1_000, 100, 100, 100, 500])
 })
 
-it('lets lanes take at most 40 % of the budget in the long run, and no hole stays', async ({
-  db,
-}) => {
+it('lanes take at most 40 % of the budget in the long run, and leave no gap', async ({ db }) => {
   const rounds = 200
   const stepMs = 500
   const lanes: number[] = []
   const all: number[] = []
   for (let round = 0; round < rounds; round += 1) {
     const early = await reserve(db, { rate: 10, wanted: 100, lane: true })
-    const turns = await reserve(db, { rate: 10, wanted: 100 })
+    const checks = await reserve(db, { rate: 10, wanted: 100 })
     const time = (slot: Date) => slot.getTime() + round * stepMs
     lanes.push(...early.slots.map(time))
-    all.push(...early.slots.map(time), ...turns.slots.map(time))
+    all.push(...early.slots.map(time), ...checks.slots.map(time))
     await pass(db, stepMs)
   }
-  // The statements themselves take time too, in which slots become free.
+  // The statements take time too, in which slots become free.
   const seconds = (Math.max(...all) - Math.min(...all)) / 1000
 
   expect(all.length / seconds).toBeGreaterThan(9.9)
   expect(lanes.length / seconds).toBeLessThan(4.3)
   expect(lanes.length / seconds).toBeGreaterThan(3.8)
   expect(worstExcess(all, 10)).toBeLessThanOrEqual(-8)
-  // At most the five seconds of the horizon are saved up.
+  // Lanes can save up at most the five seconds of the horizon.
   expect(worstExcess(lanes, 4)).toBeLessThanOrEqual(4 * HORIZON_MS * 0.001)
 })
 
-it('leaves the turns what an emptied lane cannot give', async ({ db }) => {
+it('due checks get the slots that an exhausted lane cannot take', async ({ db }) => {
   const first = await reserve(db, { rate: 10, wanted: 100, lane: true })
   const second = await reserve(db, { rate: 10, wanted: 100, lane: true })
-  const turns = await reserve(db, { rate: 10, wanted: 100 })
+  const checks = await reserve(db, { rate: 10, wanted: 100 })
 
   expect(first.slots).toHaveLength(21)
   const refilled = Math.floor((second.now.getTime() - first.now.getTime()) / 250) + 1
   expect(second.slots.length).toBeLessThanOrEqual(refilled)
-  expect(turns.slots.length).toBeGreaterThanOrEqual(30 - second.slots.length)
+  expect(checks.slots.length).toBeGreaterThanOrEqual(30 - second.slots.length)
 })
 
-it('goes on by the new time when the clock of the database is set back', async ({ db }) => {
+it('reservations follow the new time after the database clock was set back', async ({ db }) => {
   await reserve(db, { rate: 10, wanted: 100 })
   await pass(db, -600_000)
 
@@ -168,7 +166,7 @@ it('goes on by the new time when the clock of the database is set back', async (
   expect(slots.every((slot) => slot.getTime() - now.getTime() <= HORIZON_MS)).toBe(true)
 })
 
-it('gives back the slots of a transaction that is rolled back', async ({ db }) => {
+it('a rollback returns the slots of its transaction', async ({ db }) => {
   const bug = new Error('rolled back')
   const lost = inTransaction(db, async (tx) => {
     await reserveSlots(tx, { requestsPerSecond: 1, wanted: 5, lane: false })
@@ -181,7 +179,7 @@ it('gives back the slots of a transaction that is rolled back', async ({ db }) =
   expect(slots).toEqual([now])
 })
 
-it('gives no slot that passed while it waited for another transaction', async ({ db }) => {
+it('no slot is granted that passed while the reservation waited for a lock', async ({ db }) => {
   const held = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const holder = inTransaction(db, async (tx) => {
@@ -213,7 +211,7 @@ async function waitingForLock(db: Db): Promise<void> {
   }
 }
 
-it('never exceeds the budget, however many processes reserve at once', async ({ databaseUrl }) => {
+it('several processes that reserve at once never exceed the budget', async ({ databaseUrl }) => {
   const rate = 200
   const pools = Array.from({ length: 4 }, () =>
     openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 4 }),
@@ -239,8 +237,8 @@ it('never exceeds the budget, however many processes reserve at once', async ({ 
   expect(worstExcess(times, rate)).toBeLessThanOrEqual(1 - rate)
 })
 
-/** A clock that sleeps no longer than it must for the test; what it was asked is kept. */
-function hastyClock(): Clock & { readonly slept: number[] } {
+/** A clock whose sleeps end at once and advance it. It records the requested times. */
+function skippingClock(): Clock & { readonly slept: number[] } {
   let aheadMs = 0
   const slept: number[] = []
   return {
@@ -255,8 +253,8 @@ function hastyClock(): Clock & { readonly slept: number[] } {
 
 const { signal } = new AbortController()
 
-it('spends one slot on a single call, once it has come', async ({ db }) => {
-  const clock = hastyClock()
+it('a single call waits for one slot', async ({ db }) => {
+  const clock = skippingClock()
   await reserve(db, { rate: 1, wanted: 4 })
 
   await takeSlot(db, { requestsPerSecond: 1, lane: true, clock, signal })
@@ -266,7 +264,7 @@ it('spends one slot on a single call, once it has come', async ({ db }) => {
   expect(clock.slept[0]).toBeLessThanOrEqual(4_001)
 })
 
-it('asks again for a single call until a slot is free', async ({ db }) => {
+it('a single call tries again until a slot is free', async ({ db }) => {
   await reserve(db, { rate: 0.1, wanted: 1 })
   const waits: number[] = []
   const clock: Clock = {
@@ -279,31 +277,31 @@ it('asks again for a single call until a slot is free', async ({ db }) => {
 
   await takeSlot(db, { requestsPerSecond: 0.1, lane: false, clock, signal })
 
-  // Ten seconds to the next slot: five until it may be given, and the rest until it comes.
+  // The next slot is ten seconds ahead: five until it can be reserved, and the rest until it comes.
   const pauses = waits.slice(0, -1)
   expect(pauses.length).toBeGreaterThanOrEqual(1)
   expect(new Set(pauses)).toEqual(new Set([1_000]))
 })
 
-it('takes another slot when its own came too late', async ({ db }) => {
+it('a single call takes another slot if its own was missed', async ({ db }) => {
   await reserve(db, { rate: 1, wanted: 3 })
   let lateMs = 0
-  const naps: number[] = []
+  const sleeps: number[] = []
   const clock: Clock = {
     now: () => new Date(Date.now() + lateMs),
-    // The first sleep lasts two seconds longer than it was asked to.
+    // The first sleep lasts two seconds longer than requested.
     sleep: async (ms) => {
-      lateMs += naps.length === 0 ? ms + 2_000 : ms
-      naps.push(ms)
+      lateMs += sleeps.length === 0 ? ms + 2_000 : ms
+      sleeps.push(ms)
     },
   }
 
   await takeSlot(db, { requestsPerSecond: 1, lane: false, clock, signal })
 
-  expect(naps).toHaveLength(2)
+  expect(sleeps).toHaveLength(2)
 })
 
-it('gives up a single call when its caller does', async ({ db }) => {
+it('a single call rejects when its signal aborts', async ({ db }) => {
   const abort = new AbortController()
   await reserve(db, { rate: 1, wanted: 5 })
   const waiting = takeSlot(db, {

@@ -4,7 +4,7 @@ import { startDeadline } from '../../src/upstream/transport/call-deadline.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('expires at its limit', () => {
+it('a deadline expires at its limit', () => {
   const onEnd = vi.fn()
   const deadline = startDeadline(100, new AbortController().signal)
   deadline.onEnd(onEnd)
@@ -17,7 +17,7 @@ it('expires at its limit', () => {
   expect(deadline).toMatchObject({ expired: true, ended: true })
 })
 
-it('follows the caller, which is no expiry, not even later', () => {
+it('a deadline that the caller ended never counts as expired', () => {
   const onEnd = vi.fn()
   const caller = new AbortController()
   const deadline = startDeadline(100, caller.signal)
@@ -30,14 +30,14 @@ it('follows the caller, which is no expiry, not even later', () => {
   expect(deadline).toMatchObject({ expired: false, ended: true })
 })
 
-it('has ended at once for a caller who has given up before', () => {
+it('a deadline has ended at once if the caller has already aborted', () => {
   const onEnd = vi.fn()
   startDeadline(100, AbortSignal.abort('enough')).onEnd(onEnd)
 
   expect(onEnd).toHaveBeenCalledOnce()
 })
 
-it('leaves nothing behind: no timer, and nobody on the caller’s signal', () => {
+it('a stopped deadline leaves no timer and no listener on the caller’s signal', () => {
   const onEnd = vi.fn()
   const caller = new AbortController()
   const deadline = startDeadline(100, caller.signal)

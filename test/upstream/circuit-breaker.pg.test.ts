@@ -19,16 +19,16 @@ async function calls(breaker: CircuitBreaker, end: End, times: number): Promise<
   for (let i = 0; i < times; i += 1) await callThrough(breaker, end)
 }
 
-/** Calls that are all under way before the first of them ends. */
+/** Calls that have all begun before the first of them ends. */
 async function burst(breaker: CircuitBreaker, ends: readonly End[]): Promise<void> {
-  const passes = await Promise.all(ends.map(() => breaker.acquirePermit('verify')))
-  expect(passes.every((pass) => pass.kind === 'permit')).toBe(true)
+  const permits = await Promise.all(ends.map(() => breaker.acquirePermit('verify')))
+  expect(permits.every(({ kind }) => kind === 'permit')).toBe(true)
   for (const end of ends) void breaker.report('verify', { record: ENDS[end], permit: permitOf() })
 }
 
 const times = (n: number, end: End): End[] => Array.from({ length: n }, () => end)
 
-/** What the rows look like to Postgres: another text after any write, even of the same values. */
+/** The versions of the rows. They change with every write, even of the same values. */
 async function written(db: Db): Promise<string> {
   const { rows } = await sql<{ xmin: string }>`
     select string_agg(xmin::text || ctid::text, ' ' order by endpoint, breaker) as xmin from upstream_breaker
@@ -42,20 +42,20 @@ function logOf(lines: string[]) {
   return createLogger({ level: 'info', scrub: (text) => text, destination })
 }
 
-describe('a 429', () => {
-  it('pauses every process, and goes on when the time is over', async ({ db }) => {
+describe('a requested pause', () => {
+  it('stops every process until its time is over', async ({ db }) => {
     const [one, other] = [breakerOn(db), breakerOn(db)]
     const record = { ...ENDS.limited, retryAfterMs: 30_000 }
 
     await one.acquirePermit('verify')
     await one.report('verify', { record, permit: permitOf() })
 
-    const closed = { kind: 'refused', by: 'pause' }
+    const refusal = { kind: 'refused', by: 'pause' }
     expect([await one.acquirePermit('verify'), await other.acquirePermit('lists')]).toMatchObject([
-      closed,
-      closed,
+      refusal,
+      refusal,
     ])
-    expect(await other.admission('verify')).toMatchObject(closed)
+    expect(await other.admission('verify')).toMatchObject(refusal)
     await passHealth(db, 30_000)
     expect(await breakerOn(db).acquirePermit('verify')).toMatchObject({
       kind: 'permit',
@@ -63,7 +63,7 @@ describe('a 429', () => {
     })
   })
 
-  it('is heard of by a process that knows better within half a second', async ({ db }) => {
+  it('is known within half a second to a process that read the state before', async ({ db }) => {
     const clock = movedClock()
     const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
     expect((await other.acquirePermit('verify')).kind).toBe('permit')
@@ -74,7 +74,7 @@ describe('a 429', () => {
     expect(await other.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
   })
 
-  it('that comes as a 503 with a time pauses too, without lowering the budget', async ({ db }) => {
+  it('does not lower the budget if a 503 asked for it', async ({ db }) => {
     const breaker = breakerOn(db)
     await breaker.acquirePermit('verify')
 
@@ -87,18 +87,20 @@ describe('a 429', () => {
   })
 })
 
-describe('the breaker of the credential', () => {
-  it('opens for every process at a 401, for its group alone, and says so once', async ({ db }) => {
+describe('the auth breaker', () => {
+  it('opens for every process after a 401, only for its group, and is logged once', async ({
+    db,
+  }) => {
     const lines: string[] = []
     const log = logOf(lines)
     const [one, other] = [breakerOn(db, { log }), breakerOn(db, { log })]
 
     await callThrough(one, 'unauthorized')
 
-    const closed = { kind: 'refused', by: 'auth' }
+    const refusal = { kind: 'refused', by: 'auth' }
     expect([await one.acquirePermit('verify'), await other.acquirePermit('verify')]).toMatchObject([
-      closed,
-      closed,
+      refusal,
+      refusal,
     ])
     expect((await other.acquirePermit('lists')).kind).toBe('permit')
     expect(lines).toHaveLength(1)
@@ -110,7 +112,7 @@ describe('the breaker of the credential', () => {
     expect(JSON.stringify(await stateOf(db, 'verify', 'auth'))).not.toContain('token')
   })
 
-  it('opens at three 403 of several processes, unless one got through between', async ({ db }) => {
+  it('opens after three 403 of several processes without a success in between', async ({ db }) => {
     const clock = movedClock()
     const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
     await callThrough(one, 'forbidden')
@@ -128,7 +130,7 @@ describe('the breaker of the credential', () => {
     expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'auth' })
   })
 
-  it('closes when the credential is another one', async ({ db }) => {
+  it('closes for another credential', async ({ db }) => {
     const lines: string[] = []
     const breaker = breakerOn(db)
     await callThrough(breaker, 'unauthorized')
@@ -142,8 +144,8 @@ describe('the breaker of the credential', () => {
   })
 })
 
-describe('the breaker of errors', () => {
-  it('opens when most calls of all processes together fail', async ({ db }) => {
+describe('the errors breaker', () => {
+  it('opens if most calls of all processes together fail', async ({ db }) => {
     const [one, other] = [breakerOn(db), breakerOn(db)]
     await burst(one, times(9, 'timeout'))
     await one.close()
@@ -155,17 +157,17 @@ describe('the breaker of errors', () => {
     expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
   })
 
-  it('counts the successes of those who met no failure', async ({ db }) => {
+  it('counts the successes of processes without failures', async ({ db }) => {
     const clock = movedClock()
-    const [well, ill] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
-    await burst(ill, times(9, 'timeout'))
-    await ill.close()
-    await burst(well, times(30, 'good'))
+    const [healthy, failing] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
+    await burst(failing, times(9, 'timeout'))
+    await failing.close()
+    await burst(healthy, times(30, 'good'))
     clock.move(600)
-    // It looks again, hears of the failures, and tells what it has.
-    await well.acquirePermit('verify')
-    await callThrough(well, 'good')
-    await well.close()
+    // It reads the state again, sees the failures, and reports its own counts.
+    await healthy.acquirePermit('verify')
+    await callThrough(healthy, 'good')
+    await healthy.close()
 
     await burst(breakerOn(db), times(11, 'timeout'))
 
@@ -174,7 +176,7 @@ describe('the breaker of errors', () => {
     expect(window.reduce((sum, count) => sum + count.calls, 0)).toBeGreaterThanOrEqual(40)
   })
 
-  it('opens for the lists at three failures in a row', async ({ db }) => {
+  it('opens for the lists after three consecutive failures', async ({ db }) => {
     const breaker = breakerOn(db)
     for (let i = 0; i < 3; i += 1) await callThrough(breaker, 'serverError', 'lists')
     await breaker.close()
@@ -191,22 +193,22 @@ async function openErrors(db: Db): Promise<void> {
 }
 
 describe('an open breaker', () => {
-  it('lets one of ten through at a time, whichever process they belong to', async ({ db }) => {
+  it('permits one of ten calls at a time, in all processes together', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
-    const gates = Array.from({ length: 5 }, () => breakerOn(db))
+    const breakers = Array.from({ length: 5 }, () => breakerOn(db))
 
-    const entered = await Promise.all(
-      [...gates, ...gates].map((breaker) => breaker.acquirePermit('verify')),
+    const admissions = await Promise.all(
+      [...breakers, ...breakers].map((breaker) => breaker.acquirePermit('verify')),
     )
 
-    const passed = entered.filter((admission) => admission.kind === 'permit')
-    expect(passed).toHaveLength(1)
-    expect(passed[0]?.kind === 'permit' && passed[0].probe).toBeTruthy()
+    const permits = admissions.filter((admission) => admission.kind === 'permit')
+    expect(permits).toHaveLength(1)
+    expect(permits[0]?.kind === 'permit' && permits[0].probe).toBeTruthy()
     expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
   })
 
-  it('closes for all when its probe is answered, and the log says so', async ({ db }) => {
+  it('closes for all processes after a successful probe, and is logged', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
     const lines: string[] = []
@@ -218,7 +220,7 @@ describe('an open breaker', () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['upstream breaker closed'])
   })
 
-  it('waits twice as long after a probe that failed', async ({ db }) => {
+  it('waits twice as long after a failed probe', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
 
@@ -228,7 +230,7 @@ describe('an open breaker', () => {
     expect((open?.probeAtMs ?? 0) - Date.now()).toBeGreaterThan(9_000)
   })
 
-  it('gives the probe to another when its process dies, and hears no more of that one', async ({
+  it('gives the probe of a dead process to another one, and ignores a late report', async ({
     db,
   }) => {
     await openErrors(db)
@@ -244,7 +246,7 @@ describe('an open breaker', () => {
     expect((await stateOf(db, 'verify', 'errors')).open).not.toBeNull()
   })
 
-  it('gives the probe back that was not made', async ({ db }) => {
+  it('releases a probe that was not made', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
 
@@ -253,7 +255,9 @@ describe('an open breaker', () => {
     expect((await breakerOn(db).admission('verify')).kind).toBe('probe')
   })
 
-  it('is one of two: the credential that is refused still has its own', async ({ db }) => {
+  it('still refuses calls by its auth breaker while the errors breaker permits a probe', async ({
+    db,
+  }) => {
     await openErrors(db)
     await sql`
       update upstream_breaker
@@ -267,13 +271,13 @@ describe('an open breaker', () => {
   })
 })
 
-describe('while all is well', () => {
-  it('writes nothing and reads four times a second at most', async ({ db }) => {
+describe('while all calls succeed, a process', () => {
+  it('writes nothing and reads at most four times a second', async ({ db }) => {
     const clock = movedClock()
     const breaker = breakerOn(db, { clock })
-    const asked = vi.spyOn(db, 'getExecutor')
+    const queries = vi.spyOn(db, 'getExecutor')
     const before = await written(db)
-    asked.mockClear()
+    queries.mockClear()
 
     for (let second = 0; second < 5; second += 1) {
       await calls(breaker, 'good', 300)
@@ -281,23 +285,25 @@ describe('while all is well', () => {
     }
     await breaker.close()
 
-    expect(asked.mock.calls.length).toBeLessThanOrEqual(4 * 6)
-    expect(asked.mock.calls.length).toBeGreaterThan(0)
+    expect(queries.mock.calls.length).toBeLessThanOrEqual(4 * 6)
+    expect(queries.mock.calls.length).toBeGreaterThan(0)
     expect(await written(db)).toBe(before)
     expect(await stateOf(db, 'verify', 'errors')).toEqual(HEALTHY)
   })
 
-  it('goes on by what it knows when the store is away', async ({ database }) => {
+  it('uses its last reading while the database is unavailable', async ({ database }) => {
     const clock = movedClock()
     const breaker = breakerOn(database.db, { clock })
     await callThrough(breaker, 'good')
-    const away = vi.spyOn(database.pool, 'connect').mockRejectedValue(new Error('away') as never)
+    const unavailable = vi
+      .spyOn(database.pool, 'connect')
+      .mockRejectedValue(new Error('unavailable') as never)
     clock.move(10_000)
 
-    const entered = await breaker.acquirePermit('verify')
+    const permit = await breaker.acquirePermit('verify')
     await breaker.report('verify', { record: ENDS.unauthorized, permit: permitOf() })
 
-    expect(entered.kind).toBe('permit')
-    away.mockRestore()
+    expect(permit.kind).toBe('permit')
+    unavailable.mockRestore()
   })
 })

@@ -9,18 +9,18 @@ import {
 } from '../../src/upstream/upstream-client.ts'
 import { readAll } from './routes-fixture.ts'
 
-/** Holds every character that some encoding spells in another way. */
+/** Contains every character that an encoding may spell differently. */
 export const CANARY = 'CANARY/+= &"token"%日本'
 
 export interface ClientFixture extends AsyncDisposable {
   readonly client: UpstreamClient
   readonly calls: readonly UpstreamCall[]
   readonly logLines: readonly string[]
-  /** Fetches and reads a list, to its end or to the first error. */
+  /** Fetches and reads a list to its end, or to the first error. */
   pull(list?: RouteListName): Promise<Route[]>
 }
 
-/** A client whose credential is the canary; its log is not scrubbed, so that a leak would show. */
+/** A client whose credential is the canary. Its log is not scrubbed, so a leak would show. */
 export function clientOf(
   baseUrl: string,
   options: Partial<UpstreamClientOptions> = {},

@@ -4,18 +4,18 @@ import { createCredential } from '../../src/upstream/transport/http-exchange.ts'
 
 const TOKEN = 'CANARY&=+/é'
 
-it('adds the token to a path as a query parameter', () => {
+it('the token becomes a query parameter of the path', () => {
   const credential = createCredential(TOKEN)
 
   expect(credential.authorize('/verify')).toBe('/verify?accessToken=CANARY%26%3D%2B%2F%C3%A9')
   expect(credential.authorize('/verify?flightId=1')).toMatch(/^\/verify\?flightId=1&accessToken=/)
 })
 
-it.each([undefined, ''])('leaves a path alone when the token is %j', (token) => {
+it.each([undefined, ''])('the token %j leaves the path unchanged', (token) => {
   expect(createCredential(token).authorize('/verify?flightId=1')).toBe('/verify?flightId=1')
 })
 
-it('shows its token to nothing that prints it', () => {
+it('no way of printing a credential shows its token', () => {
   const credential = createCredential(TOKEN)
 
   const shown = [

@@ -6,10 +6,10 @@ import { DEFAULT_LIMITS } from '../../src/upstream/upstream-limits.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 
-/** With a code like those of the system, and yet no fault of the network. */
+/** It has a code like a system error, but is not a failure of the network. */
 const giveUp = Object.assign(new Error('the caller gave up'), { code: 'ABORT_ERR' })
 
-it('rejects with the reason of a signal that has aborted, without a call', async () => {
+it('a signal that has already aborted rejects with its reason, without a call', async () => {
   await using server = await answering((_request, response) => response.end())
   await using fixture = clientOf(server.url)
 
@@ -20,7 +20,7 @@ it('rejects with the reason of a signal that has aborted, without a call', async
   expect(fixture.calls).toMatchObject([{ outcome: 'aborted' }])
 })
 
-it('rejects with the reason of a signal that aborts in mid-body, and hangs up', async () => {
+it('a signal that aborts during the body rejects with its reason, and the client hangs up', async () => {
   const abort = new AbortController()
   const hungUp = Promise.withResolvers<void>()
   await using server = await answering((_request, response) => {
@@ -40,7 +40,7 @@ it('rejects with the reason of a signal that aborts in mid-body, and hangs up', 
   expect(fixture.calls).toMatchObject([{ outcome: 'aborted', status: 200, bytes: 1 }])
 })
 
-it('rejects with the reason of a signal that aborts while an error is read', async () => {
+it('a signal that aborts while an error body is read rejects with its reason', async () => {
   const abort = new AbortController()
   await using server = await answering((_request, response) => {
     response.writeHead(500)
@@ -68,7 +68,7 @@ it('rejects with the reason of a signal that aborts while an error is read', asy
   await exchange.close()
 })
 
-it('passes on what a progress callback throws, as the bug that it is', async () => {
+it('an error of a progress callback is thrown unchanged, as a bug of ours', async () => {
   const bug = new TypeError('bug')
   await using server = await answering(json('[]'))
   await using fixture = clientOf(server.url)
@@ -84,7 +84,7 @@ it('passes on what a progress callback throws, as the bug that it is', async () 
   expect(fixture.calls).toMatchObject([{ outcome: 'internal' }])
 })
 
-it('ends a call in flight when the client closes', async () => {
+it('closing the client ends a call in flight', async () => {
   const asked = Promise.withResolvers<void>()
   await using server = await answering(() => asked.resolve())
   await using fixture = clientOf(server.url)
@@ -98,7 +98,7 @@ it('ends a call in flight when the client closes', async () => {
   expect(await outcome).toBeInstanceOf(UpstreamNetworkError)
 })
 
-it('leaves no listener on the signal of a caller that goes on', async () => {
+it('a failed call leaves no listener on the caller’s signal', async () => {
   await using server = await answering((_request, response) => response.destroy())
   await using fixture = clientOf(server.url)
   const { signal } = new AbortController()

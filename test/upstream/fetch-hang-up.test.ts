@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { answering } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 
-/** Sends blanks for as long as anybody listens. */
+/** Sends blanks until the client hangs up. */
 function sendForEver(response: ServerResponse): void {
   const block = Buffer.alloc(65_536, ' ')
   const send = () => {
@@ -18,7 +18,7 @@ it.each([
   ['for its type', 200, { 'content-type': 'text/html' }],
   ['for its encoding', 200, { 'content-type': 'application/json', 'content-encoding': 'br' }],
   ['for its size', 200, { 'content-type': 'application/json' }],
-])('hangs up on an endless body that it refuses %s', async (_why, status, headers) => {
+])('the client hangs up on an endless body that it refuses %s', async (_why, status, headers) => {
   const hungUp = Promise.withResolvers<void>()
   await using server = await answering((_request, response) => {
     response.on('close', hungUp.resolve)
@@ -32,7 +32,7 @@ it.each([
   await hungUp.promise
 })
 
-it('keeps the connection of an answer that was read to its end', async () => {
+it('the connection of an answer that was read to its end is kept', async () => {
   const ports: (number | undefined)[] = []
   await using server = await answering((request, response) => {
     ports.push(request.socket.remotePort)

@@ -11,7 +11,7 @@ const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT'
 const NONE = { etag: null, lastModified: null }
 const { signal } = new AbortController()
 
-/** An upstream that knows its list by one tag and one date. */
+/** An upstream that identifies its list by one entity tag and one date. */
 const versioned: Answer = (request, response) => {
   const { 'if-none-match': tag, 'if-modified-since': date } = request.headers
   if (tag === ETAG || (tag === undefined && date === DATE)) {
@@ -27,7 +27,7 @@ const always304: Answer = (_request, response) => {
   response.end()
 }
 
-it('gives the validators of a list as they came, a weak tag too', async () => {
+it('a list has the validators exactly as received, including a weak tag', async () => {
   await using server = await answering(json(BODY, { etag: 'W/"a,b"', 'last-modified': DATE }))
   await using fixture = clientOf(server.url)
 
@@ -40,7 +40,7 @@ it.each([
   ['its tag', { etag: ETAG, lastModified: null }],
   ['its date', { etag: null, lastModified: DATE }],
   ['both', { etag: ETAG, lastModified: DATE }],
-])('is null for a list that is still the one with %s', async (_what, validators) => {
+])('an unchanged list with %s is null', async (_what, validators) => {
   await using server = await answering(versioned)
   await using fixture = clientOf(server.url)
 
@@ -50,7 +50,7 @@ it.each([
   expect(fixture.calls).toMatchObject([{ outcome: 'upstream.not_modified', status: 304 }])
 })
 
-it('fetches a list that has changed, with its new validators', async () => {
+it('a changed list is fetched with its new validators', async () => {
   await using server = await answering(versioned)
   await using fixture = clientOf(server.url)
   const validators = { etag: '"v0"', lastModified: null }
@@ -61,7 +61,7 @@ it('fetches a list that has changed, with its new validators', async () => {
   expect((await readAll(body?.chunks ?? [])).routes).toEqual(ROUTES)
 })
 
-it('asks for the list itself where there are no validators', async () => {
+it('the list itself is requested without validators', async () => {
   await using server = await answering(versioned)
   await using fixture = clientOf(server.url)
 
@@ -70,7 +70,7 @@ it('asks for the list itself where there are no validators', async () => {
   expect(body?.bytes).toBe(BODY.length)
 })
 
-it('refuses a 304 that was not asked for', async () => {
+it('an unrequested 304 is refused', async () => {
   await using server = await answering(always304)
   await using fixture = clientOf(server.url)
   const unrequested = { code: 'upstream.contract_violation', status: 304 }
@@ -81,7 +81,7 @@ it('refuses a 304 that was not asked for', async () => {
   await expect(bare).rejects.toMatchObject(unrequested)
 })
 
-it('keeps its connections after a 304', async () => {
+it('the client keeps its connections after a 304', async () => {
   const ports = new Set<number | undefined>()
   await using server = await answering((request, response) => {
     ports.add(request.socket.remotePort)
@@ -94,7 +94,7 @@ it('keeps its connections after a 304', async () => {
     await fixture.client.fetchRouteListIfModified('routes', { signal, validators })
   }
 
-  // A call that begins as the last one ends may meet a connection that is not free yet.
+  // A call that begins as the last one ends may find its connection still in use.
   expect(ports.size).toBeLessThanOrEqual(2)
 })
 
@@ -109,10 +109,10 @@ it.each([
   ['a date of another form', { 'last-modified': '2026-10-21T07:28:00Z' }],
   ['a number', { 'last-modified': '0' }],
   ['no header', {}],
-])('has no validator in %s', (_what, headers) => {
+])('%s is not a validator', (_what, headers) => {
   expect(validatorsOf({ headers }, createScrub(['SECRET-1']))).toEqual(NONE)
 })
 
-it('never sends a validator that it would not have taken', () => {
+it('an invalid validator is never sent', () => {
   expect(conditionsOf({ etag: '*', lastModified: 'x\r\ny: z' })).toEqual({})
 })

@@ -8,14 +8,14 @@ import { ROUTES } from './routes-fixture.ts'
 const BODY = JSON.stringify(ROUTES)
 const { signal } = new AbortController()
 
-it('fetches a list and reads it back', async () => {
+it('a list is fetched and read', async () => {
   await using server = await answering(json(BODY))
   await using fixture = clientOf(server.url)
 
   expect(await fixture.pull()).toEqual(ROUTES)
 })
 
-it('asks each list at its own path, behind the path of the base URL', async () => {
+it('each list is requested at its own path, below the path of the base URL', async () => {
   await using server = await answering(json(BODY))
   await using fixture = clientOf(`${server.url}/fares/`, { accessToken: undefined })
 
@@ -28,7 +28,7 @@ it('asks each list at its own path, behind the path of the base URL', async () =
   ])
 })
 
-it('sends the access token as a query parameter that reads back as it was', async () => {
+it('the access token arrives unchanged as a query parameter', async () => {
   await using server = await answering(json(BODY))
   await using fixture = clientOf(server.url)
 
@@ -39,7 +39,7 @@ it('sends the access token as a query parameter that reads back as it was', asyn
   expect(server.requests).toHaveLength(1)
 })
 
-it('hashes the decoded bytes, so that a compressed list is the same list', async () => {
+it('the hash covers the decoded bytes, so a compressed list has the same hash', async () => {
   await using plain = await answering(json(BODY))
   await using zipped = await answering(json(gzipSync(BODY), { 'content-encoding': 'gzip' }))
   await using plainClient = clientOf(plain.url)
@@ -53,7 +53,7 @@ it('hashes the decoded bytes, so that a compressed list is the same list', async
   expect([first.bytes, second.bytes]).toEqual([BODY.length, BODY.length])
 })
 
-it('reports the bytes as they arrive', async () => {
+it('the progress callback receives the number of bytes as they arrive', async () => {
   const padded = `[${' '.repeat(3_000_000)}]`
   await using server = await answering(json(padded))
   await using fixture = clientOf(server.url)
@@ -70,7 +70,7 @@ it('reports the bytes as they arrive', async () => {
   expect(Buffer.concat(body.chunks).toString()).toBe(padded)
 })
 
-it('reports every call once, with its outcome', async () => {
+it('every call is reported once, with its outcome', async () => {
   await using server = await answering((request, response) => {
     if (request.url?.includes('with-availability')) json('{}')(request, response)
     else json(BODY)(request, response)
@@ -98,7 +98,7 @@ it.each([
   'Application/JSON; charset=utf-8',
   'application/vnd.fares.v1+json',
   'application/json ;charset=utf-8',
-])('takes %s for JSON', async (type) => {
+])('the content type %s counts as JSON', async (type) => {
   await using server = await answering(json(BODY, { 'content-type': type }))
   await using fixture = clientOf(server.url)
 
@@ -111,6 +111,6 @@ it.each([
   'http://user:secret@host',
   'http://host/?a=secret',
   'http://host/#x',
-])('refuses the base URL %s without quoting it', (baseUrl) => {
+])('the base URL %s is refused without being quoted', (baseUrl) => {
   expect(() => clientOf(baseUrl)).toThrow(/^the upstream base URL must be http or https/)
 })

@@ -33,7 +33,7 @@ export interface BreakerParts {
   readonly accessToken?: string
 }
 
-/** A process's worth of a breaker. */
+/** The circuit breaker of one process. */
 export function breakerOn(db: Db, parts: BreakerParts = {}): CircuitBreaker {
   return createCircuitBreaker({
     db,
@@ -44,7 +44,7 @@ export function breakerOn(db: Db, parts: BreakerParts = {}): CircuitBreaker {
   })
 }
 
-/** A clock that a test moves, beside the real one; its sleeps move it too. */
+/** The real clock plus an offset, which the test and every sleep advance. */
 export function movedClock(): Clock & { move(ms: number): void } {
   let aheadMs = 0
   return {
@@ -74,14 +74,14 @@ export function permitOf(probe: string | null = null): Permit {
   return { kind: 'permit', probe, madeAtMs: Date.now() }
 }
 
-/** One call through a breaker that is not closed. */
+/** Makes one permitted call. */
 export async function callThrough(
   breaker: CircuitBreaker,
   end: End,
   group: EndpointGroup = 'verify',
 ): Promise<Permit> {
   const permit = await breaker.acquirePermit(group)
-  if (permit.kind === 'refused') throw new Error(`the breaker is closed by ${permit.by}`)
+  if (permit.kind === 'refused') throw new Error(`the call is refused by ${permit.by}`)
   await breaker.report(group, { record: ENDS[end], permit })
   return permit
 }
@@ -98,7 +98,7 @@ export async function stateOf(
   return rows[0].state
 }
 
-/** Lets time pass for the shared state: every instant in it comes so much nearer. */
+/** Lets time pass for the shared state: moves every instant in it back by `ms`. */
 export async function passHealth(db: Db, ms: number): Promise<void> {
   const { rows } = await sql<{ endpoint: string; breaker: string; state: BreakerState }>`
     select endpoint, breaker, state from upstream_breaker

@@ -24,11 +24,11 @@ it.each([
   ['12 apples', undefined],
   ['2026-03-01T12:00:30Z', undefined],
   ['Sun, 99 Foo 2026 12:00:30 GMT', undefined],
-])('reads %j as %j ms', (header, expected) => {
+])('the header %j asks for %j ms', (header, expected) => {
   expect(retryAfterMs(header, { now, answeredAt: undefined, maxMs })).toBe(expected)
 })
 
-it('counts a date from the date of the answer, whatever our clock says', () => {
+it('a date is compared with the Date header of the answer, not with our clock', () => {
   const answeredAt = 'Sun, 01 Mar 2026 12:10:00 GMT'
 
   const waitMs = retryAfterMs('Sun, 01 Mar 2026 12:10:30 GMT', { now, answeredAt, maxMs })
@@ -36,7 +36,7 @@ it('counts a date from the date of the answer, whatever our clock says', () => {
   expect(waitMs).toBe(30_000)
 })
 
-it('counts from our clock when the date of the answer is none', () => {
+it('a date is compared with our clock if the Date header is invalid', () => {
   const waitMs = retryAfterMs('Sun, 01 Mar 2026 12:00:30 GMT', { now, answeredAt: '?', maxMs })
 
   expect(waitMs).toBe(30_000)

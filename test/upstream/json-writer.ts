@@ -1,9 +1,9 @@
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 
-/** A choice below `options`; the writer makes all of its choices by it. */
+/** Returns a number below `options`. The writer makes all its choices with it. */
 export type Choose = (options: number) => number
 
-/** Choices that follow from bytes, over and over: so a property test can shrink them. */
+/** Choices derived from bytes, repeatedly, so that a property test can shrink them. */
 export function chooser(bytes: readonly number[]): Choose {
   let at = 0
   return (options) => {
@@ -13,7 +13,7 @@ export function chooser(bytes: readonly number[]): Choose {
   }
 }
 
-/** Writes routes as any JSON writer might: whitespace, key order, escapes, unknown fields, ids as numbers. */
+/** Writes routes as any JSON writer could: whitespace, key order, escapes, unknown fields, ids as numbers. */
 export function writeRoutes(routes: readonly Route[], choose: Choose): string {
   const elements = routes.map((route) =>
     object(
@@ -60,6 +60,6 @@ function text(value: string, choose: Choose): string {
     if (choose(5) > 0) return JSON.stringify(unit).slice(1, -1)
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
-  // JSON.stringify escapes the halves of a pair when it meets them one by one; both spellings are the same text.
+  // JSON.stringify escapes the two halves of a surrogate pair separately. Both spellings are the same text.
   return choose(2) === 0 ? JSON.stringify(value) : `"${units.join('')}"`
 }

@@ -16,7 +16,7 @@ const RETRYABLE = new Set([
   'upstream.rate_limited',
 ])
 
-/** Everything that anybody could print of an error, its causes and hidden properties included. */
+/** Everything that can be printed of an error, including its causes and hidden properties. */
 function everythingOf(err: unknown): string {
   const { message, stack, cause } = err as Error
   const shown = inspect(err, { depth: Infinity, showHidden: true, getters: true })
@@ -37,14 +37,14 @@ async function failureOf(pull: Promise<unknown>): Promise<AppError> {
   return err as AppError
 }
 
-describe.each(LIST_FAULTS)('a pull that meets $name', ({ answer, limits, code, says }) => {
+describe.each(LIST_FAULTS)('a fetch that receives $name', ({ answer, limits, code, message }) => {
   it(`ends with ${code} and without the credential`, async () => {
     await using server = await answering(answer)
     await using fixture = clientOf(server.url, { limits })
 
     const err = await failureOf(fixture.pull())
 
-    expect(err.message).toContain(says)
+    expect(err.message).toContain(message)
     expect(err).toMatchObject({ code, retryable: RETRYABLE.has(code) })
     expect(err.cause).toBeUndefined()
     expectNoCanary(everythingOf(err))
@@ -55,7 +55,7 @@ describe.each(LIST_FAULTS)('a pull that meets $name', ({ answer, limits, code, s
   })
 })
 
-it('never shows a redirect target the credential', async () => {
+it('a redirect target never receives the credential', async () => {
   await using target = await answering((_request, response) => response.end('[]'))
   await using server = await answering((request, response) => {
     response.writeHead(302, { location: `${target.url}${request.url}` })
@@ -69,7 +69,7 @@ it('never shows a redirect target the credential', async () => {
   expect(target.requests).toEqual([])
 })
 
-it('reads the wait that a 429 asks for, against the clock of the answer', async () => {
+it('the wait that a 429 asks for is computed with the clock of the answer', async () => {
   await using server = await answering((_request, response) => {
     response.writeHead(429, {
       date: 'Sun, 06 Nov 1994 08:49:37 GMT',
@@ -82,7 +82,7 @@ it('reads the wait that a 429 asks for, against the clock of the answer', async 
   expect(await failureOf(fixture.pull())).toMatchObject({ retryAfterMs: 30_000, status: 429 })
 })
 
-it('fails to connect where nothing listens', async () => {
+it('a connection to a port without a listener fails', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -96,8 +96,8 @@ it('fails to connect where nothing listens', async () => {
   expectNoCanary(everythingOf(err))
 })
 
-it('gives up a connection that does not come about, long before the deadline', async () => {
-  // It accepts and says nothing, so that TLS never begins.
+it('a connection that cannot be made fails long before the deadline', async () => {
+  // The server accepts and sends nothing, so TLS never begins.
   const server = createServer((socket) => socket.on('error', () => undefined))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

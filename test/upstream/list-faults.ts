@@ -7,9 +7,9 @@ import { ROUTES } from './routes-fixture.ts'
 export interface ListFault {
   readonly name: string
   readonly answer: Answer
-  /** The code that the pull ends with, and what its message says. */
+  /** The code of the error, and a part of its message. */
   readonly code: string
-  readonly says: string
+  readonly message: string
   readonly limits?: Partial<UpstreamLimits>
 }
 
@@ -18,7 +18,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const GZIP = { 'content-encoding': 'gzip' }
 const ZIPPED = gzipSync(LIST)
 const SHORT = { listDeadlineMs: 300 }
-/** Long enough for the headers of a busy machine. */
+/** Long enough for the headers on a busy machine. */
 const LONGER = { listDeadlineMs: 1_000 }
 const SMALL = { maxBodyBytes: 100_000 }
 
@@ -27,7 +27,7 @@ const network = 'upstream.network'
 const timeout = 'upstream.timeout'
 const tooLarge = 'upstream.too_large'
 
-/** What a careless upstream tells of the request it refuses: everything, the credential included. */
+/** A careless upstream quotes the whole request that it refuses, including the credential. */
 function echo(request: IncomingMessage): string {
   const query = new URL(request.url ?? '', 'http://upstream').searchParams
   const token = query.get('accessToken') ?? ''
@@ -41,7 +41,7 @@ function status(code: number, headers: Record<string, string> = {}): Answer {
   }
 }
 
-/** Part of an answer, and then nothing, or whatever `then` does to the connection. */
+/** Sends a part of an answer and then nothing, or applies `then` to the connection. */
 function part(
   body: string | Uint8Array,
   headers: Record<string, string> = {},
@@ -57,7 +57,7 @@ type Then = (socket: IncomingMessage['socket']) => void
 const hangUp: Then = (socket) => socket.end()
 const reset: Then = (socket) => socket.resetAndDestroy()
 
-/** One byte every few milliseconds, for ever. */
+/** Sends one byte every few milliseconds without end. */
 const drip: Answer = (_request, response) => {
   response.writeHead(200, JSON_TYPE)
   response.write('[')
@@ -70,44 +70,49 @@ const statuses: ListFault[] = [
     name: `a ${code}`,
     answer: status(code),
     code: 'upstream.http_5xx',
-    says: `routes: answered ${code}, with the body: asked`,
+    message: `routes: answered ${code}, with the body: asked`,
   })),
   ...[400, 404, 410, 418].map((code) => ({
     name: `a ${code}`,
     answer: status(code),
     code: 'upstream.http_4xx',
-    says: `answered ${code}`,
+    message: `answered ${code}`,
   })),
   ...[401, 403].map((code) => ({
     name: `a ${code}`,
     answer: status(code),
     code: 'upstream.auth',
-    says: `refused our credential with ${code}`,
+    message: `refused our credential with ${code}`,
   })),
   ...[301, 302, 303, 307, 308].map((code) => ({
     name: `a redirect by ${code}`,
     answer: status(code, { location: 'http://127.0.0.1:9/elsewhere' }),
     code: 'upstream.redirect',
-    says: `answered ${code}, a redirect`,
+    message: `answered ${code}, a redirect`,
   })),
   ...[204, 206, 304].map((code) => ({
     name: `a ${code}`,
     answer: status(code),
     code: contract,
-    says: `the status is not 200 (status ${code})`,
+    message: `the status is not 200 (status ${code})`,
   })),
   ...[
-    { as: 206, code: contract, says: 'the status is not 200 (status 206)' },
-    { as: 500, code: 'upstream.http_5xx', says: 'answered 500' },
+    { as: 206, code: contract, message: 'the status is not 200 (status 206)' },
+    { as: 500, code: 'upstream.http_5xx', message: 'answered 500' },
   ].map(
-    ({ as, code, says }): ListFault => ({
+    ({ as, code, message }): ListFault => ({
       name: `a good list under ${as}`,
       answer: (_request, response) => response.writeHead(as, JSON_TYPE).end(LIST),
       code,
-      says,
+      message,
     }),
   ),
-  { name: 'a 429', answer: status(429), code: 'upstream.rate_limited', says: 'asked us to wait' },
+  {
+    name: 'a 429',
+    answer: status(429),
+    code: 'upstream.rate_limited',
+    message: 'asked us to wait',
+  },
   {
     name: 'a 503 whose body stalls',
     answer: (_request, response) => {
@@ -116,57 +121,62 @@ const statuses: ListFault[] = [
     },
     limits: LONGER,
     code: 'upstream.http_5xx',
-    says: 'answered 503',
+    message: 'answered 503',
   },
   {
     name: 'a 500 whose body is in an unknown encoding',
     answer: status(500, { 'content-encoding': 'br' }),
     code: 'upstream.http_5xx',
-    says: 'routes: answered 500',
+    message: 'routes: answered 500',
   },
 ]
 
 const connections: ListFault[] = [
-  { name: 'no headers', answer: () => undefined, limits: SHORT, code: timeout, says: 'headers' },
-  { name: 'a drip', answer: drip, limits: SHORT, code: timeout, says: 'within 300 ms' },
+  { name: 'no headers', answer: () => undefined, limits: SHORT, code: timeout, message: 'headers' },
+  { name: 'a drip', answer: drip, limits: SHORT, code: timeout, message: 'within 300 ms' },
   {
     name: 'a stall in mid-body',
     answer: part('[{'),
     limits: LONGER,
     code: timeout,
-    says: 'still waiting for the body',
+    message: 'still waiting for the body',
   },
   {
     name: 'a stall in mid-gzip',
     answer: part(ZIPPED.subarray(0, 20), GZIP),
     limits: SHORT,
     code: timeout,
-    says: 'within 300 ms',
+    message: 'within 300 ms',
   },
   {
     name: 'a connection closed before the headers',
     answer: ({ socket }) => hangUp(socket),
     code: network,
-    says: 'UND_ERR_SOCKET',
+    message: 'UND_ERR_SOCKET',
   },
   {
     name: 'a reset before the headers',
     answer: ({ socket }) => reset(socket),
     code: network,
-    says: 'ECONNRESET',
+    message: 'ECONNRESET',
   },
-  { name: 'a reset in mid-body', answer: part('[', {}, reset), code: network, says: 'ECONNRESET' },
+  {
+    name: 'a reset in mid-body',
+    answer: part('[', {}, reset),
+    code: network,
+    message: 'ECONNRESET',
+  },
   {
     name: 'an answer that is not HTTP',
     answer: (request, response) => raw(`${echo(request)}\r\n\r\n`)(request, response),
     code: contract,
-    says: 'the answer is not HTTP/1.1',
+    message: 'the answer is not HTTP/1.1',
   },
   {
     name: 'endless headers',
     answer: raw(`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(100_000)}\r\n\r\n`),
     code: tooLarge,
-    says: 'the headers are too long',
+    message: 'the headers are too long',
   },
 ]
 
@@ -175,13 +185,13 @@ const truncations: ListFault[] = [
     name: 'a Content-Length beyond the body',
     answer: part(LIST, { 'content-length': '9999' }, hangUp),
     code: contract,
-    says: 'the body ends early',
+    message: 'the body ends early',
   },
   {
     name: 'the same on a connection to be closed',
     answer: part(LIST, { 'content-length': '9999', connection: 'close' }, hangUp),
     code: contract,
-    says: 'the body ends early',
+    message: 'the body ends early',
   },
   {
     name: 'a Content-Length short of the body',
@@ -189,19 +199,19 @@ const truncations: ListFault[] = [
       `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n${LIST}`,
     ),
     code: contract,
-    says: 'the list ends early, in element 0, byte 99',
+    message: 'the list ends early, in element 0, byte 99',
   },
   {
     name: 'a chunked body without its end',
     answer: part(LIST, {}, hangUp),
     code: contract,
-    says: 'the body ends early',
+    message: 'the body ends early',
   },
   {
     name: 'the same on a connection to be closed, chunked',
     answer: part(LIST, { connection: 'close' }, hangUp),
     code: contract,
-    says: 'the body ends early',
+    message: 'the body ends early',
   },
   {
     name: 'half a list, ended by the end of the connection',
@@ -209,7 +219,7 @@ const truncations: ListFault[] = [
       `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n${LIST.slice(0, 300)}`,
     ),
     code: contract,
-    says: 'the list ends early, in element 2, byte 300',
+    message: 'the list ends early, in element 2, byte 300',
   },
   ...[
     { name: 'a truncated gzip', body: ZIPPED.subarray(0, -10) },
@@ -224,7 +234,7 @@ const truncations: ListFault[] = [
     name,
     answer: json(body, GZIP),
     code: contract,
-    says: 'the compressed body is damaged or ends early',
+    message: 'the compressed body is damaged or ends early',
   })),
 ]
 
@@ -234,39 +244,39 @@ const bodies: ListFault[] = [
     answer: (request, response) =>
       json(`<html>\n<p>${echo(request)}`, { 'content-type': 'text/html' })(request, response),
     code: contract,
-    says: 'the content type is text/html (status 200), with the body: <html> <p>asked',
+    message: 'the content type is text/html (status 200), with the body: <html> <p>asked',
   },
   {
     name: 'a list under another content type',
     answer: json(LIST, { 'content-type': 'text/json' }),
     code: contract,
-    says: 'the content type is text/json',
+    message: 'the content type is text/json',
   },
   {
     name: 'a list without a content type',
     answer: (_request, response) => response.end(LIST),
     code: contract,
-    says: 'the content type is missing',
+    message: 'the content type is missing',
   },
   {
     name: 'a credential in the content type',
     answer: (request, response) =>
       json(LIST, { 'content-type': encodeURI(echo(request)) })(request, response),
     code: contract,
-    says: 'the content type is asked',
+    message: 'the content type is asked',
   },
   {
     name: 'an encoding we did not ask for',
     answer: json(LIST, { 'content-encoding': 'br' }),
     code: contract,
-    says: 'a content encoding that we did not request',
+    message: 'a content encoding that we did not request',
   },
   {
     name: 'an error in a 200',
     answer: (request, response) =>
       json(JSON.stringify({ error: echo(request) }))(request, response),
     code: contract,
-    says: 'begins with an object, not with a list (status 200), with the body: {"error":"asked',
+    message: 'begins with an object, not with a list (status 200), with the body: {"error":"asked',
   },
   ...[
     ['HTML under the JSON type', '<html>', 'begins with markup'],
@@ -281,11 +291,11 @@ const bodies: ListFault[] = [
       `${LIST}${LIST}`,
       `the list is followed by other content at byte ${LIST.length}`,
     ],
-  ].map(([name = '', body = '', says = '']) => ({
+  ].map(([name = '', body = '', message = '']) => ({
     name,
     answer: json(body),
     code: contract,
-    says,
+    message,
   })),
 ]
 
@@ -294,21 +304,21 @@ const sizes: ListFault[] = [
     name: 'a body whose Content-Length is over the cap',
     answer: part('[', { 'content-length': '250000000' }),
     code: tooLarge,
-    says: 'the body is over 192000000 bytes',
+    message: 'the body is over 192000000 bytes',
   },
   {
     name: 'a body that grows over the cap',
     answer: json(`[${' '.repeat(200_000)}]`, { 'transfer-encoding': 'chunked' }),
     limits: SMALL,
     code: tooLarge,
-    says: 'the body is over 100000 bytes',
+    message: 'the body is over 100000 bytes',
   },
   {
     name: 'a gzip bomb',
     answer: json(gzipSync(Buffer.alloc(20_000_000, ' ')), GZIP),
     limits: SMALL,
     code: tooLarge,
-    says: 'the body is over 100000 bytes',
+    message: 'the body is over 100000 bytes',
   },
   {
     name: 'a long gzip of nothing',
@@ -318,19 +328,19 @@ const sizes: ListFault[] = [
     }),
     limits: SMALL,
     code: tooLarge,
-    says: 'the body is over 100000 bytes',
+    message: 'the body is over 100000 bytes',
   },
   {
     name: 'deep nesting',
     answer: json(`[${'['.repeat(40_000)}${']'.repeat(40_000)}]`),
     code: contract,
-    says: 'element 0 is nested deeper than 32 levels',
+    message: 'element 0 is nested deeper than 32 levels',
   },
   {
     name: 'a million fields in one element',
     answer: json(`[{${Array.from({ length: 1_000_000 }, (_, at) => `"f${at}":1`).join()}}]`),
     code: tooLarge,
-    says: 'element 0 is over 65536 bytes',
+    message: 'element 0 is over 65536 bytes',
   },
 ]
 

@@ -20,7 +20,7 @@ it.each<[string, Answer]>([
   ['a redirect to /login', redirect('/login?next=%2Fapi')],
   ['a redirect to a sign-in', redirect('https://accounts.invalid/v2/sign-in')],
   ['a redirect to auth', redirect('/auth/start')],
-])('takes %s for a refusal of the credential', async (_name, answer) => {
+])('%s counts as a refusal of the credential', async (_name, answer) => {
   await using server = await answering(answer)
   await using fixture = clientOf(server.url)
 
@@ -39,14 +39,14 @@ it.each<[string, Answer, string]>([
   ['a page of maintenance', json(page('<p>type=password</p>'), HTML), 'contract_violation'],
   ['a redirect to elsewhere', redirect('/authors/loginless'), 'redirect'],
   ['a redirect to nowhere', redirect('http://'), 'redirect'],
-])('does not take %s for one', async (_name, answer, code) => {
+])('%s does not count as a refusal of the credential', async (_name, answer, code) => {
   await using server = await answering(answer)
   await using fixture = clientOf(server.url)
 
   await expect(fixture.pull()).rejects.toMatchObject({ code: `upstream.${code}` })
 })
 
-it('searches a page of nothing but beginnings of fields quickly', async () => {
+it('a page of nothing but beginnings of fields is searched quickly', async () => {
   await using server = await answering(json('<input '.repeat(3_000), HTML))
   await using fixture = clientOf(server.url)
   const startedMs = performance.now()

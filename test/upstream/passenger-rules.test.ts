@@ -28,7 +28,7 @@ const FORBIDDEN: [Question['passengers'], string][] = [
   [mix({ adults: Number.NaN }), 'residents.adults must be a whole number'],
 ]
 
-it.each(FORBIDDEN)('forbids %j', (passengers, rule) => {
+it.each(FORBIDDEN)('the mix %j is forbidden', (passengers, rule) => {
   const ask = () => assertQuestion(question({ passengers }))
 
   expect(ask).toThrow(PassengerRuleError)
@@ -40,7 +40,7 @@ it.each([
   mix({}, { adults: 1 }),
   mix({ adults: 12, children: 12, infants: 12 }, { adults: 12, children: 12, infants: 12 }),
   mix({ adults: 2 }, { infants: 2 }),
-])('allows %j', (passengers) => {
+])('the mix %j is allowed', (passengers) => {
   expect(() => assertQuestion(question({ passengers }))).not.toThrow()
 })
 
@@ -51,14 +51,14 @@ it.each([
   [{ flightId: '1'.repeat(201) }, 'flightId must have at most 200 characters'],
   [{ flightId: '1\u0000' }, 'flightId must not contain NUL or lone surrogates'],
   [{ returnFlightId: '\ud800' }, 'returnFlightId must not contain NUL or lone surrogates'],
-])('cannot ask %j', (parts, rule) => {
+])('a question with %j is refused', (parts, rule) => {
   const ask = () => assertQuestion(question(parts))
 
   expect(ask).toThrow(QuestionError)
   expect(ask).toThrow(rule)
 })
 
-it('refuses a question before any call, and reports none', async () => {
+it('an invalid question is refused before any call', async () => {
   await using server = await answering(json('{}'))
   await using fixture = clientOf(server.url)
   const { signal } = new AbortController()

@@ -25,11 +25,11 @@ function probe(baseUrl: string, options: Partial<ProbeOptions> = {}) {
   })
 }
 
-/** An upstream that keeps its contract, and tells a little more. */
+/** An upstream that follows its contract, with additional headers. */
 const good: Answer = (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
   if (pathname.endsWith('/verify')) return answerVerify(searchParams)(request, response)
-  const headers = { etag: '"v1"', 'x-ratelimit-limit': '60', 'x-other': 'not told' }
+  const headers = { etag: '"v1"', 'x-ratelimit-limit': '60', 'x-other': 'not shown' }
   if (pathname.endsWith('/csv')) json(CSV, { 'content-type': 'text/csv' })(request, response)
   else json(pathname.endsWith('/routes') ? PAIRS : OTHERS, headers)(request, response)
 }
@@ -42,7 +42,7 @@ function answerVerify(query: URLSearchParams): Answer {
   }
 }
 
-it('calls each endpoint once, at a slot of its own, and tells what is not shown', async () => {
+it('a probe calls each endpoint once, each at its own slot, and reports undocumented facts', async () => {
   await using server = await answering(good)
   let slots = 0
   const beforeCall = async () => {
@@ -75,7 +75,7 @@ it('calls each endpoint once, at a slot of its own, and tells what is not shown'
   expect(skipped).toMatchObject([{ call: 'refusals' }])
 })
 
-it('asks what is negative only when told to, and tells the shape of the refusals', async () => {
+it('invalid calls are made only on request, and the shape of their refusals is reported', async () => {
   await using server = await answering(good)
 
   const { calls, skipped } = await probe(server.url, { negative: true })
@@ -121,7 +121,7 @@ it.each<[string, Answer, object]>([
     json('[{}]'),
     { found: { error: expect.stringContaining('departure is missing') } },
   ],
-])('goes on after %s, and holds no secret', async (_what, answer, seen) => {
+])('a probe continues after %s and reports no secret', async (_what, answer, seen) => {
   await using server = await answering(answer)
 
   const { calls } = await probe(server.url, { negative: true, flightId: '1234' })
@@ -133,7 +133,7 @@ it.each<[string, Answer, object]>([
   expect(text).not.toContain('CANARY')
 })
 
-it('ends with the reason of its signal', async () => {
+it('an aborted probe rejects with the reason of its signal', async () => {
   await using server = await answering(good)
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -144,7 +144,7 @@ it('ends with the reason of its signal', async () => {
   await expect(probing).rejects.toBe(reason)
 })
 
-it('asks nothing about a flight id that cannot be one', async () => {
+it('an invalid flight id is refused before any call', async () => {
   await using server = await answering(good)
 
   await expect(probe(server.url, { flightId: '' })).rejects.toMatchObject({ name: 'QuestionError' })

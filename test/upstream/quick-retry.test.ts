@@ -24,8 +24,8 @@ const resetInBody: Answer = ({ socket }, response) => {
   response.write('{"1234":', () => socket.resetAndDestroy())
 }
 
-/** One after the other; the last one goes on. */
-function inTurn(...answers: Answer[]): Answer {
+/** Gives the answers in order, and repeats the last one. */
+function inOrder(...answers: Answer[]): Answer {
   let next = 0
   return (request, response) => answers[Math.min(next++, answers.length - 1)]?.(request, response)
 }
@@ -48,13 +48,13 @@ function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
   return { fixture, slept, retries }
 }
 
-/** A breaker that lets everything through, and shows itself as it is told. */
-function gateThat(entries: readonly Admission[] = []): CircuitBreaker {
+/** A circuit breaker with these admissions in order. Afterwards it permits every call. */
+function breakerWith(admissions: readonly Admission[] = []): CircuitBreaker {
   let next = 0
   return {
-    admission: async () => entries[next++] ?? { kind: 'allowed' },
+    admission: async () => admissions[next++] ?? { kind: 'allowed' },
     acquirePermit: async () => {
-      const admission = entries[next++]
+      const admission = admissions[next++]
       return admission?.kind === 'refused'
         ? admission
         : { kind: 'permit', probe: null, madeAtMs: 0 }
@@ -72,8 +72,8 @@ describe.each([
   ['the end of the connection', hangUp],
   ['a reset in the body', resetInBody],
 ])('after %s', (_name, failure) => {
-  it('a question is asked once more, a moment later, each call counted', async () => {
-    await using server = await answering(inTurn(failure, GOOD))
+  it('a question is asked once more after a moment, and both calls are counted', async () => {
+    await using server = await answering(inOrder(failure, GOOD))
     const { fixture, slept, retries } = retryingOn(server.url)
     await using _ = fixture
 
@@ -87,7 +87,7 @@ describe.each([
   })
 
   it('a list is fetched once more', async () => {
-    await using server = await answering(inTurn(failure, json(JSON.stringify(ROUTES))))
+    await using server = await answering(inOrder(failure, json(JSON.stringify(ROUTES))))
     const { fixture, retries } = retryingOn(server.url)
     await using _ = fixture
     const list: RouteListName = 'with-availability'
@@ -97,7 +97,7 @@ describe.each([
   })
 })
 
-it('asks a second time and no third', async () => {
+it('a question is not asked a third time', async () => {
   await using server = await answering(status(503))
   const { fixture, retries } = retryingOn(server.url)
   await using _ = fixture
@@ -115,9 +115,9 @@ it.each([
   ['a 401', status(401)],
   ['a 429', status(429)],
   ['a redirect', status(302, { location: '/elsewhere' })],
-  ['a 503 that says when to come back', status(503, { 'retry-after': '7' })],
-  ['an odd answer', json('[]')],
-])('asks once where it meets %s', async (_name, answer) => {
+  ['a 503 with Retry-After', status(503, { 'retry-after': '7' })],
+  ['an answer outside the contract', json('[]')],
+])('a question is not retried after %s', async (_name, answer) => {
   await using server = await answering(answer)
   const { fixture, slept, retries } = retryingOn(server.url)
   await using _ = fixture
@@ -128,7 +128,7 @@ it.each([
   expect([slept, retries]).toEqual([[], []])
 })
 
-it('lets the first failure stand where no slot is near', async () => {
+it('the first failure is final if no slot is near', async () => {
   await using server = await answering(status(502))
   const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => undefined })
   await using _ = fixture
@@ -139,7 +139,7 @@ it('lets the first failure stand where no slot is near', async () => {
   expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
 })
 
-it('lets the first failure stand where the slot has passed behind the breaker', async () => {
+it('the first failure is final if the slot passes while the permit is acquired', async () => {
   await using server = await answering(status(502))
   const { fixture, retries } = retryingOn(server.url, {
     retrySlot: async () => aSlot({ usable: false }),
@@ -152,23 +152,25 @@ it('lets the first failure stand where the slot has passed behind the breaker', 
   expect(retries).toEqual([{ endpoint: 'verify', outcome: 'no_slot' }])
 })
 
-it('lets the first failure stand where the store of the slots is away', async () => {
+it('the first failure is final if the database of the slots is unavailable', async () => {
   await using server = await answering(status(502))
-  const { fixture } = retryingOn(server.url, { retrySlot: () => Promise.reject(new Error('away')) })
+  const { fixture } = retryingOn(server.url, {
+    retrySlot: () => Promise.reject(new Error('unavailable')),
+  })
   await using _ = fixture
 
   await expect(fixture.pull()).rejects.toMatchObject({ status: 502 })
 })
 
-const CLOSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }
+const REFUSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }
 
 it.each([
-  ['refused', [{ kind: 'allowed' }, CLOSED]],
-  ['closed by the time of its slot', [{ kind: 'allowed' }, { kind: 'allowed' }, CLOSED]],
-  ['open for a probe alone', [{ kind: 'allowed' }, { kind: 'probe' }]],
-] as const)('asks once while the breaker is %s', async (_name, entries) => {
+  ['refuses calls', [{ kind: 'allowed' }, REFUSED]],
+  ['refuses calls when the slot comes', [{ kind: 'allowed' }, { kind: 'allowed' }, REFUSED]],
+  ['permits only a probe', [{ kind: 'allowed' }, { kind: 'probe' }]],
+] as const)('a question is not retried if the circuit breaker %s', async (_name, admissions) => {
   await using server = await answering(status(503))
-  const { fixture, retries } = retryingOn(server.url, { breaker: gateThat(entries) })
+  const { fixture, retries } = retryingOn(server.url, { breaker: breakerWith(admissions) })
   await using _ = fixture
 
   await fixture.client.verifyFares(question(), { signal })
@@ -177,7 +179,7 @@ it.each([
   expect(retries).toEqual([])
 })
 
-it('asks once where it was given no slots to ask twice', async () => {
+it('a question is not retried without a function for retry slots', async () => {
   await using server = await answering(status(503))
   const { fixture } = retryingOn(server.url, { retrySlot: undefined })
   await using _ = fixture
@@ -187,7 +189,7 @@ it('asks once where it was given no slots to ask twice', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
-it('ends with the reason of a caller that gave up in between', async () => {
+it('a retry rejects with the reason of a signal that aborts in between', async () => {
   const abort = new AbortController()
   await using server = await answering(status(503))
   const { fixture } = retryingOn(server.url, {

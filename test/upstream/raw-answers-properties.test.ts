@@ -28,7 +28,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** An answer on the wire, and the body that a reader of HTTP may take it for; null: it has none, or none whole. */
+/** An answer on the wire, and the body that an HTTP reader may find in it. Null if there is no complete body. */
 interface WireAnswer {
   readonly bytes: Buffer
   readonly body: Buffer | null
@@ -45,8 +45,8 @@ const TYPES = [
   'Application/JSON;x=y',
   '',
 ]
-function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
-  return fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: odd })
+function mostly<T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: rare })
 }
 
 const anyHead = (type: string) =>
@@ -75,7 +75,7 @@ function bytesOf(...parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(parts.map((part) => Buffer.from(part as string)))
 }
 
-/** Ways to send a body, right and wrong; each head goes before them. */
+/** Valid and invalid ways to send a body. Each follows the head. */
 const FRAMINGS: Readonly<Record<string, Framing>> = {
   'its length': (body) => ({
     bytes: bytesOf(`content-length: ${body.length}\r\n\r\n`, body),
@@ -90,7 +90,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     bytes: bytesOf(`content-length: ${body.length >> 1}\r\n\r\n`, body),
     body: body.subarray(0, body.length >> 1),
   }),
-  'a length that is none': (body) => ({
+  'an invalid length': (body) => ({
     bytes: bytesOf('content-length: x\r\n\r\n', body),
     body: null,
   }),
@@ -109,7 +109,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
   },
   'chunks without an end': (body) => ({ bytes: chunked(...chunk(body)), body: null }),
   'a chunk that is too short': (body) => ({ bytes: chunked('fff\r\n', body), body: null }),
-  'a chunk size that is none': (body) => ({
+  'an invalid chunk size': (body) => ({
     bytes: chunked('zz\r\n', body, '\r\n0\r\n\r\n'),
     body: null,
   }),
@@ -122,13 +122,13 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     bytes: gzipped(gzipSync(body).subarray(0, -9)),
     body: null,
   }),
-  'gzip that is none': (body) => ({ bytes: gzipped(body), body: null }),
-  'gzip with something behind': (body) => ({
+  'invalid gzip': (body) => ({ bytes: gzipped(body), body: null }),
+  'gzip followed by other bytes': (body) => ({
     bytes: gzipped(Buffer.concat([gzipSync(body), Buffer.from('{}')])),
     body,
   }),
   'gzip of gzip': (body) => ({ bytes: gzipped(gzipSync(gzipSync(body))), body: null }),
-  'an encoding that nobody asked for': (body) => ({
+  'an unrequested encoding': (body) => ({
     bytes: bytesOf('content-encoding: br\r\n\r\n', body),
     body: null,
   }),
@@ -141,7 +141,7 @@ const anyBody = (good: string) =>
     { weight: 2, arbitrary: fc.constantFrom(...GOOD).map((text) => Buffer.from(text)) },
     fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value))),
     fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-    // A good body with some bytes overwritten.
+    // A valid body with some bytes overwritten.
     fc
       .tuple(
         fc.constantFrom(...GOOD.filter((text) => text !== '')),
@@ -154,7 +154,7 @@ const anyBody = (good: string) =>
       }),
   )
 
-/** Those that tell where the body ends. */
+/** Framings that mark the end of the body. */
 const anyMarked = fc.constantFrom('its length', 'one chunk', 'two chunks', 'gzip')
 const anyFraming = fc.oneof(anyMarked, fc.constantFrom(...Object.keys(FRAMINGS)))
 const framed = (type: string, good: string, anyForm = anyFraming) =>
@@ -165,7 +165,7 @@ const framed = (type: string, good: string, anyForm = anyFraming) =>
       const head = `HTTP/1.1 ${status} x\r\ncontent-type: ${type}\r\n${extra}`
       return { bytes: bytesOf(head, rest.bytes), body: status === 200 ? rest.body : null }
     })
-/** An answer that ends before its end, or anything at all: nothing true can be read of it. */
+/** An answer that is cut off, or arbitrary bytes. It has no readable content. */
 const broken = (type: string, good: string) =>
   fc.oneof(
     fc
@@ -182,7 +182,7 @@ const broken = (type: string, good: string) =>
       )
       .map((text) => Buffer.from(text)),
   )
-/** Any answer, of those that are right to one endpoint more than of others. */
+/** Any answer. Answers that are valid for this endpoint are more frequent. */
 const anyAnswer = (type: string, good: string) =>
   fc.oneof(
     { weight: 4, arbitrary: framed(type, good) },
@@ -194,7 +194,7 @@ const anyAnswer = (type: string, good: string) =>
 const anyCuts = fc.array(fc.nat(), { maxLength: 3 })
 const anyEnding = mostly(fc.constant<Ending>('fin'), fc.constant<Ending>('reset'))
 
-/** A plain reading of the whole body; the client must not say more than it. */
+/** A plain reading of the whole body. The client must not claim more than it. */
 function saysUnavailable(body: Buffer | null, id: string): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
@@ -215,8 +215,8 @@ async function readList(list: RouteListName): Promise<unknown[]> {
   return read
 }
 
-it('verify throws at no answer, and reads none as unavailable but those that say so', async () => {
-  const heard = { unavailable: 0, unknown: 0 }
+it('verify never throws, and reads only answers that say so as unavailable', async () => {
+  const seen = { unavailable: 0, unknown: 0 }
   await fc.assert(
     fc.asyncProperty(
       anyAnswer(JSON_TYPE, UNAVAILABLE),
@@ -232,13 +232,13 @@ it('verify throws at no answer, and reads none as unavailable but those that say
           [RETURN_ID, back as LegObservation],
         ] as const) {
           if (leg.kind === 'unavailable') expect(saysUnavailable(body, id)).toBe(true)
-          if (leg.kind !== 'available') heard[leg.kind] += 1
+          if (leg.kind !== 'available') seen[leg.kind] += 1
         }
       },
     ),
     { numRuns: 800 },
   )
-  expect(Math.min(heard.unavailable, heard.unknown)).toBeGreaterThan(10)
+  expect(Math.min(seen.unavailable, seen.unknown)).toBeGreaterThan(10)
 })
 
 it.each(ROUTE_LISTS)(
@@ -267,7 +267,7 @@ it.each(ROUTE_LISTS)(
   },
 )
 
-it('reports no call as a fault of its own', () => {
+it('no call is reported as a bug of ours', () => {
   expect(fixture.calls.filter(({ outcome }) => outcome === 'internal')).toEqual([])
   expect(fixture.logLines.filter((line) => line.includes('CANARY'))).toEqual([])
 })

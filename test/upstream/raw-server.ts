@@ -1,22 +1,22 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** How a connection ends once the bytes are written. */
+/** How a connection ends after the bytes are written. */
 export type Ending = 'fin' | 'reset'
 
 export interface RawServer extends AsyncDisposable {
   readonly url: string
-  /** What the next requests are answered with, byte for byte, in these pieces. */
+  /** Answers the next requests with exactly these bytes, in these pieces. */
   answer(pieces: readonly Uint8Array[], ending: Ending): void
 }
 
-/** A TCP server that waits for the head of a request, writes what a test told it to, and hangs up. */
+/** A TCP server that waits for the head of a request, writes the given bytes, and hangs up. */
 export async function startRawServer(): Promise<RawServer> {
   let script: { pieces: readonly Uint8Array[]; ending: Ending } = { pieces: [], ending: 'fin' }
   const sockets = new Set<net.Socket>()
   const server = net.createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
-    // A client that has seen enough hangs up first.
+    // A client that needs no more bytes hangs up first.
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     let head = ''
     socket.on('data', (chunk) => {

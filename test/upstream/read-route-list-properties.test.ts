@@ -20,7 +20,7 @@ const anyNoise = fc.array(fc.nat(255), { minLength: 1, maxLength: 64 })
 const anyCuts = fc.array(fc.nat(), { maxLength: 6 })
 const anySliceBytes = fc.integer({ min: 1, max: 500 })
 
-/** Pieces of which valid, nearly valid and absurd lists are made. */
+/** Pieces of valid, nearly valid and invalid lists. */
 const anySoup = fc
   .array(
     fc.oneof(
@@ -32,7 +32,7 @@ const anySoup = fc
   )
   .map((tokens) => Buffer.from(tokens.join('')))
 
-/** A good list with some bytes overwritten. */
+/** A valid list with some bytes overwritten. */
 const anyDamage = fc
   .array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 })
   .map((damage) => {
@@ -48,7 +48,7 @@ const anyBytes = fc.oneof(
   fc.json().map((text) => Buffer.from(`[${text}]`)),
 )
 
-it('reads back every list, however it is written and cut', async () => {
+it('every valid list is read back, in any spelling and any chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyRoutes,
@@ -67,7 +67,7 @@ it('reads back every list, however it is written and cut', async () => {
   )
 })
 
-it('throws nothing but its own two errors, and accepts only what JSON.parse accepts', async () => {
+it('the reader throws only its own two errors, and accepts only what JSON.parse accepts', async () => {
   await fc.assert(
     fc.asyncProperty(anyBytes, anyCuts, anySliceBytes, async (bytes, cuts, sliceBytes) => {
       const outcome = await readAll(chunksOf(bytes, cuts), { sliceBytes }).catch(
@@ -84,7 +84,7 @@ it('throws nothing but its own two errors, and accepts only what JSON.parse acce
   )
 })
 
-it('rejects a list that was cut off anywhere', async () => {
+it('a list that was cut off anywhere is rejected', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyRoutes,
@@ -104,7 +104,7 @@ it('rejects a list that was cut off anywhere', async () => {
   )
 })
 
-it('rejects every beginning of one list', async () => {
+it('every beginning of one list is rejected', async () => {
   const bytes = Buffer.from(JSON.stringify(ROUTES))
 
   for (let length = 0; length < bytes.length; length += 1) {

@@ -13,7 +13,7 @@ async function departureOf(departure: unknown) {
   return routes[0]?.departure
 }
 
-it('reads a list in slices that say where they stand', async () => {
+it('a list is read in slices with their positions', async () => {
   const body = JSON.stringify(ROUTES)
 
   const { slices } = await readAll(body, { sliceBytes: 200 })
@@ -25,11 +25,11 @@ it('reads a list in slices that say where they stand', async () => {
   expect(slices.at(-1)?.bytesRead).toBe(body.length)
 })
 
-it.each(['[]', ' [ ] ', '\n[\r\n]\t'])('reads %j as a list without routes', async (body) => {
+it.each(['[]', ' [ ] ', '\n[\r\n]\t'])('the body %j is a list without routes', async (body) => {
   expect(await readAll(body)).toEqual({ slices: [], routes: [] })
 })
 
-it('reads a list whatever way its bytes were cut', async () => {
+it('a list is read from chunks of any sizes', async () => {
   const routes = [route('1', '2'), { ...route('3', '4'), departure: place('"\\é日🛫') }]
   const bytes = Buffer.from(JSON.stringify(routes))
 
@@ -38,14 +38,14 @@ it('reads a list whatever way its bytes were cut', async () => {
   }
 })
 
-it('makes one object of a place that is named again', async () => {
+it('a repeated place becomes one object', async () => {
   const { routes } = await readAll(JSON.stringify(ROUTES))
 
   expect(routes[1]?.departure).toBe(routes[0]?.destination)
 })
 
 it.each(['iata', 'city', 'country'])(
-  'keeps both versions of a place whose %s differs in one list',
+  'both versions of a place are kept if its %s differs within one list',
   async (attribute) => {
     const one = { departure: place('1'), destination: place('2') }
     const other = { departure: place('1', { [attribute]: 'other' }), destination: place('2') }
@@ -66,7 +66,7 @@ it.each([
   ['123456789012345678901234567890', '123456789012345678901234567890'],
   ['"123456789012345678901234567890"', '123456789012345678901234567890'],
   ['"PMI-1 é"', 'PMI-1 é'],
-])('reads the id %s as the text %s', async (sent, id) => {
+])('the id %s is read as the text %s', async (sent, id) => {
   const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
 
   const { routes } = await readAll(`[${elementWith(place('8'))},${element}]`)
@@ -74,7 +74,7 @@ it.each([
   expect(routes[1]?.departure.id).toBe(id)
 })
 
-it('counts the ids sent as numbers', async () => {
+it('ids sent as numbers are counted', async () => {
   const long = elementWith({ ...place('ID') }).replace('"ID"', '9007199254740993')
 
   const counts = await countsOf(`[${elementWith({ ...place(''), id: 7 })},${long}]`)
@@ -98,12 +98,12 @@ it.each([
   ['"a\\u0000"', 'not clean text'],
   ['"\\ud800"', 'not clean text'],
   [`"${'a'.repeat(201)}"`, 'not clean text'],
-])('rejects a list with the id %s', async (sent, says) => {
+])('a list with the id %s is rejected', async (sent, message) => {
   const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
 
   const reading = readAll(`[${elementWith(place('8'))},${element}]`)
 
-  await expect(reading).rejects.toThrow(`element 1: departure.id is ${says}`)
+  await expect(reading).rejects.toThrow(`element 1: departure.id is ${message}`)
   await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
 })
 
@@ -130,18 +130,18 @@ it.each([
   ['[],', 'the list is followed by other content at byte 2'],
   ['[', 'the list ends early, in element 0, byte 1'],
   ['', 'the body is empty'],
-])('rejects %s', async (body, says) => {
-  await expect(readAll(body)).rejects.toThrow(says)
+])('the body %s is rejected', async (body, message) => {
+  await expect(readAll(body)).rejects.toThrow(message)
   await expect(readAll(body)).rejects.toBeInstanceOf(UpstreamContractError)
 })
 
-it('rejects a comma too many where a slice ends', async () => {
+it('an extra comma at the end of a slice is rejected', async () => {
   const body = `[${elementWith(place('1'))},]`
 
   await expect(readAll(body, { sliceBytes: 50 })).rejects.toThrow('are not JSON')
 })
 
-it('rejects a byte order mark where a slice begins', async () => {
+it('a byte order mark at the beginning of a slice is rejected', async () => {
   const element = elementWith(place('1'))
 
   const reading = readAll(`[${element},\ufeff${element}]`, { sliceBytes: 50 })
@@ -149,7 +149,7 @@ it('rejects a byte order mark where a slice begins', async () => {
   await expect(reading).rejects.toThrow('are not JSON')
 })
 
-it('says which elements and bytes are at fault', async () => {
+it('an error names the elements and bytes at fault', async () => {
   const element = elementWith(place('1'))
   const from = element.length + 2
 
@@ -159,14 +159,14 @@ it('says which elements and bytes are at fault', async () => {
   await expect(reading).rejects.toThrow(`elements 1 to 2 (${bytes}) are not JSON`)
 })
 
-it('rejects bytes that are not UTF-8', async () => {
+it('bytes that are not UTF-8 are rejected', async () => {
   const body = Buffer.from(JSON.stringify([route('ID', '2')]))
   body[body.indexOf('ID')] = 0xff
 
   await expect(readAll([body])).rejects.toThrow('elements 0 to 0 (bytes 1 to 143) are not UTF-8')
 })
 
-it('names the fault without quoting the body', async () => {
+it('an error does not quote the body', async () => {
   const secret = 'something of theirs'
 
   for (const body of [`["${secret}`, `[${secret}]`, `[{"departure":"${secret}"}]`, `[]${secret}`]) {
@@ -175,7 +175,7 @@ it('names the fault without quoting the body', async () => {
 })
 
 it.each([undefined, null, 7, true, {}])(
-  'reads the attribute %j as empty, and counts it',
+  'the attribute %j is read as empty and counted',
   async (city) => {
     const sent = { ...place('1'), city }
 
@@ -188,7 +188,7 @@ it.each([
   ['a\0b', 'ab'],
   ['a\ud800', 'a\ufffd'],
   ['a'.repeat(300), `${'a'.repeat(199)}…`],
-])('cleans the attribute %j, and counts it', async (city, clean) => {
+])('the attribute %j is cleaned and counted', async (city, clean) => {
   const body = `[${elementWith({ ...place('1'), city })}]`
 
   expect((await readAll(body)).routes[0]?.departure.city).toBe(clean)
@@ -196,13 +196,13 @@ it.each([
 })
 
 it.each(['مطار', '🛫🛬', '\u202eABC', '<script>', '=1+1', "'; drop table"])(
-  'keeps the attribute %j as it is',
+  'the attribute %j stays unchanged',
   async (city) => {
     expect(await departureOf(place('1', { city }))).toEqual(place('1', { city }))
   },
 )
 
-it('drops unknown fields, and counts them', async () => {
+it('unknown fields are dropped and counted', async () => {
   const sent = `[{"x":1,"__proto__":{},"departure":{"id":1,"lat":2,"constructor":3},"destination":{"id":2}}]`
 
   const { routes } = await readAll(sent)
@@ -212,14 +212,14 @@ it('drops unknown fields, and counts them', async () => {
   expect(await countsOf(sent)).toMatchObject({ unknownFields: 4, numericIds: 2, blankTexts: 6 })
 })
 
-it('allows a route from a place to itself, and counts it', async () => {
+it('a route from a place to itself is kept and counted', async () => {
   const body = JSON.stringify([route('1', '1'), route('1', '2')])
 
   expect((await readAll(body)).routes).toEqual([route('1', '1'), route('1', '2')])
   expect(await countsOf(body)).toEqual({ ...NO_COUNTS, selfRoutes: 1 })
 })
 
-it('keeps duplicates', async () => {
+it('duplicate routes are kept', async () => {
   const twice = [route('1', '2'), route('1', '2')]
 
   expect((await readAll(JSON.stringify(twice))).routes).toEqual(twice)
@@ -228,14 +228,14 @@ it('keeps duplicates', async () => {
 it.each([
   [{ maxElements: 2 }, 'the list is over 2 elements'],
   [{ maxElementBytes: 100 }, 'element 0 is over 100 bytes'],
-])('holds a list against the cap %j', async (cap, says) => {
+])('a list over the cap %j is rejected', async (cap, message) => {
   const reading = readAll(JSON.stringify(ROUTES), cap)
 
-  await expect(reading).rejects.toThrow(says)
+  await expect(reading).rejects.toThrow(message)
   await expect(reading).rejects.toBeInstanceOf(UpstreamTooLargeError)
 })
 
-it('reads a list that just fits its caps', async () => {
+it('a list that just fits its caps is read', async () => {
   const body = JSON.stringify(ROUTES)
   const maxElementBytes = JSON.stringify(ROUTES[0]).length
 
@@ -245,13 +245,13 @@ it('reads a list that just fits its caps', async () => {
 })
 
 it.each([`${' '.repeat(70_000)}[]`, `[]${' '.repeat(70_000)}`, `[${' '.repeat(70_000)}]`])(
-  'does not read on through whitespace without end',
+  'endless whitespace is rejected at the cap',
   async (body) => {
     await expect(readAll(body)).rejects.toBeInstanceOf(UpstreamTooLargeError)
   },
 )
 
-it('gives way to the event loop between slices', async () => {
+it('the reader yields to the event loop between slices', async () => {
   const body = JSON.stringify(Array.from({ length: 100 }, (_, at) => route(String(at), 'x')))
   let turns = 0
   const count = () => {

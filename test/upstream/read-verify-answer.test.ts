@@ -25,7 +25,7 @@ const TWO_ADULTS = {
 }
 
 describe('a flight', () => {
-  it('is available with what we compare and show of it', () => {
+  it('is available with its compared and shown parts', () => {
     const answer = read(available())
 
     expect(answer).toEqual({
@@ -55,7 +55,7 @@ describe('a flight', () => {
     })
   })
 
-  it('is unavailable where the answer says so, and nothing else', () => {
+  it('is unavailable if the answer says so and has nothing else', () => {
     expect(read({ 1234: { available: false } })).toEqual({
       outbound: { kind: 'unavailable' },
       return: null,
@@ -74,7 +74,7 @@ describe('a flight', () => {
     },
   )
 
-  it('is judged apart from its return', () => {
+  it('is read independently of its return flight', () => {
     const returnFlightId = '99'
     const broken = read({ ...available(), 99: { available: 'no' } }, { returnFlightId })
     const missing = read({ 99: { available: false } }, { returnFlightId })
@@ -90,7 +90,7 @@ describe('a flight', () => {
     expect([broken.anomalies, missing.anomalies]).toEqual([[], []])
   })
 
-  it('may be its own return', () => {
+  it('may be its own return flight', () => {
     const answer = read({ 1234: { available: false } }, { returnFlightId: '1234' })
 
     expect([answer.outbound, answer.return]).toEqual([
@@ -126,7 +126,7 @@ describe('an answer is unknown', () => {
     ['contract_violation', { 1234: { available: true } }, 'true without a flight'],
     ['contract_violation', { 1234: { available: true, flight: null } }, 'true without a flight'],
     ['contract_violation', { 1234: { available: true, flight: [] } }, 'flight is not an object'],
-  ])('for %s: %j', (reason, body, detail) => {
+  ])('with the reason %s: %j', (reason, body, detail) => {
     const answer = read(body, { returnFlightId: '1234' })
 
     const leg = { kind: 'unknown', reason }
@@ -134,7 +134,7 @@ describe('an answer is unknown', () => {
     expect(answer.detail).toContain(detail)
   })
 
-  it('where false stands beside a flight, which is a fault', () => {
+  it('if available is false but there is a flight, which is an anomaly', () => {
     const answer = read({ 1234: { available: false, flight: flight() } })
 
     expect(answer.outbound).toEqual({ kind: 'unknown', reason: 'contract_violation' })
@@ -158,7 +158,7 @@ describe('an answer is unknown', () => {
     [{ dates: { departure: '2026-07-20T08:00' } }, 'flight.dates.departure is not a local time'],
     [{ dates: { departure: '2026-02-30 08:00' } }, 'departure is not a time of the calendar'],
     [{ dates: { departure: '2026-07-20 24:00' } }, 'departure is not a time of the calendar'],
-  ])('where a flight lacks what makes it that flight: %j', (parts, detail) => {
+  ])('if a flight lacks a part of its identity or itinerary: %j', (parts, detail) => {
     const answer = read(available(parts))
 
     expect(answer.outbound).toEqual({ kind: 'unknown', reason: 'contract_violation' })
@@ -166,7 +166,7 @@ describe('an answer is unknown', () => {
   })
 })
 
-describe('a flight with an oddity stays available, and it is noted', () => {
+describe('a flight with an anomaly stays available, and the anomaly is counted', () => {
   const prices = (parts: Record<string, unknown>) => available({ price: price(parts) })
   const perAdult = (adult: unknown) => ({ adult, child: null, infant: null })
 
@@ -210,13 +210,13 @@ describe('a flight with an oddity stays available, and it is noted', () => {
     expect(answer.anomalies).toContain(fault)
   })
 
-  it('once, however often', () => {
+  it('once for each answer', () => {
     const body = { ...available({ x: 1 }), ...available({ x: 1, id: 99 }, '99') }
 
     expect(read(body, { returnFlightId: '99' }).anomalies).toEqual(['unknown_fields'])
   })
 
-  it('without a price where that cannot be read', () => {
+  it('without a price if the price is unreadable', () => {
     expect(flightIn(read(prices({ total: 'free' }))).price).toBeNull()
   })
 
@@ -231,7 +231,7 @@ describe('a flight with an oddity stays available, and it is noted', () => {
       prices({ total: '105.62', residents: perAdult(21.125), nonResidents: perAdult(84.5) }),
       { passengers: TWO_ADULTS },
     ],
-  ])('but not for %s', (_what, body, parts) => {
+  ])('but not with %s', (_what, body, parts) => {
     const answer = read(body, parts)
 
     expect(flightIn(answer).price).not.toBeNull()
@@ -240,14 +240,14 @@ describe('a flight with an oddity stays available, and it is noted', () => {
 })
 
 describe('identity and itinerary', () => {
-  it('are the same whether an id came as a number or as text', () => {
+  it('are the same for an id as a number and as text', () => {
     const first = flightIn(read(available()))
     const second = flightIn(read(available({ airline: { id: '7' } })))
 
     expect(second.identity).toBe(first.identity)
   })
 
-  it('keep every digit of an id', () => {
+  it('contain every digit of an id', () => {
     const text = JSON.stringify(
       available(
         { id: 'ID', airline: { id: 'AIRLINE', name: 'A', twoLetterCode: 'A1' } },
@@ -268,7 +268,7 @@ describe('identity and itinerary', () => {
     ['origin', { from: { id: 100 } }],
     ['destination', { to: { id: 100 } }],
     ['date', { dates: { departure: '2026-07-21 08:00', arrival: '2026-07-21 11:45' } }],
-  ])('differ by the %s: identity', (_what, parts) => {
+  ])('differ if the %s differs: a change of identity', (_what, parts) => {
     expect(flightIn(read(available(parts))).identity).not.toBe(flightIn(read(available())).identity)
   })
 
@@ -276,7 +276,7 @@ describe('identity and itinerary', () => {
     ['time', { dates: { departure: '2026-07-20 08:05', arrival: '2026-07-20 11:45' } }],
     ['flight number', { legs: [hop({ number: 13 }), ...flight().legs.slice(1)] }],
     ['stop', { legs: [hop({ to: { id: 105 } }), ...flight().legs.slice(1)] }],
-  ])('differ by a %s: itinerary alone', (_what, parts) => {
+  ])('differ if a %s differs: a change of the itinerary alone', (_what, parts) => {
     const before = flightIn(read(available()))
     const after = flightIn(read(available(parts)))
 
@@ -284,7 +284,7 @@ describe('identity and itinerary', () => {
     expect(after.itinerary).not.toBe(before.itinerary)
   })
 
-  it('do not differ by price, names and addresses', () => {
+  it('do not depend on price, names and addresses', () => {
     const renamed = { airline: { id: 7, name: 'T' }, price: price({ total: '1.00' }), site: {} }
     const before = flightIn(read(available()))
     const after = flightIn(read(available(renamed)))
@@ -293,7 +293,7 @@ describe('identity and itinerary', () => {
   })
 })
 
-it('shows texts cleaned, cut and without secrets, and the next best where one is missing', () => {
+it('shown texts are cleaned, cut and free of secrets, and a missing text is replaced by the next field', () => {
   const { flight: shown } = flightIn(
     read(
       available({

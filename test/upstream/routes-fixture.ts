@@ -18,7 +18,7 @@ export function elementWith(departure: unknown): string {
 
 type ReadOptions = Parameters<typeof readRouteList>[1]
 
-/** Reads a body to its end; a text is sent as one chunk. */
+/** Reads a body to its end. A text counts as one chunk. */
 export async function readAll(body: string | readonly Uint8Array[], options?: ReadOptions) {
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : body
   const slices: RouteSlice[] = []
@@ -26,7 +26,7 @@ export async function readAll(body: string | readonly Uint8Array[], options?: Re
   return { slices, routes: slices.flatMap((slice) => slice.routes) }
 }
 
-/** The bytes in chunks that end at the given places, which may be in any order and out of range. */
+/** Splits the bytes at the given positions, which may be unordered and out of range. */
 export function chunksOf(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const inside = cuts.map((cut) => cut % (bytes.length + 1))
   const ends = [...inside, bytes.length].sort((a, b) => a - b)

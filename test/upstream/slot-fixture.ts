@@ -1,6 +1,6 @@
 import type { TakenSlot } from '../../src/upstream/budget/take-slot.ts'
 
-/** A slot that has come, or has passed. */
+/** A slot whose time has come, or has passed. */
 export function aSlot({ usable = true } = {}): TakenSlot {
   return { isUsable: () => usable, now: () => new Date() }
 }

@@ -6,13 +6,13 @@ function read(text: string | Uint8Array) {
   return readStrictJson([Buffer.from(text)], 8)
 }
 
-it('keeps every digit of a whole number', () => {
+it('a whole number keeps every digit', () => {
   expect(read('{"id":9007199254740993,"at":1.5,"n":12}')).toEqual({
     value: { id: 9007199254740993n, at: 1.5, n: 12 },
   })
 })
 
-it('reads a body in several chunks, cut through a character', () => {
+it('a body is read from chunks that split a character', () => {
   const bytes = Buffer.from('{"city":"Málaga"}')
 
   expect(readStrictJson([bytes.subarray(0, 11), bytes.subarray(11)], 8)).toEqual({
@@ -35,7 +35,7 @@ it.each([
   [`${'['.repeat(9)}${']'.repeat(9)}`, 'the body is nested deeper than 8 levels'],
   ['{"a":'.repeat(200_000), 'the body is nested deeper than 8 levels'],
   [']'.repeat(10), 'the body is not JSON'],
-])('refuses %j', (body, fault) => {
+])('the body %j is refused', (body, fault) => {
   expect(read(body)).toEqual({ fault })
 })
 
@@ -43,11 +43,11 @@ it.each([
   '{"a:b":":","c\\":":[{"a":"\\\\"},{"a":1}]}',
   '{"__proto__":1,"constructor":2}',
   '{"":{"":{"":0}}}',
-])('takes %s', (body) => {
+])('the body %s is accepted', (body) => {
   expect(read(body)).toHaveProperty('value')
 })
 
-it('reads all JSON that a serializer writes', () => {
+it('all JSON of a serializer is read', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), (text) => {
       expect(read(text)).toHaveProperty('value')

@@ -27,11 +27,11 @@ describe('a pause', () => {
     ['as long as it was asked for', 30_000, 30_000],
     ['a second at least', 0, 1_000],
     ['a quarter of an hour at most', 1e12, MAX_PAUSE_MS],
-  ])('is %s', (_name, askedMs, lastsMs) => {
+  ])('lasts %s', (_name, askedMs, lastsMs) => {
     expect(throttled(UNTOUCHED, named(askedMs), NOW).pausedUntilMs).toBe(NOW + lastsMs)
   })
 
-  it('without a figure doubles while refusals go on, and begins anew later', () => {
+  it('without a requested time doubles with each further refusal, and later begins with the shortest time', () => {
     const lengths: number[] = []
     let state = UNTOUCHED
     let nowMs = NOW
@@ -46,7 +46,7 @@ describe('a pause', () => {
     expect(later.pausedUntilMs - state.pausedUntilMs - 60_000).toBe(4_000)
   })
 
-  it('is one, however many answers to calls from before it say so', () => {
+  it('counts once, even if several calls from before it are refused', () => {
     const first = throttled(UNTOUCHED, named(30_000), NOW)
     const again = throttled(first, unnamed, NOW + 100)
 
@@ -54,7 +54,7 @@ describe('a pause', () => {
     expect(again.pausesInRow).toBe(1)
   })
 
-  it('from before the clock was set back holds nobody', () => {
+  it('from before the clock was set back has no effect', () => {
     const paused = throttled(UNTOUCHED, named(30_000), NOW)
 
     expect(isPaused(paused, NOW + 29_999)).toBe(true)
@@ -64,7 +64,7 @@ describe('a pause', () => {
 })
 
 describe('the share of the budget', () => {
-  it('is lowered by 0.7 at most once a second', () => {
+  it('is multiplied by 0.7 at most once a second', () => {
     let state = UNTOUCHED
     const shares = [0, 300, 999, 1_000, 1_500, 2_000].map((ms) => {
       state = throttled(state, named(5_000), NOW + ms)
@@ -74,7 +74,7 @@ describe('the share of the budget', () => {
     expect(shares).toEqual([0.7, 0.7, 0.7, 0.49, 0.49, 0.343])
   })
 
-  it('grows back by a hundredth a second once the pause is over', () => {
+  it('recovers by 1 % of the full budget a second after the pause', () => {
     const state = throttled(UNTOUCHED, named(10_000), NOW)
     const after = (seconds: number) => shareAt(state, NOW + 10_000 + seconds * 1000)
 
@@ -89,7 +89,7 @@ describe('the share of the budget', () => {
     ])
   })
 
-  it('stays what it was for a pause that a 503 asked for', () => {
+  it('is not lowered by a pause that a 503 asked for', () => {
     const lowered = throttled(UNTOUCHED, named(1_000), NOW)
     const paused = throttled(lowered, { retryAfterMs: 5_000, lowersBudget: false }, NOW + 6_000)
 
@@ -97,7 +97,7 @@ describe('the share of the budget', () => {
     expect(shareAt(paused, NOW + 11_000)).toBeCloseTo(0.75)
   })
 
-  it('is always above nothing and never above all, and no pause is too long or shortened', () => {
+  it('is always above 0 and at most 1, and no pause is too long or shortened', () => {
     const hints = fc.array(
       fc.record({
         afterMs: fc.nat(20_000),

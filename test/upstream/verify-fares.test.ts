@@ -9,7 +9,7 @@ import { available, ONE_ADULT, question } from './verify-fixtures.ts'
 const { signal } = new AbortController()
 const BODY = JSON.stringify(available())
 
-it('asks by the parameters of the interface, each once', async () => {
+it('a verify call has each parameter of the interface once', async () => {
   await using server = await answering(json(BODY))
   await using fixture = clientOf(`${server.url}/fares`)
   const passengers = {
@@ -37,7 +37,7 @@ it('asks by the parameters of the interface, each once', async () => {
   ])
 })
 
-it('leaves out the return flight where there is none', async () => {
+it('a question without a return flight omits its parameter', async () => {
   await using server = await answering(json(BODY))
   await using fixture = clientOf(server.url)
 
@@ -47,7 +47,7 @@ it('leaves out the return flight where there is none', async () => {
   expect(server.requests[0]).not.toContain('returnFlightId')
 })
 
-it('keeps the evidence of an answer', async () => {
+it('an observation has the evidence of its answer', async () => {
   await using server = await answering(json(gzipSync(BODY), { 'content-encoding': 'gzip' }))
   await using fixture = clientOf(server.url)
 
@@ -66,7 +66,7 @@ it('keeps the evidence of an answer', async () => {
   ])
 })
 
-it('gives equal questions one fingerprint, whatever the token, and others another', async () => {
+it('equal questions have the same fingerprint with any token, and other questions another', async () => {
   await using server = await answering(json(BODY))
   await using first = clientOf(server.url)
   await using second = clientOf(server.url, { accessToken: 'another-token' })
@@ -85,7 +85,7 @@ it('gives equal questions one fingerprint, whatever the token, and others anothe
   expect(new Set([...same, ...others]).size).toBe(4)
 })
 
-it('caps the evidence at 64 KB of UTF-8, cut between characters', async () => {
+it('the evidence is cut at 64 KB of UTF-8, between characters', async () => {
   const long = JSON.stringify(available({ site: { name: '本'.repeat(60_000) } }))
   await using server = await answering(json(long))
   await using fixture = clientOf(server.url)
@@ -99,7 +99,7 @@ it('caps the evidence at 64 KB of UTF-8, cut between characters', async () => {
   expect(long.startsWith(evidence.body ?? '-')).toBe(true)
 })
 
-it('scrubs the evidence before it is cut, and what NUL hides', async () => {
+it('the evidence is scrubbed before it is cut, including secrets with NUL', async () => {
   const token = 'plain-token-0123456789'
   const pad = 'x'.repeat(65_536 - 60)
   const body = `plain-\u0000token-0123456789 ${pad} ${token}${token} accessToken=of-somebody-else`
@@ -113,7 +113,7 @@ it('scrubs the evidence before it is cut, and what NUL hides', async () => {
   expect(evidence.body).not.toContain('somebody')
 })
 
-it('keeps a short error page whole, and nothing unsafe of a long one', async () => {
+it('a short error page is kept whole, and a long one without its unsafe end', async () => {
   const page = { short: 'over capacity', long: `over capacity ${'-'.repeat(20_000)}` }
   await using server = await answering((request, response) => {
     response.writeHead(503)
@@ -127,7 +127,7 @@ it('keeps a short error page whole, and nothing unsafe of a long one', async () 
   expect((await ask('long')).body).toMatch(/^over capacity -{100,150}…$/)
 })
 
-it('rejects with the reason of a signal that aborts, and reports it', async () => {
+it('a signal that aborts rejects with its reason, and the call is reported', async () => {
   const reason = new Error('gave up')
   const abort = new AbortController()
   await using server = await answering(() => abort.abort(reason))
@@ -142,7 +142,7 @@ it('rejects with the reason of a signal that aborts, and reports it', async () =
   expect(fixture.calls).toMatchObject([{ outcome: 'aborted' }, { outcome: 'aborted' }])
 })
 
-it('sends no call late for want of a connection', async () => {
+it('a call without a free connection fails and is not sent late', async () => {
   const arrived = Promise.withResolvers<void>()
   const abort = new AbortController()
   await using server = await answering((request, response) => {
@@ -165,7 +165,7 @@ it('sends no call late for want of a connection', async () => {
   expect(server.requests).toHaveLength(2)
 })
 
-it('awaits a slot before each list, outside of what is measured, and before no verify call', async () => {
+it('the slot is awaited before each list and not measured, and never before a verify call', async () => {
   const order: string[] = []
   await using server = await answering((request, response) => {
     order.push(request.url?.includes('verify') ? 'verify' : 'list')
@@ -184,7 +184,7 @@ it('awaits a slot before each list, outside of what is measured, and before no v
   expect(order).toEqual(['slot', 'list', 'verify'])
 })
 
-it('fetches no list when the wait for its slot fails', async () => {
+it('a list is not fetched if the wait for its slot fails', async () => {
   const reason = new Error('gave up')
   await using server = await answering(json('[]'))
   await using fixture = clientOf(server.url, { beforeList: () => Promise.reject(reason) })

@@ -11,7 +11,7 @@ import { CANARY, type ClientFixture, clientOf } from './client-fixture.ts'
 import { LIST_FAULTS } from './list-faults.ts'
 import { available, question } from './verify-fixtures.ts'
 
-/** The codes of a list's faults, and what the same answers tell us of a fare. */
+/** The error codes for lists, and the reasons for a fare with the same answers. */
 const REASONS_BY_CODE: Readonly<Record<string, readonly UnknownReason[]>> = {
   'upstream.timeout': ['timeout'],
   'upstream.network': ['network'],
@@ -48,8 +48,8 @@ function limitsOf(limits: Partial<UpstreamLimits> = {}): Partial<UpstreamLimits>
   }
 }
 
-describe.each(LIST_FAULTS)('a verify call that meets $name', ({ answer, limits, code }) => {
-  it(`knows nothing, for what a list calls ${code}`, async () => {
+describe.each(LIST_FAULTS)('a verify call that receives $name', ({ answer, limits, code }) => {
+  it(`is unknown by the reason that belongs to ${code}`, async () => {
     await using server = await answering(answer)
     await using fixture = clientOf(server.url, { limits: limitsOf(limits) })
 
@@ -87,7 +87,7 @@ const cutShort: Answer = (_request, response) => {
   response.write(UNAVAILABLE, () => response.destroy())
 }
 
-const TOLD: readonly Told[] = [
+const ANSWERS: readonly Told[] = [
   { name: 'a good answer under 500', answer: status(500), reason: 'http_5xx', status: 500 },
   { name: 'a good answer under 404', answer: status(404), reason: 'http_4xx', status: 404 },
   { name: 'a good answer under 206', answer: status(206), reason: 'contract_violation' },
@@ -116,20 +116,23 @@ const TOLD: readonly Told[] = [
   },
 ]
 
-it.each(TOLD)('$name is unknown for $reason', async ({ answer, reason, status: told = 0 }) => {
-  await using server = await answering(answer)
-  await using fixture = clientOf(server.url)
+it.each(ANSWERS)(
+  '$name is unknown by the reason $reason',
+  async ({ answer, reason, status = 0 }) => {
+    await using server = await answering(answer)
+    await using fixture = clientOf(server.url)
 
-  const observation = await verify(fixture)
+    const observation = await verify(fixture)
 
-  expect(observation).toMatchObject({
-    outbound: { kind: 'unknown', reason },
-    return: { kind: 'unknown', reason },
-  })
-  if (told !== 0) expect(observation.evidence.status).toBe(told)
-})
+    expect(observation).toMatchObject({
+      outbound: { kind: 'unknown', reason },
+      return: { kind: 'unknown', reason },
+    })
+    if (status !== 0) expect(observation.evidence.status).toBe(status)
+  },
+)
 
-it('never shows a redirect target the credential', async () => {
+it('a redirect target never receives the credential', async () => {
   await using target = await answering(json(UNAVAILABLE))
   await using server = await answering((request, response) => {
     response.writeHead(307, { location: `${target.url}${request.url}` })
@@ -148,7 +151,7 @@ it.each([
   ['1e9', 900_000],
   ['soon', undefined],
   [undefined, undefined],
-])('passes on the wait that a 429 asks for: %s', async (wait, expected) => {
+])('an observation has the wait that a 429 asks for: %s', async (wait, expected) => {
   await using server = await answering((_request, response) => {
     response.writeHead(429, wait === undefined ? {} : { 'retry-after': wait })
     response.end()
@@ -158,7 +161,7 @@ it.each([
   expect((await verify(fixture)).retryAfterMs).toBe(expected)
 })
 
-it('knows nothing where nothing listens', async () => {
+it('a fare is unknown if no server listens', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
@@ -174,7 +177,7 @@ it('knows nothing where nothing listens', async () => {
   expect(observation.detail).toContain('ECONNREFUSED')
 })
 
-it('keeps an echoed credential out of an answer that is good', async () => {
+it('an echoed credential is removed from a valid answer', async () => {
   await using server = await answering((request, response) => {
     const airline = { id: 7, name: `by ${request.url} for ${CANARY}`, twoLetterCode: CANARY }
     const body = available({ airline, site: { url: `http://site/${request.url}` }, [CANARY]: 1 })

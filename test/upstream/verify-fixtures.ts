@@ -9,7 +9,7 @@ export function question(parts: Partial<Question> = {}): Question {
   return { flightId: '1234', returnFlightId: null, passengers: ONE_ADULT, ...parts }
 }
 
-/** What a test makes of a flight: any value in place of any field. */
+/** Replacements for fields of a flight, with any values. */
 export type FlightParts = Readonly<Record<string, unknown>>
 
 const PALMA = { id: 101, iata: 'PMI', city: 'Palma', country: 'Spain' }
@@ -69,7 +69,7 @@ export function price(parts: FlightParts = {}) {
   }
 }
 
-/** A verify result with one flight that is available, under the id of `question()`. */
+/** A verify result with one available flight, with the id of `question()`. */
 export function available(parts: FlightParts = {}, id = '1234') {
   return { [id]: { available: true, flight: flight(parts) } }
 }

@@ -19,7 +19,7 @@ const anyLeaf = fc.oneof(
   fc.double(),
   fc.constantFrom(2 ** 53, 1e17, 1e300),
 )
-/** Some entry of an answer: right, nearly right, or anything. */
+/** An entry of an answer: valid, nearly valid, or any value. */
 const anyEntry = fc.oneof(
   fc.record({ available: anyLeaf, flight: anyLeaf }, { requiredKeys: [] }),
   fc.constantFrom<unknown>(
@@ -37,7 +37,7 @@ const anyResult = fc.oneof(
   fc.dictionary(anyName, anyEntry, { maxKeys: 4 }),
   fc.array(fc.dictionary(anyName, anyEntry, { maxKeys: 2 }), { maxLength: 2 }),
 )
-/** A good flight with some part of it, however deep, replaced by anything. */
+/** A valid flight with one part, at any depth, replaced by any value. */
 const anyMutant = fc.tuple(fc.nat(), anyLeaf).map(([at, leaf]) => {
   let left = at % 60
   const mutated = JSON.stringify(available(), (_name, value: unknown) => {
@@ -46,7 +46,7 @@ const anyMutant = fc.tuple(fc.nat(), anyLeaf).map(([at, leaf]) => {
   })
   return Buffer.from(mutated)
 })
-/** Good answers with some bytes overwritten. */
+/** Valid answers with some bytes overwritten. */
 const anyDamage = fc
   .tuple(
     fc.constantFrom(JSON.stringify(available()), '{"1234":{"available":false},"99":{}}'),
@@ -74,7 +74,7 @@ const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
 )
 
-/** What a plain reading of the body makes of an id; the parser under test must not say more. */
+/** A plain reading of the body for one id. The tested parser must not claim more. */
 function saysUnavailable(bytes: Uint8Array, id: string): boolean {
   let value: unknown
   try {
@@ -85,8 +85,8 @@ function saysUnavailable(bytes: Uint8Array, id: string): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const entry: unknown = Object.getOwnPropertyDescriptor(value, id)?.value
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return false
-  const { available: told, flight: beside } = entry as { available?: unknown; flight?: unknown }
-  return told === false && (beside === undefined || beside === null)
+  const { available, flight: sent } = entry as { available?: unknown; flight?: unknown }
+  return available === false && (sent === undefined || sent === null)
 }
 
 function expectHonest(bytes: Uint8Array, legs: readonly (readonly [string, LegObservation])[]) {
@@ -108,7 +108,7 @@ function expectNoCanary(value: unknown): void {
   expect(text).not.toContain('CANARY')
 }
 
-it('reads no bytes as unavailable but those that say so, and throws at none', () => {
+it('the parser never throws, and reads only bytes that say so as unavailable', () => {
   fc.assert(
     fc.property(anyBytes, (bytes) => {
       const answer = readVerifyAnswer([bytes], QUESTION, scrub)
@@ -120,7 +120,7 @@ it('reads no bytes as unavailable but those that say so, and throws at none', ()
   )
 })
 
-it('does say unavailable where an object of any other ids says so', () => {
+it('an unavailable flight is found among any other ids', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (others) => {
       const body = JSON.stringify({ ...others, [ID]: { available: false } })
@@ -132,7 +132,7 @@ it('does say unavailable where an object of any other ids says so', () => {
   )
 })
 
-it('holds over the network too, whatever the status and however the body travels', async () => {
+it('the same holds over the network with any status and any transfer of the body', async () => {
   const statuses = [200, 200, 200, 201, 204, 302, 404, 429, 500]
   let reply: { status: number; bytes: Uint8Array } = { status: 200, bytes: new Uint8Array() }
   await using server = await answering((request, response) => {

@@ -24,7 +24,7 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-/** Flights of the world, and whether each is available. */
+/** Flights of the sandbox's world, and whether each is available. */
 function flightsOfWorld() {
   const ids = sample(sandbox.world.pairs, 150).map((pair, index) =>
     flightIdOf({ pair, day: dayOf(START) + 3 + (index % 40), number: 0 }),
@@ -35,7 +35,7 @@ function flightsOfWorld() {
   })
 }
 
-it('sees every flight of the sandbox as it is, without a fault', async () => {
+it('every flight of the sandbox is read correctly and without an anomaly', async () => {
   const flights = flightsOfWorld()
   const kinds = new Set<string>()
 
@@ -52,7 +52,7 @@ it('sees every flight of the sandbox as it is, without a fault', async () => {
   expect(kinds).toEqual(new Set(['available', 'unavailable']))
 })
 
-it('reads the price and the times that the sandbox shows', async () => {
+it('the price and the times of the sandbox are read', async () => {
   const open = flightsOfWorld().find(({ state }) => state.available)
   if (!open?.state.available) throw new Error('no flight of the sandbox is available')
 
@@ -65,7 +65,7 @@ it('reads the price and the times that the sandbox shows', async () => {
   })
 })
 
-it('judges an outbound and a return flight apart', async () => {
+it('an outbound and a return flight are read independently', async () => {
   const flights = flightsOfWorld()
   const open = flights.find(({ state }) => state.available)?.id ?? ''
   const closed = flights.find(({ state }) => !state.available)?.id ?? ''
@@ -76,10 +76,10 @@ it('judges an outbound and a return flight apart', async () => {
   expect([answer.outbound.kind, answer.return?.kind]).toEqual(['available', 'unavailable'])
 })
 
-it('is refused with a wrong token', async () => {
-  await using stranger = clientOf(sandbox.url)
+it('a wrong token is refused', async () => {
+  await using unauthenticated = clientOf(sandbox.url)
 
-  const { outbound } = await stranger.client.verifyFares(question(), { signal })
+  const { outbound } = await unauthenticated.client.verifyFares(question(), { signal })
 
   expect(outbound).toEqual({ kind: 'unknown', reason: 'auth' })
 })

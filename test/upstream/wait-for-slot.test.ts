@@ -5,7 +5,7 @@ const NOW = Date.parse('2026-03-01T00:00:00Z')
 const { signal } = new AbortController()
 const SURE = { skewMs: 0, unsureMs: 0, signal }
 
-/** A clock whose sleeps last as long as they are asked to, and `oversleepMs` more. */
+/** A clock whose sleeps last `oversleepMs` longer than requested. */
 function clockAt(startMs: number, oversleepMs = 0) {
   let now = startMs
   const slept: number[] = []
@@ -23,14 +23,14 @@ function slotIn(ms: number): Date {
   return new Date(NOW + ms)
 }
 
-it('sleeps until the slot', async () => {
+it('the caller sleeps until its slot', async () => {
   const clock = clockAt(NOW)
 
   expect((await waitForSlot(slotIn(1_200), { ...SURE, clock }))?.isUsable()).toBe(true)
   expect(clock.slept).toEqual([1_200])
 })
 
-it.each([600_000, -600_000])('goes by the clock of the database, %i ms away', async (skewMs) => {
+it.each([600_000, -600_000])('the database clock decides, with a skew of %i ms', async (skewMs) => {
   const clock = clockAt(NOW - skewMs)
 
   const slot = await waitForSlot(slotIn(1_200), { ...SURE, clock, skewMs })
@@ -43,27 +43,27 @@ it.each([
   [-999, true],
   [-1_000, true],
   [-1_001, false],
-])('takes a slot %i ms from now for usable: %s', async (ms, usable) => {
+])('a slot %i ms from now is usable: %s', async (ms, usable) => {
   const clock = clockAt(NOW)
 
   expect((await waitForSlot(slotIn(ms), { ...SURE, clock })) !== undefined).toBe(usable)
   expect(clock.slept).toEqual([])
 })
 
-it('discards a slot that it overslept', async () => {
+it('a slot is discarded after a sleep that lasted too long', async () => {
   const clock = clockAt(NOW, 1_001)
 
   expect(await waitForSlot(slotIn(500), { ...SURE, clock })).toBeUndefined()
 })
 
-it('discards a slot that no reservation can have given, without waiting for it', async () => {
+it('a slot beyond the horizon is discarded without waiting', async () => {
   const clock = clockAt(NOW)
 
   expect(await waitForSlot(slotIn(600_000), { ...SURE, clock })).toBeUndefined()
   expect(clock.slept).toEqual([])
 })
 
-it('looks at a slot again whenever it is asked', async () => {
+it('each call of isUsable compares the slot with the present time', async () => {
   const clock = clockAt(NOW)
   const slot = await waitForSlot(slotIn(500), { ...SURE, clock })
 
@@ -77,12 +77,12 @@ it.each([
   [200, true],
   [1_001, false],
 ])(
-  'takes no slot that may be too late: a database that took %i ms to tell its time',
+  'a slot that may be too late is not usable: the database took %i ms to return its time: %s',
   async (ms, usable) => {
     const clock = clockAt(NOW)
     const askedMs = NOW
     await clock.sleep(ms)
-    // It was this time when the database was asked, or when it was heard, or in between.
+    // The database read its clock at some time between the query and its answer.
     const skew = skewOf(slotIn(0), { clock, askedMs })
 
     expect(skew).toEqual({ skewMs: -ms, unsureMs: ms })
@@ -91,7 +91,7 @@ it.each([
   },
 )
 
-it('rejects with the reason of a signal that has aborted', async () => {
+it('a signal that has already aborted rejects with its reason', async () => {
   const reason = new Error('gave up')
   const options = { ...SURE, clock: clockAt(NOW), signal: AbortSignal.abort(reason) }
 
