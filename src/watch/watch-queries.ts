@@ -1,37 +1,37 @@
 import { type Db, sql, type Tenant } from '../db/database.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-entry.ts'
 
-/** A watch as its reseller may see it. */
+/** A watch as its reseller sees it. */
 export interface Watch {
   readonly id: string
   readonly trackedFareId: number
   readonly entry: WatchEntry
   readonly createdAt: Date
-  /** It sees the changes of its fare from here on. */
+  /** When it last began: when it was added or resumed, or when its question changed. */
   readonly beganAt: Date
-  /** Null while it is active. */
+  /** Null while it is not paused. */
   readonly pausedAt: Date | null
 }
 
-/** The place of a watch in the order of a reseller's watches. */
+/** The position of a watch in the order of a reseller's watches. */
 export interface WatchPosition {
   readonly list: string
   readonly reference: string
 }
 
 export interface WatchPage {
-  /** Only the watches of this list. */
+  /** Only watches of this list. */
   readonly list?: string | undefined
-  /** Only the watches of this reference: one, or none, of each list. */
+  /** Only watches with this reference: at most one in each list. */
   readonly reference?: string | undefined
-  /** The last watch of the page before. */
+  /** The last watch on the previous page. */
   readonly after?: WatchPosition | undefined
   readonly limit: number
 }
 
 interface WatchRow extends FlatEntry, Omit<Watch, 'entry'> {}
 
-/** A reseller's watches in the order of list and reference, after a position. */
+/** Lists a reseller's watches by list and reference. */
 export async function listWatches(db: Db, resellerId: number, page: WatchPage): Promise<Watch[]> {
   const named = page.reference === undefined ? sql`true` : sql`watch.reference = ${page.reference}`
   const { rows } = await sql<WatchRow>`
@@ -39,7 +39,7 @@ export async function listWatches(db: Db, resellerId: number, page: WatchPage): 
            w.paused_at as "pausedAt", l.name as list, w.reference,
            ${ENTRY_COLUMNS}
       from watch_list l
-      -- List by list, so that a page reads its own rows of an index and sorts nothing.
+      -- One index range for each list: a page reads its own rows only and sorts nothing.
      cross join lateral (
            select *
              from watch
@@ -57,7 +57,7 @@ export async function listWatches(db: Db, resellerId: number, page: WatchPage): 
   return rows.map(watchOf)
 }
 
-/** The watch of a list and a reference; undefined where the reseller has none. */
+/** Finds a reseller's watch by its list and reference. */
 export async function findWatch(
   { db, resellerId }: Tenant,
   { list, reference }: WatchPosition,
@@ -71,7 +71,7 @@ function watchOf(row: WatchRow): Watch {
   return { id, trackedFareId, entry: entryOf(row), createdAt, beganAt, pausedAt }
 }
 
-/** The columns of a FlatEntry but its names, of a watch `w` and its tracked fare `f`. */
+/** The columns of a FlatEntry except its names, from a watch `w` and its tracked fare `f`. */
 export const ENTRY_COLUMNS = sql`
            f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
            f.residents_adults as "residentsAdults", f.residents_children as "residentsChildren",

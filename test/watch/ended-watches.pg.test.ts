@@ -6,7 +6,7 @@ import { listResellers } from '../../src/resellers/resellers.ts'
 import { endWatches } from '../../src/verify/end-watches-job.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
-import { findWatchList } from '../../src/watch/watch-list-queries.ts'
+import { findWatchList } from '../../src/watch/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,

@@ -2,8 +2,7 @@ import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { UnknownWatchListError } from '../../watch/rows/watch-errors.ts'
-import { findWatchList } from '../../watch/watch-list-queries.ts'
+import { requireWatchList } from '../../watch/watch-lists.ts'
 import {
   findWatch,
   listWatches,
@@ -91,9 +90,7 @@ export async function* readStates(
       sql<{ takenAt: Date }>`select clock_timestamp() as "takenAt"`,
       tx,
     )
-    if ((await findWatchList({ db: tx, resellerId }, list)) === undefined) {
-      throw new UnknownWatchListError(list)
-    }
+    await requireWatchList({ db: tx, resellerId }, list)
     yield { seq: await readFeedHead(tx, resellerId), takenAt }
     yield* readPages(tx, args)
   } finally {

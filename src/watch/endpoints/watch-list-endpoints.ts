@@ -5,10 +5,9 @@ import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant } from '../../http/read-parameters.ts'
-import { createWatchList, renameWatchList } from '../change-watch-lists.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
-import { findWatchList, listWatchLists } from '../watch-list-queries.ts'
+import { createWatchList, findWatchList, listWatchLists, renameWatchList } from '../watch-lists.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

@@ -10,16 +10,16 @@ import { stageWatches } from './stage-watches.ts'
 export interface DiffArgs {
   readonly resellerId: number
   readonly source: RowSource
-  /** Takes the rows, sorted by list and reference, in pages. */
+  /** Receives the rows in pages, sorted by list and reference. */
   readonly onRows: (rows: readonly DiffRow[]) => void | Promise<void>
 }
 
-/** How one watch and a file differ. `absent`: a watch of a list in the file that the file does not name. */
+/** How a watch differs from a file. `absent`: the list is in the file, but the watch is not. */
 export interface DiffRow {
   readonly kind: 'added' | 'changed' | 'absent'
   readonly list: string
   readonly reference: string
-  /** Of a changed row: its columns that differ. */
+  /** The columns that differ, if the row is `changed`. */
   readonly cells: readonly ChangedCell[]
 }
 
@@ -30,25 +30,25 @@ export interface ChangedCell {
 }
 
 export interface DiffOutcome extends ImportPlan {
-  /** An import leaves them as they are. */
+  /** Watches that are not in the file. An import does not change them. */
   readonly absent: number
 }
 
 const PAGE_ROWS = 5_000
 
 /**
- * What an import of the file would do, without doing it: everything happens in a transaction that is rolled back.
- * Throws what the import would throw of the file.
+ * Shows what an import of the file would do: plans the import in a transaction and rolls it back.
+ * Throws the import's errors about the file.
  */
 export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome> {
   const tx = await db.startTransaction().execute()
   try {
-    const wrong = new InvalidRows()
-    await stageWatches(tx, checkRows(args.source, wrong), () => undefined)
-    if (wrong.count > 0) throw new InvalidRowsError(args.source.name, wrong)
+    const invalid = new InvalidRows()
+    await stageWatches(tx, checkRows(args.source, invalid), () => undefined)
+    if (invalid.count > 0) throw new InvalidRowsError(args.source.name, invalid)
     const plan = await planImport(tx, args.resellerId)
     await collectDifferences(tx, args.resellerId)
-    const absent = await tellDifferences(tx, args)
+    const absent = await reportDifferences(tx, args)
     return { ...plan, absent }
   } finally {
     await tx.rollback().execute()
@@ -78,12 +78,12 @@ interface DifferenceRow {
   readonly kind: DiffRow['kind']
   readonly list: string
   readonly reference: string
-  /** Null where there is no such watch, or no such row. */
+  /** Null unless the row is `changed`. */
   readonly before: FlatEntry | null
   readonly after: FlatEntry | null
 }
 
-async function tellDifferences(tx: Tx, { onRows }: DiffArgs): Promise<number> {
+async function reportDifferences(tx: Tx, { onRows }: DiffArgs): Promise<number> {
   let absent = 0
   let after = 0
   for (;;) {

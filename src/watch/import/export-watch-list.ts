@@ -10,7 +10,7 @@ export type WatchFormat = 'csv' | 'yaml'
 
 export interface ExportArgs {
   readonly resellerId: number
-  /** Only this list. */
+  /** Export only this list. */
   readonly list?: string | undefined
   readonly format: WatchFormat
 }
@@ -18,8 +18,8 @@ export interface ExportArgs {
 const PAGE_ROWS = 5_000
 
 /**
- * Writes a reseller's watches as a file whose import would change nothing, in the order of list and reference, a
- * page at a time, as one moment shows them.
+ * Yields the text of a reseller's watches as a file, by list and reference, one page at a time, from one snapshot of the
+ * database. An import of the file changes nothing.
  */
 export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator<string> {
   const tx = await db
@@ -47,7 +47,7 @@ async function* readEntries(
   } while (after !== undefined)
 }
 
-/** The text of a file that holds these entries, in pages. */
+/** Yields the text of a file with these entries, one page at a time. */
 export async function* writeEntries(
   pages: AsyncIterable<readonly WatchEntry[]> | Iterable<readonly WatchEntry[]>,
   format: WatchFormat,
@@ -73,10 +73,10 @@ function csvPage(entries: readonly WatchEntry[]): string {
   )
 }
 
-/** What is not said is left out: an entry stays readable. */
+/** Leaves out missing values, so that entries stay readable. */
 function yamlPage(entries: readonly WatchEntry[]): string {
-  const said = entries.map((entry) =>
+  const present = entries.map((entry) =>
     Object.fromEntries(Object.entries(cellsOf(entry)).filter(([, value]) => value !== null)),
   )
-  return yamlText(said, { lineWidth: 0 })
+  return yamlText(present, { lineWidth: 0 })
 }

@@ -9,7 +9,7 @@ import {
   syncTrackedFares,
   type TrackedFaresEffect,
 } from '../sync-tracked-fares.ts'
-import { findWatchList } from '../watch-list-queries.ts'
+import { findWatchList } from '../watch-lists.ts'
 import { type ImportPlan, planImport, SAME_QUESTION } from './plan-import.ts'
 import { stageWatches } from './stage-watches.ts'
 
