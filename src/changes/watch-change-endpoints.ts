@@ -6,6 +6,7 @@ import { ProblemError } from '../http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
+import type { WatchChangeKind } from './watch-feed-queries.ts'
 
 /** What the feeds of resellers are followed with. */
 export interface WatchChangeDeps {
@@ -91,10 +92,8 @@ export const FARE_EXAMPLE = {
   price: { amount: '100.00', currency: 'EUR' },
 }
 
-const UNSEEN_LEG = { belief: 'unknown', price: null, identity: null, itinerary: null, flight: null }
-const UNSEEN = { pair: 'unknown', outbound: UNSEEN_LEG, return: null, price: null }
-
 const Kind = Type.Enum([
+  'watch_started',
   'became_available',
   'became_unavailable',
   'legs_changed',
@@ -111,7 +110,16 @@ const Change = Type.Object(
       description:
         'The last `seq` before it that passes the same filters; 0 where none of the 20,000 before it does.',
     }),
-    kind: Kind,
+    kind: Type.Unsafe<WatchChangeKind>({
+      ...Kind,
+      description:
+        'watch_started: the watch begins (it was added or resumed, or its question changed), and `after` is where ' +
+        'its fare stands; written at once where that is known, else after the first check that shows every leg. ' +
+        'Each of the others is a change of the fare, but expired may also be the end of the watch alone.',
+    }),
+    schemaVersion: Type.Integer({
+      description: 'Of this record. 2 since there is watch_started; records from before have 1.',
+    }),
     list: Type.Union([Type.String(), Type.Null()], {
       description: 'By its present name; null once the watch is deleted.',
     }),
@@ -119,12 +127,20 @@ const Change = Type.Object(
     watchId: Type.String(),
     flightId: Type.String(),
     returnFlightId: orNull(Type.String()),
-    before: Type.Unsafe<unknown>(FareShape),
+    before: Type.Unsafe<unknown>(
+      Type.Union([FareShape, Type.Null()], { description: 'Null of watch_started alone.' }),
+    ),
     after: Type.Unsafe<unknown>(FareShape),
     lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
       description: 'It happened after this; null: nothing was known before.',
     }),
     detectedAt: Type.Unsafe<Date>({ ...Instant, description: 'It happened by then.' }),
+    observedAt: Type.Optional(
+      Type.Unsafe<Date>({
+        ...Instant,
+        description: 'Of watch_started alone: when the last good check began that shows `after`.',
+      }),
+    ),
     recordedAt: Instant,
   },
   CLOSED,
@@ -145,7 +161,7 @@ const Query = Type.Object(
       default: 0,
       description: 'Where there is no record yet: seconds to wait for one.',
     }),
-    kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 7 })),
+    kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 8 })),
     list: Type.Optional(
       Type.String({
         minLength: 1,
@@ -190,16 +206,18 @@ const listChanges = reseller({
         {
           seq: 1,
           previous: 0,
-          kind: 'became_available',
+          kind: 'watch_started',
+          schemaVersion: 2,
           list: 'summer',
           reference: 'A-1',
           watchId: '019c1f70-0000-7000-8000-000000000001',
           flightId: '101103206540',
           returnFlightId: null,
-          before: UNSEEN,
+          before: null,
           after: FARE_EXAMPLE,
           lastGoodCheckAt: null,
           detectedAt: '2026-01-31T12:00:03.000Z',
+          observedAt: '2026-01-31T12:00:03.000Z',
           recordedAt: '2026-01-31T12:00:03.400Z',
         },
       ],

@@ -2,18 +2,27 @@ import { type Db, type RawBuilder, sql } from '../db/database.ts'
 import type { AvailabilityChangeKind } from './availability-feed.ts'
 import type { AvailabilityChange } from './feed-queries.ts'
 
-/** A record of one reseller's feed: what changed for one of its watches. Nothing of it tells of other watchers. */
-export interface WatchChange extends Omit<AvailabilityChange, 'fareId' | 'id'> {
+export type WatchChangeKind = AvailabilityChangeKind | 'watch_started'
+
+/** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
+export interface WatchChange extends Omit<AvailabilityChange, 'fareId' | 'id' | 'kind'> {
+  readonly kind: WatchChangeKind
+  /** Rises when records may have a shape or a kind that was not there before. */
+  readonly schemaVersion: number
   readonly watchId: string
   /** As it was when the record was written. */
   readonly reference: string
   /** The watch's list, by its present name; null once the watch is deleted. */
   readonly list: string | null
+  /** Of `watch_started` alone: when the last good check of the belief in `after` began. */
+  readonly observedAt?: Date
 }
+
+type WatchChangeRow = Omit<WatchChange, 'observedAt'> & { readonly observedAt: Date | null }
 
 /** Which records of a feed pass; all that is missing passes. */
 export interface WatchChangeFilter {
-  readonly kinds?: readonly AvailabilityChangeKind[] | undefined
+  readonly kinds?: readonly WatchChangeKind[] | undefined
   readonly list?: string | undefined
   readonly reference?: string | undefined
   readonly flightId?: string | undefined
@@ -21,7 +30,7 @@ export interface WatchChangeFilter {
 
 export interface WatchChangePage {
   readonly after: number
-  /** Records beyond it are not looked at. */
+  /** Records beyond it are not read. */
   readonly through?: number | undefined
   readonly limit: number
   readonly filter?: WatchChangeFilter | undefined
@@ -33,12 +42,14 @@ export async function readWatchChanges(
   resellerId: number,
   { after, through, limit, filter = {} }: WatchChangePage,
 ): Promise<WatchChange[]> {
-  const { rows } = await sql<WatchChange>`
-    select w.seq, w.watch_id as "watchId", w.reference, l.name as list, coalesce(c.kind, o.kind) as kind,
-           f.flight_id as "flightId", f.return_flight_id as "returnFlightId", coalesce(c.before, o.before) as before,
-           coalesce(c.after, o.after) as after,
-           case when c.id is null then o.last_good_check_at else c.last_good_check_at end as "lastGoodCheckAt",
-           coalesce(c.detected_at, o.detected_at) as "detectedAt", w.recorded_at as "recordedAt"
+  const { rows } = await sql<WatchChangeRow>`
+    select w.seq, w.watch_id as "watchId", w.reference, l.name as list, coalesce(c.kind, e.kind) as kind,
+           coalesce(c.schema_version, e.schema_version) as "schemaVersion",
+           f.flight_id as "flightId", f.return_flight_id as "returnFlightId", coalesce(c.before, e.before) as before,
+           coalesce(c.after, e.after) as after,
+           case when c.id is null then e.last_good_check_at else c.last_good_check_at end as "lastGoodCheckAt",
+           coalesce(c.detected_at, e.detected_at) as "detectedAt",
+           case when e.kind = 'watch_started' then e.detected_at end as "observedAt", w.recorded_at as "recordedAt"
       from ${FEED}
      where w.reseller_id = ${resellerId} and w.seq > ${after}
        and ${through === undefined ? sql`true` : sql`w.seq <= ${through}`}
@@ -46,7 +57,9 @@ export async function readWatchChanges(
      order by w.seq
      limit ${limit}
   `.execute(db)
-  return rows
+  return rows.map(({ observedAt, ...record }) =>
+    observedAt === null ? record : { ...record, observedAt },
+  )
 }
 
 /** The number of the last record before another, but after a first, that passes a filter; 0 where none does. */
@@ -73,15 +86,15 @@ export async function findPassedBefore(
 const FEED = sql`
            watch_change w
       left join availability_change c on c.id = w.change_id
-      left join own_change o on o.id = w.own_change_id
-      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, o.tracked_fare_id)
+      left join watch_event e on e.id = w.watch_event_id
+      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, e.tracked_fare_id)
       left join (watch own join watch_list l on l.id = own.watch_list_id)
              on own.id = w.watch_id and own.reseller_id = w.reseller_id
 `
 
 function passes({ kinds, list, reference, flightId }: WatchChangeFilter): RawBuilder<unknown> {
   const all = [
-    kinds === undefined ? [] : sql`coalesce(c.kind, o.kind) = any(${kinds}::text[])`,
+    kinds === undefined ? [] : sql`coalesce(c.kind, e.kind) = any(${kinds}::text[])`,
     list === undefined ? [] : sql`l.name = ${list}`,
     reference === undefined ? [] : sql`w.reference = ${reference}`,
     flightId === undefined ? [] : sql`${flightId} in (f.flight_id, f.return_flight_id)`,

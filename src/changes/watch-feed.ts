@@ -1,30 +1,26 @@
-import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { sql, type Tx } from '../db/database.ts'
 import { affected } from '../db/transaction.ts'
 
-/** What a watch is told that is no change of its fare: what it learns until its first look, or its own end. */
-export interface OwnChangeDraft {
+/** The end of watches whose fare goes on. Watches of one fare that end in one transaction share it. */
+export interface WatchEndDraft {
   readonly fareId: number
-  readonly kind: string
   readonly before: object
   readonly after: object
   readonly lastGoodCheckAt: string | null
   readonly detectedAt: string
 }
 
-/** Writes own changes, which appear in no feed before `appendWatchChanges`. Returns their ids, in the order given. */
-export async function insertOwnChanges(
-  tx: Tx,
-  drafts: readonly OwnChangeDraft[],
-): Promise<string[]> {
+/** Writes `expired` events, which are in no feed before they are drafted. Returns their ids, in the order given. */
+export async function insertWatchEnds(tx: Tx, drafts: readonly WatchEndDraft[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    insert into own_change (id, kind, tracked_fare_id, before, after, last_good_check_at, detected_at)
-    select uuidv7(), d.kind, d.fare_id, d.before, d.after, d.last_good_check_at, d.detected_at
-      from unnest(${drafts.map((d) => d.kind)}::text[], ${drafts.map((d) => d.fareId)}::bigint[],
+    insert into watch_event (kind, tracked_fare_id, before, after, last_good_check_at, detected_at)
+    select 'expired', d.fare_id, d.before, d.after, d.last_good_check_at, d.detected_at
+      from unnest(${drafts.map((d) => d.fareId)}::bigint[],
                   ${drafts.map((d) => JSON.stringify(d.before))}::jsonb[],
                   ${drafts.map((d) => JSON.stringify(d.after))}::jsonb[],
                   ${drafts.map((d) => d.lastGoodCheckAt)}::timestamptz[],
                   ${drafts.map((d) => d.detectedAt)}::timestamptz[]) with ordinality
-           d (kind, fare_id, before, after, last_good_check_at, detected_at, n)
+           d (fare_id, before, after, last_good_check_at, detected_at, n)
      order by d.n
     returning id
   `.execute(tx)
@@ -32,20 +28,26 @@ export async function insertOwnChanges(
 }
 
 /**
- * Appends to the feeds of resellers. Returns how many records.
- *
- * The resellers' heads are locked in the order of their ids, so that two transactions never wait for each other: once
- * in a transaction. The numbers of each reseller are dense and appear in order. Until its end the drafts can be read
- * from `watch_change_draft`.
- * @param drafts a `select` of reseller_id, watch_id, reference, change_id, own_change_id (one of them null), change_seq.
+ * Creates the temporary table `watch_change_draft`, empty, in which a transaction collects records for the feeds of
+ * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id.
  */
-export async function appendWatchChanges(tx: Tx, drafts: RawBuilder<unknown>): Promise<number> {
+export async function createWatchDrafts(tx: Tx): Promise<void> {
   await sql`
     create temp table if not exists watch_change_draft
-      (reseller_id bigint, watch_id uuid, reference text, change_id uuid, own_change_id uuid, change_seq bigint)
+      (reseller_id bigint, watch_id uuid, reference text, change_id uuid, change_seq bigint, watch_event_id uuid)
       on commit delete rows
   `.execute(tx)
-  await sql`insert into watch_change_draft ${drafts}`.execute(tx)
+}
+
+/**
+ * Appends the drafts to the feeds of their resellers. Returns how many records. The drafts stay readable until the
+ * transaction ends.
+ *
+ * Call it once in a transaction, and late: from here to the commit the resellers' rows are locked, which makes the
+ * numbers of each feed dense and lets them appear in order. The rows are locked in the order of their ids, so that
+ * two transactions never wait for each other.
+ */
+export async function appendWatchDrafts(tx: Tx): Promise<number> {
   await sql`
     select id from reseller
      where id in (select reseller_id from watch_change_draft)
@@ -54,10 +56,10 @@ export async function appendWatchChanges(tx: Tx, drafts: RawBuilder<unknown>): P
   `.execute(tx)
   const count = await affected(
     sql`
-      insert into watch_change (reseller_id, seq, watch_id, reference, change_id, own_change_id)
+      insert into watch_change (reseller_id, seq, watch_id, reference, change_id, watch_event_id)
       select d.reseller_id,
-             r.last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.own_change_id, d.watch_id),
-             d.watch_id, d.reference, d.change_id, d.own_change_id
+             r.last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
+             d.watch_id, d.reference, d.change_id, d.watch_event_id
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id
     `,

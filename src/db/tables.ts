@@ -26,15 +26,6 @@ export type Generated<T> =
 
 export type IncidentKind = 'mass_loss' | 'upstream_trouble'
 
-export type OwnChangeKind =
-  | 'became_available'
-  | 'became_unavailable'
-  | 'expired'
-  | 'identity_changed'
-  | 'itinerary_changed'
-  | 'legs_changed'
-  | 'price_changed'
-
 export type PendingAbsenceList = 'routes' | 'with-availability'
 
 export type RouteChangeKind =
@@ -157,16 +148,6 @@ export interface MigrationNote {
   applied_at: Generated<Date>
   name: string
   older_code_may_run: boolean
-}
-
-export interface OwnChange {
-  after: ColumnType<unknown, string, string>
-  before: ColumnType<unknown, string, string>
-  detected_at: Date
-  id: Generated<string>
-  kind: OwnChangeKind
-  last_good_check_at: Date | null
-  tracked_fare_id: number
 }
 
 export interface PendingAbsence {
@@ -333,36 +314,55 @@ export interface VerifyResult {
 }
 
 export interface Watch {
+  /**
+   * When it was added or resumed, or when its question changed last.
+   */
   began_at: Generated<Date>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
   ended_at: Date | null
   id: Generated<string>
   /**
-   * When the check was asked from which on it shares what is believed of its fare; null before.
+   * The price of the last record that it received: price thresholds are measured from there. Null: that record had no price, or there is none yet.
    */
-  looked_at: Date | null
+  last_notified_amount: string | null
+  last_notified_currency: string | null
   min_interval_seconds: number | null
-  own_state: ColumnType<unknown, string, string> | null
   paused_at: Date | null
   price_threshold_amount: string | null
   price_threshold_percent: string | null
   reference: string
   reseller_id: number
-  told_amount: string | null
-  told_currency: string | null
+  /**
+   * When its watch_started was written; null while it waits for the first good check of its fare.
+   */
+  started_at: Date | null
   tracked_fare_id: number
   watch_list_id: string
 }
 
 export interface WatchChange {
   change_id: string | null
-  own_change_id: string | null
   recorded_at: Generated<Date>
   reference: string
   reseller_id: number
   seq: number
+  watch_event_id: string | null
   watch_id: string
+}
+
+export interface WatchEvent {
+  after: ColumnType<unknown, string, string>
+  before: ColumnType<unknown, string, string> | null
+  /**
+   * Of watch_started: when the last good check of the belief in `after` began.
+   */
+  detected_at: Date
+  id: Generated<string>
+  kind: string
+  last_good_check_at: Date | null
+  schema_version: Generated<number>
+  tracked_fare_id: number
 }
 
 export interface WatchList {
@@ -383,7 +383,6 @@ export interface DB {
   feed_head: FeedHead
   incident: Incident
   migration_note: MigrationNote
-  own_change: OwnChange
   pending_absence: PendingAbsence
   place_version: PlaceVersion
   recheck_clock: RecheckClock
@@ -401,5 +400,6 @@ export interface DB {
   verify_result: VerifyResult
   watch: Watch
   watch_change: WatchChange
+  watch_event: WatchEvent
   watch_list: WatchList
 }

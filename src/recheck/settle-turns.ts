@@ -17,8 +17,7 @@ export interface SettledTurn {
  * `not_before` keeps the minimum interval from request to request: counted from here, it would add the time that
  * the batch took to every interval. The virtual due time is lifted to what that interval is worth, so that
  * fares which may not be asked yet do not crowd the head of the queue. A failure has one early retry: a retry that
- * fails again waits for its turn, or dead ids would hold the queue up. A watch that began while the check was under way
- * has its first look next.
+ * fails again waits for its turn, or dead ids would hold the queue up.
  */
 export async function settleTurns(
   tx: Tx,
@@ -33,26 +32,18 @@ export async function settleTurns(
            vdue = greatest(s.vdue, c.v + i.seconds * ${requestsPerSecond}::float8 / greatest(c.tickets, 1)),
            lane = i.lane,
            lane_due_at = case i.lane
-             when 'new_watch' then clock_timestamp()
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
-             when 'retry' then clock_timestamp() + make_interval(secs => case when i.is_new then 0 else ${RETRY_AFTER_SECONDS} end)
+             when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
       from (select t.fare_id, t.asked_at,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0)) as seconds,
-                   n.is_new,
                    case when t.next = 'confirm' then 'confirmation'
                         when t.next = 'retry' and old.lane is distinct from 'retry' then 'retry'
-                        when n.is_new then 'new_watch'
                    end as lane
               from unnest(${turns.map((t) => t.fareId)}::bigint[], ${turns.map((t) => t.next)}::text[],
                            ${turns.map((t) => t.askedAt)}::timestamptz[]) t (fare_id, next, asked_at)
               join tracked_fare f on f.id = t.fare_id
-              join fare_schedule old on old.tracked_fare_id = t.fare_id
-             cross join lateral (
-                   select exists (select from watch w
-                                   where w.tracked_fare_id = t.fare_id and w.looked_at is null
-                                     and w.began_at > t.asked_at and w.paused_at is null and w.ended_at is null)
-                       as is_new) n) i,
+              join fare_schedule old on old.tracked_fare_id = t.fare_id) i,
            recheck_clock c
      where s.tracked_fare_id = i.fare_id
   `.execute(tx)

@@ -2,8 +2,8 @@ import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { HAS_DEPARTED } from '../watch/departed.ts'
+import { notifyWatches } from '../watch/notify-watches.ts'
 import { syncTrackedFares } from '../watch/sync-tracked-fares.ts'
-import { fanOutChanges } from './checks/fan-out-changes.ts'
 import { expiryOf } from './decide/expiry.ts'
 import { fromJson } from './decide/fare-state.ts'
 import { inBatches } from './in-batches.ts'
@@ -38,7 +38,7 @@ async function expireSome(db: Db, limit: number): Promise<number> {
       return { fareId, ...expiryOf(fromJson(state), now), evidenceHash: null, provenance }
     })
     const appended = await appendAvailabilityChanges(tx, drafts)
-    await fanOutChanges(tx, { seqs: appended.map((change) => change.seq), own: [] })
+    await notifyWatches(tx, { changeSeqs: appended.map((change) => change.seq) })
     await endTheirWatches(tx, fareIds)
     return ended.length
   })
@@ -58,15 +58,11 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
   `.execute(tx)
 }
 
-/**
- * After they were told: nothing is told to a watch that has ended. Whoever watches the fare next begins anew. A watch that
- * has not had its first look goes on for a moment, until it is told so by what it has learned itself (end-watches-job.ts).
- */
+/** After their records are written: a watch that has ended receives none. */
 async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update watch set ended_at = clock_timestamp()
      where tracked_fare_id = any(${fareIds}::bigint[]) and ended_at is null
-       and (looked_at is not null or paused_at is not null)
   `.execute(tx)
   await syncTrackedFares(tx, fareIds)
 }

@@ -42,14 +42,14 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
   )
 }
 
-/** Paused watches begin anew: with a first look, and what changes from now on. Throws ResellerDisabledError besides. */
+/** Paused watches begin again. Throws ResellerDisabledError besides. */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, async (tx, { watchIds }) => {
     await assertEnabled(tx, selection.resellerId)
     return affected(
       sql`
         update watch
-           set paused_at = null, began_at = clock_timestamp(), looked_at = null, own_state = null,
+           set paused_at = null, began_at = clock_timestamp(), started_at = null,
                ended_at = case when departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC' then ended_at end
          where id = any(${watchIds}::uuid[]) and reseller_id = ${selection.resellerId} and paused_at is not null
       `,

@@ -1,5 +1,6 @@
 import { sql, type Tx } from '../db/database.ts'
 import { HAS_DEPARTED } from './departed.ts'
+import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
   /** Fares that have an active watch now and had none. */
@@ -38,8 +39,8 @@ export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Prom
  * step: the fares' own columns, and whether they are checked. A watch is active unless it is paused, has ended or its
  * reseller is disabled. Fares that are in line already are not written.
  *
- * A fare gets its turn when its first active watch begins, and loses it with its last. Every watch that begins has a first look
- * soon, whoever else watches: by how long it waits for one nobody learns that.
+ * A fare is scheduled with its first active watch, and unscheduled with its last. Watches that begin start at once
+ * where the belief of their fare is fresh; the fares of the others are checked soon.
  */
 export async function syncTrackedFares(
   tx: Tx,
@@ -56,11 +57,11 @@ export async function syncTrackedFares(
     tx,
     moved.filter((fare) => fare.sooner).map((fare) => fare.id),
   )
-  await hurryFirstLooks(tx, fareIds)
   await takeTurns(
     tx,
     ended.map((fare) => fare.id),
   )
+  await expediteFirstChecks(tx, await startFreshWatches(tx, fareIds))
   return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
 }
 
@@ -96,18 +97,30 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
   return rows
 }
 
+const DEFAULT_MIN_INTERVAL_SECONDS = 60
+
 /**
- * A first look for every fare with active watches that has no turn, early, in the lane of new watches. One that has
- * expired begins anew, unless it has departed: nothing can be learned of it, and it must not expire twice.
+ * The end of the minimum interval that follows the last check of fare `f` with state `s`. Where its watches set none it
+ * is about a minute, unless the configuration says otherwise.
+ */
+const EARLIEST_CHECK = sql`
+  greatest(clock_timestamp(), s.last_check_at + make_interval(
+             secs => coalesce(f.min_interval_seconds, ${DEFAULT_MIN_INTERVAL_SECONDS}::integer)))
+`
+
+/**
+ * Schedules every fare with active watches that is not scheduled, at its minimum interval from its last check. A fare
+ * that has expired comes back, unless it has departed: it must not expire twice.
  */
 async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await reviveExpired(tx, fareIds)
   await sql`
-    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
-    select fare.id, (select v from recheck_clock), 'new_watch', clock_timestamp()
+    insert into fare_schedule (tracked_fare_id, vdue, not_before)
+    select fare.id, (select v from recheck_clock), ${EARLIEST_CHECK}
       from unnest(${fareIds}::bigint[]) fare (id)
       join tracked_fare f on f.id = fare.id and f.watchers > 0
-     where not exists (select from fare_state s where s.tracked_fare_id = fare.id and s.expired_at is not null)
+      left join fare_state s on s.tracked_fare_id = fare.id
+     where s.expired_at is null
      order by fare.id
         on conflict (tracked_fare_id) do nothing
   `.execute(tx)
@@ -132,9 +145,6 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
-/** Without an interval of its watches a fare rests for about a minute, unless the configuration says otherwise. */
-const SHORTEST_REST_SECONDS = 60
-
 /**
  * Fares that are asked for more often than before rest from their last check on for as long as is asked now, and not to the
  * end of a rest that others had chosen. One that is being checked has its rest set by the end of the check.
@@ -143,8 +153,7 @@ async function shortenRests(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
   await sql`
     update fare_schedule q
-       set not_before = least(q.not_before, greatest(clock_timestamp(), s.last_check_at + make_interval(
-                          secs => coalesce(f.min_interval_seconds, ${SHORTEST_REST_SECONDS}::integer)))),
+       set not_before = least(q.not_before, ${EARLIEST_CHECK}),
            vdue = least(q.vdue, c.v + 1 / q.ticket)
       from tracked_fare f
       left join fare_state s on s.tracked_fare_id = f.id
@@ -154,25 +163,17 @@ async function shortenRests(tx: Tx, fareIds: readonly number[]): Promise<void> {
 }
 
 /**
- * A look that is claimed already may do, and where it does not, its end gives the next one (settle-turns.ts), or that of
- * its lease does: the process that holds it may be dead. A loss that waits for its confirmation keeps the time between
- * the two looks. In two steps, for the planner knows nothing of rows that this transaction wrote.
+ * Puts fares, whose watches wait for a good check, into the lane of new watches. A check that is claimed already will do;
+ * where the process that holds the claim has died, the fare is due in this lane at the end of the lease. A loss that waits
+ * for its confirmation keeps the time between the two checks.
  */
-async function hurryFirstLooks(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  const { rows } = await sql<{ id: number }>`
-    select distinct w.tracked_fare_id as id
-      from watch w
-      join reseller r on r.id = w.reseller_id and r.disabled_at is null
-     where w.tracked_fare_id = any(${fareIds}::bigint[])
-       and w.looked_at is null and w.paused_at is null and w.ended_at is null
-  `.execute(tx)
-  if (rows.length === 0) return
+async function expediteFirstChecks(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  if (fareIds.length === 0) return
   await sql`
     update fare_schedule
        set lane = coalesce(lane, 'new_watch'),
            lane_due_at = greatest(clock_timestamp(), case when claim_id is not null then not_before end)
-     where tracked_fare_id = any(${rows.map(({ id }) => id)}::bigint[])
-       and lane is distinct from 'confirmation'
+     where tracked_fare_id = any(${fareIds}::bigint[]) and lane is distinct from 'confirmation'
   `.execute(tx)
 }
 

@@ -65,6 +65,7 @@ export async function settle({ db }: World, { resellerId }: ResellerCalls, at: D
     await sql`
       update watch set id = ${hash}::uuid, created_at = ${at}, began_at = ${at} where id = ${id}
     `.execute(db)
+    await sql`update watch_change set watch_id = ${hash}::uuid where watch_id = ${id}`.execute(db)
   }
 }
 

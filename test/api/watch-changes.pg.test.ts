@@ -60,10 +60,12 @@ describe('the feed of a reseller', () => {
     expect(changes.map(({ previous }) => previous)).toEqual(changes.map((_, i) => i))
     expect(all.body).toMatchObject({ seq: changes.length, head: changes.length })
     expect(changes[0]).toMatchObject({
-      kind: 'became_available',
+      kind: 'watch_started',
+      schemaVersion: 2,
       list: 'summer',
       reference: 'A-1',
-      before: { pair: 'unknown' },
+      before: null,
+      observedAt: ago(20).toISOString(),
       after: { pair: 'bookable', price: { amount: '100.00', currency: 'EUR' } },
     })
     const seen: Change[] = []
@@ -135,7 +137,7 @@ describe('the feed of a reseller', () => {
     const base = await startApi(db)
     await tenChanges(db, base)
     const ben = await newCaller(db, base, 'ben')
-    await listWith(ben, 'summer', [watch('A-1')])
+    await listWith(ben, 'summer', [watch('A-1', { flightId: '103' })])
 
     const empty = await ben.get('/watch-changes')
     const beyond = await ben.get('/watch-changes?after=1&wait=30')

@@ -73,7 +73,12 @@ describe('a fare that is watched again after its end', () => {
 
     const all = ['became_available', 'expired', 'became_available', 'became_unavailable']
     expect(await kinds(db, fare)).toEqual(all)
-    expect((await watchFeed(db, resellerId)).map(([, kind]) => kind)).toEqual(all)
+    expect((await watchFeed(db, resellerId)).map(([, kind]) => kind)).toEqual([
+      'watch_started',
+      'expired',
+      'watch_started',
+      'became_unavailable',
+    ])
     expect(await pairStates(db, fare)).toEqual(['bookable', 'bookable', 'not_bookable'])
     expect(await lastSaid(db, fare)).toEqual({ told: 'not_bookable', believed: 'not_bookable' })
   })
@@ -115,7 +120,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
     expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
     const { rows } = await sql`
       select before #>> '{outbound,belief}' as belief, before #> '{outbound,flight}' as flight,
-             last_good_check_at as good from own_change
+             last_good_check_at as good from watch_event where kind = 'expired'
     `.execute(db)
     expect(rows).toEqual([{ belief: 'unknown', flight: null, good: null }])
     expect(await fareRows(db)).toMatchObject([{ watchers: 0, ended: true, lane: null }])
@@ -136,16 +141,17 @@ describe('a watch that begins after its fare has departed and expired', () => {
   })
 })
 
-describe('a watch is told that it has expired', () => {
-  it('where its fare did before it had its first look', async ({ db }) => {
+describe('a watch receives `expired`', () => {
+  it('when its fare expires before the watch has started', async ({ db }) => {
     await resellerWith(db, [cells()], 'first')
     const fare = await onlyFare(db)
     await record(db, fare, new Date(), available())
+    await sql`update fare_state set last_good_check_at = now() - interval '2 hours'`.execute(db)
     const second = await resellerWith(db, [cells()], 'second')
     await depart(db)
 
     expect(await expireFares(db)).toBe(1)
-    expect(await endWatches(db)).toBe(1)
+    expect(await endWatches(db)).toBe(0)
 
     expect(await watchFeed(db, second)).toEqual([[1, 'expired']])
     const { rows } = await sql`select from watch where ended_at is null`.execute(db)

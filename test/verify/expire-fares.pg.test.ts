@@ -59,7 +59,7 @@ describe('a fare expires', () => {
 
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
     expect(await watchFeed(db, reseller)).toEqual([
-      [1, 'became_available'],
+      [1, 'watch_started'],
       [2, 'expired'],
     ])
     expect(await turns(db)).toBe(0)

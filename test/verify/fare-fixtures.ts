@@ -156,10 +156,10 @@ export async function pairStates(db: Db, fareId: number): Promise<string[]> {
 /** The reseller's own feed: numbers and kinds. */
 export async function watchFeed(db: Db, resellerId: number): Promise<[number, string][]> {
   const { rows } = await sql<{ seq: number; kind: string }>`
-    select w.seq, coalesce(c.kind, o.kind) as kind
+    select w.seq, coalesce(c.kind, e.kind) as kind
       from watch_change w
       left join availability_change c on c.id = w.change_id
-      left join own_change o on o.id = w.own_change_id
+      left join watch_event e on e.id = w.watch_event_id
      where w.reseller_id = ${resellerId} order by w.seq
   `.execute(db)
   return rows.map((row) => [row.seq, row.kind])

@@ -63,22 +63,9 @@ export function expectedChanges(story: readonly Asked[], rules: ModelRules): Exp
   return story.flatMap((_, i) => changesAt(story, legs, i))
 }
 
-/** Whether the last check told of every leg exactly what is believed after it. */
-export function isBorneOut(story: readonly Asked[], rules: ModelRules): boolean {
-  const legs = legsOf(story, rules)
-  return legs.every((leg) => lastBorneOut(story, { legs, leg }, story.length) === story.length - 1)
-}
-
-/** What people are shown after all checks: of a flight that is not there, nothing but that. */
-export function shownAfter(story: readonly Asked[], rules: ModelRules): unknown {
-  const legs = legsOf(story, rules)
-  const last = story.length - 1
-  const isBookable = pairAt(legs, last) === 'bookable'
-  return legs.map((leg) => {
-    const { belief, identity, itinerary, price } = leg[last] ?? NOTHING_KNOWN
-    if (belief !== 'available') return { belief }
-    return { belief, identity, itinerary, price: isBookable ? price : null }
-  })
+/** Whether the last check was good: it showed the state of every leg. */
+export function wasLastGood(story: readonly Asked[], rules: ModelRules): boolean {
+  return legsOf(story, rules).every((leg) => leg.at(-1)?.word !== null)
 }
 
 function legsOf(story: readonly Asked[], rules: ModelRules): LegFacts[][] {

@@ -80,40 +80,33 @@ async function readState(db: Db) {
   return rows[0]
 }
 
-async function toldTo(db: Db): Promise<unknown[]> {
+async function feedsOf(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select r.name, jsonb_agg(coalesce(c.kind, o.kind) order by w.seq) as kinds
+    select r.name, jsonb_agg(coalesce(c.kind, e.kind) order by w.seq) as kinds
       from watch_change w
       join reseller r on r.id = w.reseller_id
       left join availability_change c on c.id = w.change_id
-      left join own_change o on o.id = w.own_change_id
+      left join watch_event e on e.id = w.watch_event_id
      group by r.name order by r.name
   `.execute(db)
   return rows
 }
 
 describe('checks of one fare that overlap', () => {
-  it('leave a first look to a watch that begins while one is under way, and then give it', async ({
+  it('start a watch that begins while one is under way, whose fare has no fresh belief', async ({
     db,
   }) => {
-    const fare = await watchedFare(db, [[60, available()]])
+    await watchedFare(db, [])
     const job = await createJobs(db, COUNTS).claim(await claimOf(db), 1)
     await resellerWith(db, [cells({ flight_id: FLIGHT })], 'eve')
     job.answer([['100', 'gone']])
     await job.ended
-    const { rows } = await sql`
-      select lane, lane_due_at <= clock_timestamp() as due from fare_schedule
-    `.execute(db)
-    const before = await toldTo(db)
 
-    await record(db, fare, new Date(), available())
-
-    expect(rows).toEqual([{ lane: 'new_watch', due: true }])
-    expect(before).toEqual([
-      { name: 'ana', kinds: ['became_available'] },
-      { name: 'ben', kinds: ['became_available'] },
-    ])
-    expect(await toldTo(db)).toContainEqual({ name: 'eve', kinds: ['became_available'] })
+    expect(await feedsOf(db)).toEqual(
+      ['ana', 'ben', 'eve'].map((name) => ({ name, kinds: ['watch_started'] })),
+    )
+    const { rows } = await sql`select lane from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ lane: null }])
   })
 
   it('count a loss once when one job runs twice at a time', async ({ db, databaseUrl }) => {
@@ -147,8 +140,8 @@ describe('checks of one fare that overlap', () => {
 
     expect(await readState(db)).toMatchObject({ pair: 'not_bookable', against: '0' })
     expect(await kinds(db, fare)).toEqual(['became_available', 'became_unavailable'])
-    expect(await toldTo(db)).toEqual(
-      ['ana', 'ben'].map((name) => ({ name, kinds: ['became_available', 'became_unavailable'] })),
+    expect(await feedsOf(db)).toEqual(
+      ['ana', 'ben'].map((name) => ({ name, kinds: ['watch_started', 'became_unavailable'] })),
     )
     expect(await brokenFeeds(db)).toEqual([])
   })

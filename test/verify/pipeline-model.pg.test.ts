@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import type { Money } from '../../src/base/money.ts'
 import type { AvailabilityChange } from '../../src/changes/feed-queries.ts'
 import { readAvailabilityChanges } from '../../src/changes/feed-queries.ts'
 import { type Db, sql } from '../../src/db/database.ts'
@@ -10,7 +11,7 @@ import {
   viewOf,
 } from '../../src/verify/decide/fare-state.ts'
 import { it } from '../support/test-database.ts'
-import { type ModelFare, PipelineModel } from './pipeline-model.ts'
+import { type ExpectedRecord, type ModelFare, PipelineModel } from './pipeline-model.ts'
 import { playScript } from './pipeline-play.ts'
 import { anyScript, QUESTIONS } from './pipeline-steps.ts'
 import { clearWorld, prepareSabotage, questionOf } from './pipeline-world.ts'
@@ -64,20 +65,21 @@ async function readFeeds(db: Db) {
   const { rows } = await sql<{
     reseller: 'ana' | 'ben'
     seq: number
-    /** Null of a first look. */
+    /** Null of an event of the watch. */
     changeSeq: number | null
     head: number
     reference: string
     kind: string
-    flightId: string
+    pair: string
+    price: Money | null
   }>`
     select r.name as reseller, w.seq, c.seq as "changeSeq", r.last_seq as head, w.reference,
-           coalesce(c.kind, o.kind) as kind, f.flight_id as "flightId"
+           coalesce(c.kind, e.kind) as kind, coalesce(c.after, e.after) ->> 'pair' as pair,
+           coalesce(c.after, e.after) -> 'price' as price
       from watch_change w
       join reseller r on r.id = w.reseller_id
       left join availability_change c on c.id = w.change_id
-      left join own_change o on o.id = w.own_change_id
-      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, o.tracked_fare_id)
+      left join watch_event e on e.id = w.watch_event_id
      order by r.name, w.seq
   `.execute(db)
   return rows
@@ -151,15 +153,17 @@ async function expectFeeds(db: Db, model: PipelineModel): Promise<void> {
     expect(changeSeqs).toEqual(changeSeqs.toSorted((a, b) => a - b))
     // The fares of one batch have no order among themselves; those of one watch do.
     for (const { reference } of model.watches) {
-      const ofWatch = <T extends { reference: string; kind: string }>(all: readonly T[]) =>
-        all.filter((told) => told.reference === reference).map((told) => told.kind)
+      const ofWatch = (all: readonly ExpectedRecord[]) =>
+        all
+          .filter((one) => one.reference === reference)
+          .map(({ kind, pair, price }) => ({ kind, pair, price }))
       expect(ofWatch(feed)).toEqual(ofWatch(model.feeds[reseller]))
     }
   }
 }
 
 describe('whatever happens to jobs, processes and watches', () => {
-  it('counts each answer once at most, and tells each reseller exactly its own changes', {
+  it('each answer counts at most once, and each watch receives one start and its own changes', {
     timeout: 3 * MOST_MS,
   }, async ({ db }) => {
     await prepareSabotage(db)

@@ -1,13 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Money } from '../../src/base/money.ts'
 import { isTroubleOver, isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
 import {
   type Asked,
   type ExpectedChange,
   expectedChanges,
-  isBorneOut,
   type ModelRules,
-  shownAfter,
+  wasLastGood,
 } from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'
@@ -19,28 +17,29 @@ export interface Ask {
   readonly order: number
 }
 
-/** What must be told to a reseller. */
-export interface Told {
+/** A record that a reseller must receive, by what matters of it. */
+export interface ExpectedRecord {
   readonly reference: string
   readonly kind: string
-  readonly question: number
+  /** Of the fare after it. */
+  readonly pair: string
+  readonly price: Money | null
 }
 
 export interface ModelWatch extends WatchPlan {
   readonly reference: string
   paused: boolean
-  told: Money | null
-  /** Whether it has not had its first look; only questions from this one on are one. */
-  fresh: boolean
-  /** Of a fresh one, the answers since it began. */
-  story: readonly Asked[]
-  beganAt: number
+  lastNotified: Money | null
+  /** Whether its `watch_started` is written. */
+  started: boolean
 }
 
 export interface ModelFare {
   /** The answers that counted, in the order of the requests. */
   readonly story: Asked[]
   changes: ExpectedChange[]
+  /** Whether a good check has shown where it stands; in the short life of a world such a belief stays fresh. */
+  known: boolean
   /** The claim whose answer would count. */
   claim: string | null
   lastCounted: number
@@ -49,10 +48,10 @@ export interface ModelFare {
 /** What must come of a script, by the rules of which answers count and of who is told. */
 export class PipelineModel {
   readonly fares: ModelFare[] = QUESTIONS.map(() => {
-    return { story: [], changes: [], claim: null, lastCounted: -1 }
+    return { story: [], changes: [], known: false, claim: null, lastCounted: -1 }
   })
   readonly watches: ModelWatch[] = []
-  readonly feeds = { ana: [] as Told[], ben: [] as Told[] }
+  readonly feeds = { ana: [] as ExpectedRecord[], ben: [] as ExpectedRecord[] }
   readonly #rules: ModelRules
   readonly #heard = { checks: 0, unknown: 0 }
   #trouble: 'open' | 'none' = 'none'
@@ -67,19 +66,31 @@ export class PipelineModel {
     return fare
   }
 
-  /** @param beganAt the number of the next question. */
-  watch(plan: WatchPlan, beganAt: number): ModelWatch {
+  watch(plan: WatchPlan): ModelWatch {
     const reference = `w${this.watches.length}`
-    const watch = { ...plan, reference, paused: false, told: null, fresh: true, story: [], beganAt }
+    const watch = { ...plan, reference, paused: false, lastNotified: null, started: false }
     this.watches.push(watch)
+    this.#startIfKnown(watch)
     return watch
+  }
+
+  pause(watch: ModelWatch): void {
+    watch.paused = true
+    this.settleWatches()
+  }
+
+  /** A watch that is paused begins again. */
+  resume(watch: ModelWatch): void {
+    if (!watch.paused) return
+    Object.assign(watch, { paused: false, started: false })
+    this.#startIfKnown(watch)
   }
 
   isActive(question: number): boolean {
     return this.watches.some((watch) => watch.question === question && !watch.paused)
   }
 
-  /** A watch was paused or resumed: the turn of a fare that nobody watches is gone, and its claim with it. */
+  /** A watch was paused: the turn of a fare that nobody watches is gone, and its claim with it. */
   settleWatches(): void {
     for (const [question, fare] of this.fares.entries()) {
       if (!this.isActive(question)) fare.claim = null
@@ -122,32 +133,36 @@ export class PipelineModel {
     const known = fare.changes.length
     fare.changes = expectedChanges(fare.story, this.#rules)
     const changes = fare.changes.slice(known)
+    const isGood = wasLastGood(fare.story, this.#rules)
+    fare.known ||= isGood
     for (const watch of this.watches) {
       if (watch.question !== ask.question || watch.paused) continue
-      if (!watch.fresh) this.#tell(watch, before, changes)
-      else if (watch.beganAt <= ask.order) this.#tellFresh(watch, fare.story)
+      if (isGood && !watch.started) this.#startIfKnown(watch)
+      else this.#notify(watch, before, changes)
     }
   }
 
-  #tell(watch: ModelWatch, before: Money | null, changes: readonly ExpectedChange[]): void {
-    const { reference, question, amount, percent } = watch
-    const told = changes.filter(
-      ({ kind, price }) =>
-        kind !== 'price_changed' || priceMoved(watch.told ?? before, price, { amount, percent }),
-    )
-    for (const { kind } of told) this.feeds[watch.reseller].push({ reference, kind, question })
-    const last = told.at(-1)
-    if (last === undefined) return
-    watch.told = last.price
+  /** One record for each beginning, with what is believed by then. */
+  #startIfKnown(watch: ModelWatch): void {
+    const { known, changes } = this.fare(watch.question)
+    if (!known) return
+    const { pair, price } = changes.at(-1) ?? { pair: 'unknown', price: null }
+    const { reference } = watch
+    this.feeds[watch.reseller].push({ reference, kind: 'watch_started', pair, price })
+    Object.assign(watch, { started: true, lastNotified: price })
   }
 
-  /** Until its first look a watch is told what it would be, were it the first to ask. */
-  #tellFresh(watch: ModelWatch, story: readonly Asked[]): void {
-    const known = expectedChanges(watch.story, this.#rules)
-    watch.story = [...watch.story, ...story.slice(-1)]
-    const changes = expectedChanges(watch.story, this.#rules).slice(known.length)
-    this.#tell(watch, known.at(-1)?.price ?? null, changes)
-    const [own, all] = [watch.story, story].map((one) => shownAfter(one, this.#rules))
-    watch.fresh = !(isBorneOut(story, this.#rules) && isDeepStrictEqual(own, all))
+  #notify(watch: ModelWatch, before: Money | null, changes: readonly ExpectedChange[]): void {
+    const { reference, amount, percent } = watch
+    const passing = changes.filter(
+      ({ kind, price }) =>
+        kind !== 'price_changed' ||
+        priceMoved(watch.lastNotified ?? before, price, { amount, percent }),
+    )
+    for (const { kind, pair, price } of passing) {
+      this.feeds[watch.reseller].push({ reference, kind, pair, price })
+    }
+    const last = passing.at(-1)
+    if (last !== undefined) watch.lastNotified = last.price
   }
 }

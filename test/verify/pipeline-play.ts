@@ -183,7 +183,7 @@ async function untilNextMoment(): Promise<void> {
 async function addWatch(playing: Playing, plan: WatchPlan): Promise<void> {
   const { db, model, resellers } = playing
   await untilNextMoment()
-  const { reference } = model.watch(plan, playing.asked)
+  const { reference } = model.watch(plan)
   const question = QUESTIONS[plan.question]
   const row = cells({
     list: 'list',
@@ -197,7 +197,7 @@ async function addWatch(playing: Playing, plan: WatchPlan): Promise<void> {
 }
 
 async function changeWatch(
-  { db, model, resellers, asked }: Playing,
+  { db, model, resellers }: Playing,
   change: 'pause' | 'resume',
   at: number,
 ): Promise<void> {
@@ -210,8 +210,6 @@ async function changeWatch(
     references: [watch.reference],
   }
   await (change === 'pause' ? pauseWatches(db, selection) : resumeWatches(db, selection))
-  if (change === 'resume' && watch.paused)
-    Object.assign(watch, { fresh: true, story: [], beganAt: asked })
-  watch.paused = change === 'pause'
-  model.settleWatches()
+  if (change === 'pause') model.pause(watch)
+  else model.resume(watch)
 }

@@ -159,12 +159,12 @@ describe('the feeds of resellers', () => {
     await record(db, single, minute(2), gone)
 
     expect(await watchFeed(db, ana)).toEqual([
-      [1, 'became_available'],
-      [2, 'became_available'],
+      [1, 'watch_started'],
+      [2, 'watch_started'],
       [3, 'became_unavailable'],
     ])
     expect(await watchFeed(db, ben)).toEqual([
-      [1, 'became_available'],
+      [1, 'watch_started'],
       [2, 'became_unavailable'],
     ])
   })

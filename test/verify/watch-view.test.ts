@@ -41,8 +41,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lastGoodCheckAt: at(10),
     lastReason: null,
     endedAt: null,
-    hasLooked: true,
-    ownState: null,
+    hasStarted: true,
     lane: null,
     resellerDisabled: false,
     turnSeconds: 60,
@@ -76,27 +75,27 @@ describe('a belief', () => {
     ])
   })
 
-  it('that was there before the watch is shown once it has had its first look', () => {
-    const before = { hasLooked: false, askedAt: at(-60), lastGoodCheckAt: at(-60) }
+  it('a new watch shows at once what is believed of its fare', () => {
+    const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
 
     expect(view(before)).toMatchObject({
-      status: 'new',
-      belief: { pair: 'unknown', outbound: { flight: null } },
-      lastGoodCheckAt: null,
-      lastCheckAt: null,
+      status: 'followed',
+      belief: { pair: 'bookable' },
+      lastGoodCheckAt: at(-60),
+      lastCheckAt: at(-60),
+      next: { why: 'turn', notBefore: at(0) },
+    })
+  })
+
+  it('a watch that waits for a good check has an early one coming', () => {
+    const stale = { hasStarted: false, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
+
+    expect(view(stale)).toMatchObject({
+      status: 'stale',
+      belief: { pair: 'unknown' },
       next: { why: 'first_look', notBefore: at(0) },
     })
-    expect(view({ ...before, askedAt: at(5) })).toMatchObject({
-      status: 'new',
-      lastCheckAt: at(5),
-      belief: { pair: 'unknown' },
-    })
-    // A good check that contradicts it bears nothing out.
-    expect(view({ hasLooked: false })).toMatchObject({
-      status: 'new',
-      lastGoodCheckAt: at(10),
-      belief: { pair: 'unknown', price: null, outbound: { flight: null } },
-    })
+    expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('turn')
   })
 
   it('is nobody’s while the watch is paused, or its reseller disabled', () => {
@@ -136,16 +135,6 @@ describe('the next check', () => {
 
     expect(next).toEqual({ notBefore: at(10 + seconds), why })
   })
-})
-
-it('a second look that a younger watch waits for is none of an older one', () => {
-  const [own, others] = [true, false].map((hasLooked) =>
-    view({ lane: 'confirmation', hasLooked, ownState: toJson(DOUBTED) }),
-  )
-
-  expect(own?.next?.why).toBe('turn')
-  expect(others?.next?.why).toBe('confirmation')
-  expect(view({ lane: 'confirmation', lastReason: 'timeout' }).next?.why).toBe('retry')
 })
 
 it('a fare that was never there is followed once that is confirmed', () => {

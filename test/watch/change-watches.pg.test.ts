@@ -30,7 +30,9 @@ describe('watches', () => {
 
   it('begin again when they are resumed, and only those that were paused', async ({ db }) => {
     const resellerId = await resellerWith(db, manyCells(2))
-    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    await sql`update watch set last_notified_amount = 100, last_notified_currency = 'EUR'`.execute(
+      db,
+    )
     await pauseWatches(db, { resellerId, list: 'summer', references: ['R1'] })
     const before = await watchesOf(db, resellerId)
 
@@ -40,7 +42,7 @@ describe('watches', () => {
     expect(outcome).toMatchObject({ watches: 1, trackedFaresAdded: 1 })
     expect(after[0]).toEqual(before[0])
     expect(after[1]?.beganAt.getTime()).toBeGreaterThan(before[1]?.beganAt.getTime() ?? Infinity)
-    const { rows } = await sql`select distinct told_amount as told from watch`.execute(db)
+    const { rows } = await sql`select distinct last_notified_amount as told from watch`.execute(db)
     expect(rows).toEqual([{ told: '100' }])
   })
 

@@ -61,7 +61,7 @@ describe('watches that have ended by themselves', () => {
 
     expect(outcome).toMatchObject({ changed: 1, ended: 0, trackedFaresAdded: 1 })
     const [after] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
-    expect(after?.row).toMatchObject({ id: before?.row.id, ended_at: null, looked_at: null })
+    expect(after?.row).toMatchObject({ id: before?.row.id, ended_at: null, started_at: null })
     expect(await fareRows(db)).toContainEqual(
       expect.objectContaining({ flightId: 'F0', lane: 'new_watch' }),
     )

@@ -71,7 +71,9 @@ describe('an import', () => {
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells({ flight_id: '101' })])
-    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    await sql`update watch set last_notified_amount = 100, last_notified_currency = 'EUR'`.execute(
+      db,
+    )
     const [before] = await listWatches(db, resellerId, { limit: 1 })
 
     const outcome = await importRows(db, resellerId, [cells({ flight_id: '102' })])
@@ -82,13 +84,15 @@ describe('an import', () => {
     expect(after?.trackedFareId).not.toBe(before?.trackedFareId)
     expect(after?.beganAt.getTime()).toBeGreaterThan(before?.beganAt.getTime() ?? Infinity)
     expect(await watchRows(db, resellerId)).toMatchObject([
-      { row: { told_amount: null, told_currency: null } },
+      { row: { last_notified_amount: null, last_notified_currency: null } },
     ])
   })
 
   it('lets a watch go on when only its settings change', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await sql`update watch set told_amount = 100, told_currency = 'EUR'`.execute(db)
+    await sql`update watch set last_notified_amount = 100, last_notified_currency = 'EUR'`.execute(
+      db,
+    )
     const before = await watchRows(db, resellerId)
     const settings = {
       price_threshold_amount: '5.00',

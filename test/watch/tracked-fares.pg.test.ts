@@ -114,7 +114,7 @@ describe('tracked fares', () => {
   it('get a first look for every watch that begins, beside their turn', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await check(db)
-    await sql`update watch set looked_at = now()`.execute(db)
+    await sql`update watch set started_at = now()`.execute(db)
     await sql`update recheck_clock set v = 40`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
@@ -204,7 +204,7 @@ describe('tracked fares', () => {
       update fare_schedule
          set not_before = clock_timestamp() + interval '30 days', vdue = 12960000, lane = null, lane_due_at = null
     `.execute(db)
-    await sql`update watch set looked_at = clock_timestamp()`.execute(db)
+    await sql`update watch set started_at = clock_timestamp()`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '600' })])
 

@@ -15,8 +15,8 @@ export interface LockedFare extends ShownBelief {
   /** As `toJson` wrote it; an empty object before the first check. */
   readonly state: object
   readonly hasReturn: boolean
-  /** Whether a watch of it has not had its first look. */
-  readonly isNewToSome: boolean
+  /** Whether a watch of it waits for a good check to start. */
+  readonly hasUnstartedWatch: boolean
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
 }
@@ -75,7 +75,8 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`
     select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
-           exists (select from watch w where w.tracked_fare_id = s.tracked_fare_id and w.looked_at is null) as "isNewToSome",
+           exists (select from watch w
+                    where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null) as "hasUnstartedWatch",
            outbound, return, pair, price as amount, currency
       from fare_state s
      where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null

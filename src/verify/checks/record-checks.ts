@@ -8,6 +8,7 @@ import type { Tx } from '../../db/database.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { type SettledTurn, settleTurns } from '../../recheck/settle-turns.ts'
 import type { Evidence } from '../../upstream/observation.ts'
+import { notifyWatches } from '../../watch/notify-watches.ts'
 import { type Decision, type DecisionRules, decide } from '../decide/decide.ts'
 import {
   type FareState,
@@ -18,13 +19,6 @@ import {
   toJson,
 } from '../decide/fare-state.ts'
 import type { Check } from './ask-fares.ts'
-import { fanOutChanges } from './fan-out-changes.ts'
-import {
-  findFirstLooks,
-  insertFirstChanges,
-  type NewToSome,
-  saveFirstLooks,
-} from './first-looks.ts'
 import type { LockedFare } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
@@ -53,8 +47,10 @@ export interface RecordArgs {
 export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
   const recorded = decideChecks(args)
   await saveBeliefs(tx, recorded.map(beliefRow))
-  const doubted = await tellChanges(tx, recorded, args)
-  await settleTurns(tx, turnsOf(args, recorded, doubted), args.rules)
+  await settleTurns(tx, turnsOf(args, recorded), args.rules)
+  // Last: both lock the heads of feeds until the commit.
+  const changeSeqs = await appendChanges(tx, recorded, args.claimId)
+  await notifyWatches(tx, { changeSeqs, goodFareIds: startingFares(recorded) })
   return recorded
 }
 
@@ -101,28 +97,11 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
   }
 }
 
-/**
- * The resellers' feeds are written once, last: what locks them once waits for nobody who holds them. Returns the fares
- * that a watch of them wants looked at again, to be sure.
- */
-async function tellChanges(
-  tx: Tx,
-  recorded: readonly RecordedCheck[],
-  { claimId, rules }: RecordArgs,
-): Promise<ReadonlySet<number>> {
-  const seqs = await appendChanges(tx, recorded, claimId)
-  const looks = await findFirstLooks(tx, recorded.flatMap(newToSome), rules)
-  const own = await insertFirstChanges(tx, looks)
-  const inStep = looks.flatMap((look) => (look.inStep ? look.watchIds : []))
-  await fanOutChanges(tx, { seqs, own, inStep })
-  await saveFirstLooks(tx, looks)
-  return new Set(looks.flatMap((look) => (look.decision.next === 'confirm' ? [look.fareId] : [])))
-}
-
-function newToSome({ fareId, before, check, decision }: RecordedCheck): NewToSome[] {
-  if (!before.isNewToSome) return []
-  const { askedAt, observation } = check
-  return [{ fareId, askedAt, observation, before: stateOf(before), decision }]
+/** Fares that had a good check while a watch of them waits to start. */
+function startingFares(recorded: readonly RecordedCheck[]): number[] {
+  return recorded
+    .filter(({ before, decision }) => before.hasUnstartedWatch && decision.good)
+    .map(({ fareId }) => fareId)
 }
 
 async function appendChanges(
@@ -178,15 +157,9 @@ function hashOf(body: string): string {
 function turnsOf(
   { locked, checks, claimId }: RecordArgs,
   recorded: readonly RecordedCheck[],
-  doubted: ReadonlySet<number>,
 ): SettledTurn[] {
   const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
-  const next = new Map(
-    recorded.map(({ fareId, decision }) => [
-      fareId,
-      doubted.has(fareId) ? 'confirm' : decision.next,
-    ]),
-  )
+  const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
   return checks.flatMap(({ fareId, askedAt }) => {
     const before = counted.get(fareId)
     if (before === undefined || (claimId === null && !next.has(fareId))) return []

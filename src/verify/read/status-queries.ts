@@ -1,7 +1,7 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { CURRENT_INTERVALS, currentSeconds } from './staleness.ts'
+import { FRESH_INTERVALS, readFreshSeconds } from '../../watch/staleness.ts'
 
 /** How old is what is believed of fares. Ages are seconds since the last good check began. */
 export interface BeliefAges {
@@ -27,9 +27,8 @@ interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
 }
 
 /**
- * Ages of all fares that are checked; or of those alone that a reseller watches, for whom a check counts that was made
- * since its watch began, and whose beliefs are stale by its own intervals: who asked before, and who else asks how often, is
- * not its business.
+ * Ages of all fares that are checked; or of those alone that a reseller watches, stale by its own intervals: those of
+ * other resellers are secret.
  */
 export async function readBeliefAges(
   db: Db,
@@ -39,16 +38,14 @@ export async function readBeliefAges(
     sql<AgesRow>`
       with asked as materialized (${resellerId === undefined ? allFares : await faresOf(db, resellerId)})
       select count(*) as fares,
-             count(*) filter (where good.at is null) as unanswered,
-             count(*) filter (where good.at is not null
-                                and coalesce(clock_timestamp() - good.at > asked.current_for, b.stale)) as stale,
+             count(*) filter (where b.last_good_check_at is null) as unanswered,
+             count(*) filter (where b.last_good_check_at is not null
+                                and coalesce(clock_timestamp() - b.last_good_check_at > asked.fresh_for, b.stale)) as stale,
              percentile_disc(array[0.5, 0.9, 0.99, 1])
-               within group (order by extract(epoch from clock_timestamp() - good.at)::float8) as ages
+               within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
         from asked
         join tracked_fare f on f.id = asked.id
         left join farewatch.availability_current b on b.tracked_fare_id = f.id
-       cross join lateral (select case when b.last_good_check_at >= asked.began_at
-                                       then b.last_good_check_at end as at) good
        where f.ended_at is null and b.expired_at is null
     `,
     db,
@@ -58,23 +55,15 @@ export async function readBeliefAges(
   return { ...counts, ageSeconds: { p50, p90, p99, max } }
 }
 
-/** Where it is not said for how long a belief is current, the fare's own rule holds. */
-const allFares = sql`
-  select id, '-infinity'::timestamptz as began_at, null::interval as current_for from tracked_fare
-`
+/** Null: the fare's own rule says whether its belief is stale. */
+const allFares = sql`select id, null::interval as fresh_for from tracked_fare`
 
 async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unknown>> {
-  const { turnSeconds } = await selectOne(
-    sql<{ turnSeconds: number }>`
-      select extract(epoch from turn)::float8 as "turnSeconds" from recheck_clock
-    `,
-    db,
-  )
-  const seconds = currentSeconds({ minIntervalSeconds: null, turnSeconds })
+  const seconds = await readFreshSeconds(db)
   return sql`
-    select w.tracked_fare_id as id, min(w.began_at) as began_at,
+    select w.tracked_fare_id as id,
            make_interval(secs => greatest(${seconds}::float8,
-                                          ${CURRENT_INTERVALS}::int * min(coalesce(w.min_interval_seconds, 0)))) as current_for
+                                          ${FRESH_INTERVALS}::int * min(coalesce(w.min_interval_seconds, 0)))) as fresh_for
       from watch w
       join reseller r on r.id = w.reseller_id
      where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null

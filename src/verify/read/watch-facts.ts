@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../db/database.ts'
 import type { WatchFacts } from './watch-view.ts'
 
-/** What watches of a reseller may be told of their fares, by their ids. */
+/** What is believed of the fares of a reseller's watches, by the watches' ids. */
 export async function readWatchFacts(
   db: Db,
   resellerId: number,
@@ -9,9 +9,8 @@ export async function readWatchFacts(
 ): Promise<ReadonlyMap<string, WatchFacts>> {
   const { rows } = await sql<WatchFacts>`
     select w.id as "watchId", s.state, s.asked_at as "askedAt", s.last_good_check_at as "lastGoodCheckAt",
-           s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt", w.looked_at is not null as "hasLooked",
-           w.own_state as "ownState",
-           q.lane, r.disabled_at is not null as "resellerDisabled",
+           s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt",
+           w.started_at is not null as "hasStarted", q.lane, r.disabled_at is not null as "resellerDisabled",
            extract(epoch from c.turn)::float8 as "turnSeconds", clock_timestamp() as now
       from watch w
       join reseller r on r.id = w.reseller_id
@@ -25,16 +24,16 @@ export async function readWatchFacts(
 
 export interface TimelinePage {
   readonly watchId: string
-  /** Intervals that the watch saw begin before this instant. */
+  /** Only intervals whose place is before this instant. */
   readonly before?: Date | undefined
   readonly limit: number
   /** Only the times at which the fare could be bought. */
   readonly onlyBookable: boolean
 }
 
-/** An interval of belief, as a watch saw it. */
+/** An interval of belief since a watch began. */
 export interface SeenInterval {
-  /** Null of the first one: it was so when the watch first looked. */
+  /** Null of the first one: it held when the watch began. */
   readonly from: Date | null
   /** Null while it holds. */
   readonly to: Date | null
@@ -43,12 +42,12 @@ export interface SeenInterval {
   readonly return: 'available' | 'unavailable' | 'unknown' | null
   readonly price: string | null
   readonly currency: string | null
-  /** Its place among the intervals: when it began, or of the first one when the watch first looked. */
+  /** Its place among the intervals: when it began, or of the first one when the watch did. */
   readonly place: Date
 }
 
 /**
- * What was believed of a watch's fare since its first look, the newest interval first; nothing while it is paused. The
+ * What was believed of a watch's fare since the watch began, the newest interval first; nothing while it is paused. The
  * first interval is shown without its beginning, which may lie before the watch.
  */
 export async function readWatchTimeline(
@@ -58,16 +57,16 @@ export async function readWatchTimeline(
 ): Promise<SeenInterval[]> {
   const { rows } = await sql<SeenInterval>`
     with own as (
-      select w.tracked_fare_id, w.looked_at, w.ended_at as ends_at
+      select w.tracked_fare_id, w.began_at, w.ended_at as ends_at
         from watch w
         join reseller r on r.id = w.reseller_id
        where w.id = ${watchId} and w.reseller_id = ${resellerId}
          and w.paused_at is null and r.disabled_at is null
     ), seen as (
-      select v.*, o.ends_at, greatest(v.valid_from, o.looked_at) as place
+      select v.*, o.ends_at, greatest(v.valid_from, o.began_at) as place
         from own o
         join fare_belief_version v on v.tracked_fare_id = o.tracked_fare_id
-       where o.looked_at is not null and (v.valid_to is null or v.valid_to > o.looked_at)
+       where (v.valid_to is null or v.valid_to > o.began_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,

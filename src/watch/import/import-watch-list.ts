@@ -148,8 +148,8 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
 }
 
 /**
- * Another question begins anew, and was told nothing yet, and so does a watch that had ended and has another date; other
- * settings alone go on where they were.
+ * A watch begins again, as if it were new, where its question changes, and where it had ended and its date changes. Other
+ * settings change nothing but themselves.
  */
 async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
@@ -160,11 +160,10 @@ async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
            departs_on = p.departs_on,
            min_interval_seconds = p.min_interval_seconds,
            began_at = case when a.new then clock_timestamp() else w.began_at end,
-           looked_at = case when not a.new then w.looked_at end,
-           own_state = case when not a.new then w.own_state end,
+           started_at = case when not a.new then w.started_at end,
            ended_at = case when not a.new then w.ended_at end,
-           told_amount = case when not a.new then w.told_amount end,
-           told_currency = case when not a.new then w.told_currency end
+           last_notified_amount = case when not a.new then w.last_notified_amount end,
+           last_notified_currency = case when not a.new then w.last_notified_currency end
       from watch_plan p
       join watch was on was.id = p.watch_id
      cross join lateral (

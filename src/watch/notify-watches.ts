@@ -1,0 +1,177 @@
+import { appendWatchDrafts, createWatchDrafts } from '../changes/watch-feed.ts'
+import { sql, type Tx } from '../db/database.ts'
+import { SHOWN_BELIEF } from './shown-belief.ts'
+import { FRESH_INTERVALS, readFreshSeconds } from './staleness.ts'
+
+/** What the watches of a transaction's fares are notified of. */
+export interface Notifications {
+  /** Changes that the transaction appended to the feed of all fares, by their numbers there. */
+  readonly changeSeqs?: readonly number[]
+  /** Fares that had a good check: their watches that have not started do so now. */
+  readonly goodFareIds?: readonly number[]
+  /** Ends of watches. */
+  readonly ends?: readonly WatchEnd[]
+}
+
+export interface WatchEnd {
+  readonly watchId: string
+  readonly eventId: string
+}
+
+/**
+ * Writes the records of resellers' feeds: `watch_started` of each watch that starts, changes, and ends. Call it once in a
+ * transaction, and last: it locks the feeds.
+ *
+ * A change reaches every watch of its fare that is not paused, has not ended and whose price thresholds pass. A watch
+ * that starts with the same check receives `watch_started` alone, whose `after` shows the change already.
+ */
+export async function notifyWatches(
+  tx: Tx,
+  { changeSeqs = [], goodFareIds = [], ends = [] }: Notifications,
+): Promise<void> {
+  if (changeSeqs.length + goodFareIds.length + ends.length === 0) return
+  await createWatchDrafts(tx)
+  if (goodFareIds.length > 0) await draftStarts(tx, { fareIds: goodFareIds, freshSeconds: null })
+  if (changeSeqs.length > 0) await draftChanges(tx, changeSeqs)
+  if (ends.length > 0) await draftEnds(tx, ends)
+  await appendDrafts(tx)
+}
+
+/**
+ * Starts the watches of these fares that have not started and whose fare has a fresh belief: no check is needed for
+ * them. Returns the fares that have watches which still wait, for the next good check.
+ *
+ * The caller holds the locks of `lockTrackedFares`.
+ */
+export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
+  const waiting = await findUnstarted(tx, fareIds)
+  const believed = await lockBelieved(tx, waiting)
+  if (believed.length === 0) return waiting
+  await createWatchDrafts(tx)
+  await draftStarts(tx, { fareIds: believed, freshSeconds: await readFreshSeconds(tx) })
+  await appendDrafts(tx)
+  return findUnstarted(tx, waiting)
+}
+
+async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select distinct w.tracked_fare_id as id
+      from watch w
+      join reseller r on r.id = w.reseller_id and r.disabled_at is null
+     where w.tracked_fare_id = any(${fareIds}::bigint[])
+       and w.started_at is null and w.paused_at is null and w.ended_at is null
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Locks the beliefs of the fares that had a good check: an on-demand check may be recording one at this moment, of a fare
+ * that had no active watch until now and so no row of the schedule to lock.
+ */
+async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
+  if (fareIds.length === 0) return []
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id
+      from fare_state
+     where tracked_fare_id = any(${fareIds}::bigint[])
+       and expired_at is null and last_good_check_at is not null
+     order by tracked_fare_id
+       for share
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+/** @param freshSeconds for how long a belief is fresh for watches without an interval of their own; null: any belief will do. */
+async function draftStarts(
+  tx: Tx,
+  { fareIds, freshSeconds }: { fareIds: readonly number[]; freshSeconds: number | null },
+): Promise<void> {
+  const isFresh =
+    freshSeconds === null
+      ? sql`true`
+      : sql`s.last_good_check_at >= clock_timestamp() - make_interval(secs => greatest(
+              ${freshSeconds}::float8, ${FRESH_INTERVALS}::int * coalesce(w.min_interval_seconds, 0)))`
+  await sql`
+    with starting as materialized (
+      select w.id, w.reseller_id, w.reference, w.tracked_fare_id
+        from fare_state s
+        join watch w on w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
+        join reseller r on r.id = w.reseller_id and r.disabled_at is null
+       where s.tracked_fare_id = any(${fareIds}::bigint[])
+         and w.paused_at is null and w.ended_at is null
+         and ${isFresh}
+    ), event as (
+      insert into watch_event (kind, tracked_fare_id, after, detected_at)
+      select 'watch_started', s.tracked_fare_id, ${SHOWN_BELIEF}, s.last_good_check_at
+        from fare_state s
+       where s.tracked_fare_id in (select tracked_fare_id from starting)
+      returning id, tracked_fare_id
+    )
+    insert into watch_change_draft (reseller_id, watch_id, reference, watch_event_id)
+    select w.reseller_id, w.id, w.reference, e.id
+      from starting w
+      join event e on e.tracked_fare_id = w.tracked_fare_id
+  `.execute(tx)
+}
+
+/**
+ * Price thresholds are measured from the price of the watch's last record, so that a price that creeps is reported once
+ * it has moved far enough; before the first record with a price, from the price before the change. Amounts of different
+ * currencies are never compared: another currency passes, and so does the first price after a record that had none.
+ */
+async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void> {
+  await sql`
+    insert into watch_change_draft (reseller_id, watch_id, reference, change_id, change_seq)
+    select w.reseller_id, w.id, w.reference, c.id, c.seq
+      from availability_change c
+      join watch w on w.tracked_fare_id = c.tracked_fare_id
+      join reseller r on r.id = w.reseller_id
+     cross join lateral (
+           select (c.after #>> '{price,amount}')::numeric as amount, c.after #>> '{price,currency}' as currency,
+                  coalesce(w.last_notified_amount, (c.before #>> '{price,amount}')::numeric) as from_amount,
+                  coalesce(w.last_notified_currency, c.before #>> '{price,currency}') as from_currency) p
+     cross join lateral (select abs(p.amount - p.from_amount) as difference) m
+     where c.seq = any(${changeSeqs}::bigint[])
+       and w.paused_at is null and r.disabled_at is null and w.ended_at is null
+       and not exists (select from watch_change_draft d where d.watch_id = w.id)
+       and (c.kind <> 'price_changed'
+            or p.from_amount is null
+            or p.currency is distinct from p.from_currency
+            or m.difference > 0
+               and (w.price_threshold_amount is null and w.price_threshold_percent is null
+                    or m.difference >= w.price_threshold_amount
+                    or m.difference * 100 >= w.price_threshold_percent * p.from_amount))
+  `.execute(tx)
+}
+
+async function draftEnds(tx: Tx, ends: readonly WatchEnd[]): Promise<void> {
+  await sql`
+    insert into watch_change_draft (reseller_id, watch_id, reference, watch_event_id)
+    select w.reseller_id, w.id, w.reference, e.event_id
+      from unnest(${ends.map((end) => end.watchId)}::uuid[], ${ends.map((end) => end.eventId)}::uuid[])
+           e (watch_id, event_id)
+      join watch w on w.id = e.watch_id
+  `.execute(tx)
+}
+
+/** Appends the drafts, and keeps with each watch the price of its last record and whether it has started. */
+async function appendDrafts(tx: Tx): Promise<void> {
+  if ((await appendWatchDrafts(tx)) === 0) return
+  await sql`
+    update watch w
+       set last_notified_amount = n.amount,
+           last_notified_currency = n.currency,
+           started_at = case when n.starts then clock_timestamp() else w.started_at end
+      from (select d.watch_id,
+                   (array_agg((a.after #>> '{price,amount}')::numeric order by d.change_seq desc))[1] as amount,
+                   (array_agg(a.after #>> '{price,currency}' order by d.change_seq desc))[1] as currency,
+                   bool_or(e.kind = 'watch_started') as starts
+              from watch_change_draft d
+              left join availability_change c on c.id = d.change_id
+              left join watch_event e on e.id = d.watch_event_id
+             cross join lateral (select coalesce(c.after, e.after) as after) a
+             group by d.watch_id) n
+     where w.id = n.watch_id
+       and (n.starts or (w.last_notified_amount, w.last_notified_currency) is distinct from (n.amount, n.currency))
+  `.execute(tx)
+}

@@ -1,0 +1,44 @@
+import { type Db, sql } from '../db/database.ts'
+import { selectOne } from '../db/transaction.ts'
+
+/** A belief is fresh for at least an hour. */
+const LEAST_SECONDS = 3_600
+/** Past that, it is fresh for this many of the intervals at which the fare is expected to be checked. */
+export const FRESH_INTERVALS = 6
+
+/**
+ * For how many seconds after its last good check a belief is fresh for a watch; after that it is stale.
+ *
+ * The watch's own interval counts, never that of another watch of the fare: other resellers' settings are secret.
+ * @param turnSeconds how long it takes at the budget to check every fare once.
+ */
+export function freshSeconds({
+  minIntervalSeconds,
+  turnSeconds,
+}: {
+  readonly minIntervalSeconds: number | null
+  readonly turnSeconds: number
+}): number {
+  return Math.max(
+    LEAST_SECONDS,
+    FRESH_INTERVALS * (minIntervalSeconds ?? 0),
+    inDoublingSteps(FRESH_INTERVALS * turnSeconds),
+  )
+}
+
+/** An hour, two, four …: the exact number would show how many fares all resellers have together. */
+function inDoublingSteps(seconds: number): number {
+  if (seconds <= LEAST_SECONDS) return LEAST_SECONDS
+  return LEAST_SECONDS * 2 ** Math.ceil(Math.log2(seconds / LEAST_SECONDS))
+}
+
+/** For how many seconds a belief is fresh for a watch without a minimum interval of its own. */
+export async function readFreshSeconds(db: Db): Promise<number> {
+  const { turnSeconds } = await selectOne(
+    sql<{ turnSeconds: number }>`
+      select extract(epoch from turn)::float8 as "turnSeconds" from recheck_clock
+    `,
+    db,
+  )
+  return freshSeconds({ minIntervalSeconds: null, turnSeconds })
+}

@@ -1,0 +1,59 @@
+import { describe, expect } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { it } from '../support/test-database.ts'
+import {
+  available,
+  gone,
+  kinds,
+  minute,
+  record,
+  trackFare,
+  watchFare,
+  watchFeed,
+} from './fare-fixtures.ts'
+
+/** Available at so much of a currency; null: at a price that cannot be read. */
+function at(amount: string | null, currency = 'EUR'): LegObservation {
+  const leg = available()
+  if (leg.kind !== 'available') throw new Error('the leg is not available')
+  const price = amount === null ? null : { amount, currency }
+  return { ...leg, flight: { ...leg.flight, price } }
+}
+
+const kindsOf = async (db: Db, resellerId: number) =>
+  (await watchFeed(db, resellerId)).map(([, kind]) => kind)
+
+describe('a price that comes after none', () => {
+  it('a first price after a record without one is reported, though it is the old price', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db, { returnFlightId: 'F2' })
+    const ana = await watchFare(db, 'ana', fare)
+    const strict = await watchFare(db, 'ben', fare, { amount: '1000' })
+
+    await record(db, fare, minute(0), at('100.00'), at('50.00'))
+    await record(db, fare, minute(1), at('100.00'), at('50.00', 'USD'))
+    await record(db, fare, minute(2), at('100.00'), at('50.00'))
+
+    const [first, ...later] = await kinds(db, fare)
+    expect([first, ...later]).toEqual(['became_available', 'price_changed', 'price_changed'])
+    expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])
+    expect(await kindsOf(db, strict)).toEqual(['watch_started', ...later])
+  })
+
+  it('a price is reported after the fare came back without one', async ({ db }) => {
+    const fare = await trackFare(db)
+    const ana = await watchFare(db, 'ana', fare)
+    await record(db, fare, minute(0), at('150.00'))
+    await record(db, fare, minute(1), gone)
+    await record(db, fare, minute(2), gone)
+
+    await record(db, fare, minute(3), at(null))
+    await record(db, fare, minute(4), at('150.00'))
+
+    const [, ...later] = await kinds(db, fare)
+    expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])
+    expect(later.at(-1)).toBe('price_changed')
+  })
+})
