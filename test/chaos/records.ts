@@ -1,6 +1,9 @@
 import { type Db, sql } from '../../src/db/database.ts'
 
-/** Feeds with a hole, a double or a wrong head, and records that a watch was not told once. Empty where all is well. */
+/**
+ * Feeds with a hole, a duplicate or a wrong head; watches without exactly one start; and changes that a watch did not
+ * receive exactly once since then. Empty where all is well.
+ */
 export async function brokenFeeds(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select 'feed' as what, feed as of, jsonb_build_array(head, records, last) as how from (
@@ -15,9 +18,17 @@ export async function brokenFeeds(db: Db): Promise<unknown[]> {
        group by r.id) f
      where (records, last) is distinct from (head, head)
     union all
-    select 'told', c.kind || ' of ' || c.tracked_fare_id, to_jsonb(count(x.seq))
+    select 'starts', w.reference, to_jsonb(count(e.id))
+      from watch w
+      left join (watch_change x join watch_event e on e.id = x.watch_event_id and e.kind = 'watch_started')
+             on x.watch_id = w.id and x.recorded_at >= w.began_at
+     where w.started_at is not null
+     group by w.id
+    having count(e.id) <> 1
+    union all
+    select 'changes', c.kind || ' of ' || c.tracked_fare_id, to_jsonb(count(x.seq))
       from availability_change c
-      join watch w on w.tracked_fare_id = c.tracked_fare_id and w.began_at < c.recorded_at
+      join watch w on w.tracked_fare_id = c.tracked_fare_id and w.started_at < c.recorded_at
       left join watch_change x on x.change_id = c.id and x.watch_id = w.id
      where c.kind <> 'price_changed'
      group by c.seq, w.id

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { COUNT_GAP_MS } from '../../src/verify/decide/leg-belief.ts'
+import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
@@ -10,7 +11,6 @@ import type { Answer } from './pipeline-steps.ts'
 import { createJobs, dispatch, moveSlots, type WaitingJob } from './pipeline-world.ts'
 import { startVerifyServer } from './verify-server.ts'
 import {
-  brokenFeeds,
   countedChecks,
   endLeases,
   makeDue,

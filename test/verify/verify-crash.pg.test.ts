@@ -4,6 +4,7 @@ import { createSemaphore } from '../../src/base/semaphore.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { brokenFeeds } from '../chaos/records.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -12,7 +13,6 @@ import { gone, RULES, record } from './fare-fixtures.ts'
 import { startVerifyServer, type VerifyServer } from './verify-server.ts'
 import {
   blockTable,
-  brokenFeeds,
   countedChecks,
   endLeases,
   killWorker,

@@ -98,23 +98,6 @@ export async function countedChecks(db: Db): Promise<number> {
   return rows[0]?.checks ?? 0
 }
 
-/** Feeds with a hole, a double or a wrong head; empty where all are dense. */
-export async function brokenFeeds(db: Db): Promise<unknown[]> {
-  const { rows } = await sql`
-    select * from (
-      select 'availability' as feed, h.last_seq as head, count(c.seq) as records, coalesce(max(c.seq), 0) as last
-        from feed_head h left join availability_change c on true
-       where h.feed = 'availability'
-       group by h.last_seq
-      union all
-      select r.name, r.last_seq, count(w.seq), coalesce(max(w.seq), 0)
-        from reseller r left join watch_change w on w.reseller_id = r.id
-       group by r.id) f
-     where (records, last) is distinct from (head, head)
-  `.execute(db)
-  return rows
-}
-
 /** Stops a process that holds no lock and no open transaction: what others then wait for is its claims alone. */
 export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void> {
   await until('a quiet moment', async () => {

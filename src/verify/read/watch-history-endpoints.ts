@@ -20,7 +20,7 @@ const MAX_MS = 8.64e15
 const Interval = Type.Object(
   {
     from: Type.Union([Instant, Type.Null()], {
-      description: 'Null of the first one: it was so when the watch first looked.',
+      description: 'Null of the first one: it held when the watch began.',
     }),
     to: Type.Union([Instant, Type.Null()], { description: 'Null while it holds.' }),
     pair: Type.Enum(['bookable', 'not_bookable', 'unknown']),

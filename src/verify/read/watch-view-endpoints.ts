@@ -32,16 +32,16 @@ const TAG = 'Watches'
 const View = {
   status: Type.Enum(['new', 'followed', 'stale', 'expired', 'paused'], {
     description:
-      'new: nothing was found out since it began. stale: the last good check is too old to believe it. ' +
+      'new: nothing is believed of the fare yet. stale: the last good check is too old. ' +
       'expired: departed, or never available for 30 days. paused: you paused it, or were disabled.',
   }),
   belief: Type.Unsafe<FareView>(FareShape),
   lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
-    description: 'The last check since it began that told the state of every leg.',
+    description: 'When the last check began that showed the state of every leg.',
   }),
   lastCheckAt: orNull(Instant),
   lastReason: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the last check told nothing; null where it did.',
+    description: 'Why the last check did not show the state of a leg; null where it did.',
   }),
   next: Type.Union(
     [
@@ -86,7 +86,7 @@ const readWatch = reseller({
   scope: 'read',
   params: WatchParams,
   answer: {
-    about: 'The watch, with what was learned since it began.',
+    about: 'The watch, with the present belief of its fare.',
     schema: Type.Object({ ...WatchShape.properties, ...View }, CLOSED),
   },
   problems: ['not_found'],
