@@ -6,7 +6,7 @@ import type { LegObservation } from '../../src/upstream/observation.ts'
 import { endWatches } from '../../src/verify/end-watches-job.ts'
 import { bearer } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
 import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
