@@ -4,6 +4,10 @@ import { defineConfig } from 'vitest/config'
 // Workers and the processes that tests start keep what V8 has compiled: a farewatch process then starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
+/** Tests that wait for what takes minutes: `npm run test:long`. */
+const LONG = ['test/{chaos,soak}/**/*.test.ts']
+const STORES = { globalSetup: ['test/support/stores-setup.ts'] }
+
 export default defineConfig({
   test: {
     // Node imports the files itself, as in production, and the files of a worker share their imports. A file must leave
@@ -17,15 +21,26 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/**/*.pg.test.ts'] },
+        test: {
+          name: 'stores',
+          include: ['test/**/*.pg.test.ts'],
+          exclude: LONG,
+          ...STORES,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
         test: {
-          name: 'stores',
-          include: ['test/**/*.pg.test.ts'],
-          globalSetup: ['test/support/stores-setup.ts'],
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.pg.test.ts', ...LONG],
+          sequence: { groupOrder: 2 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'long', include: LONG, ...STORES, sequence: { groupOrder: 3 } },
       },
     ],
   },

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, expect, onTestFinished, it as test } from 'vitest'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
-import { until } from '../support/until.ts'
+import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { until } from './until.ts'
 
 interface Ground {
   readonly door: TcpProxy
