@@ -6,28 +6,28 @@ import { it } from '../support/test-database.ts'
 const CALLS = 8
 const { signal } = new AbortController()
 
-it('slots are given in the order in which they were asked for', async ({ db }) => {
+it('callers get slots in the order of their requests', async ({ db }) => {
   const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
-    // A slot each quarter of a second: a machine that stands still for less changes no order.
+    // One slot each 250 ms (the lanes' share of the budget): a shorter pause of the machine changes no order.
     requestsPerSecond: 10,
     timeoutMs: 10_000,
   })
-  const given: number[] = []
+  const served: number[] = []
   const wanted = Array.from({ length: CALLS }, (_, n) => n)
 
   await Promise.all(
     wanted.map(async (n) => {
       await takeSlot(signal)
-      given.push(n)
+      served.push(n)
     }),
   )
 
-  expect(given).toEqual(wanted)
+  expect(served).toEqual(wanted)
 })
 
-it('who is given none in time is told so, and those behind too', async ({ db }) => {
+it('a caller that gets no slot in time fails, and so do the callers behind it', async ({ db }) => {
   const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
@@ -38,7 +38,7 @@ it('who is given none in time is told so, and those behind too', async ({ db }) 
 
   const ended = await Promise.allSettled([takeSlot(signal), takeSlot(signal)])
 
-  for (const one of ended) {
-    expect(one).toMatchObject({ status: 'rejected', reason: expect.any(NoSlotError) as unknown })
+  for (const result of ended) {
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(NoSlotError) as unknown })
   }
 })

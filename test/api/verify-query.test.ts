@@ -24,12 +24,12 @@ const count = fc.oneof(
   fc.string({ maxLength: 5 }),
 )
 
-/** Counts as a request has them: the adults always. */
+/** The counts of a request. Both counts of adults are required. */
 const given = fc.record(Object.fromEntries(COUNT_NAMES.map((name) => [name, count])), {
   requiredKeys: ['residents[adults]', 'nonResidents[adults]'],
 })
 
-it('reads every mix as the sandbox does, and refuses what it refuses', () => {
+it('readMix reads and rejects the same mixes as the sandbox', () => {
   fc.assert(
     fc.property(given, (counts) => {
       const theirs = sandboxReadMix(counts)
@@ -40,7 +40,7 @@ it('reads every mix as the sandbox does, and refuses what it refuses', () => {
   )
 })
 
-it('ignores exactly the counts that change nothing by being there', () => {
+it('ignoredCounts names only counts that have the same effect as 0', () => {
   fc.assert(
     fc.property(given, (counts) => {
       for (const name of ignoredCounts(counts)) {

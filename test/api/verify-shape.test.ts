@@ -11,18 +11,18 @@ const PASSENGERS = {
 const { flight } = VERIFY_EXAMPLE[101500]
 const { price, from, airline } = flight
 
-describe('the documented shape of a verify answer', () => {
+describe('the documented schema of a verify answer', () => {
   it.each([
     ['a price of three places', { price: { ...price, total: 97.635 } }],
-    ['a price that is none', { price: { ...price, total: 'NaN' } }],
+    ['a price that is not a number', { price: { ...price, total: 'NaN' } }],
     ['no price', { price: undefined }],
-    ['another price than an object', { price: '169.00' }],
+    ['a price that is not an object', { price: '169.00' }],
     ['ids as text', { id: ID, from: { ...from, id: '101' }, airline: { ...airline, id: '7' } }],
     ['a flight number as text', { legs: flight.legs.map((leg) => ({ ...leg, number: '11' })) }],
-    ['names that are missing', { from: { id: 101 }, airline: { id: 7, name: null } }],
+    ['missing names', { from: { id: 101 }, airline: { id: 7, name: null } }],
     ['a duration in seconds', { duration: 5_400 }],
-    ['no site, and a field that nobody knows', { site: undefined, colour: 'red' }],
-  ])('has what we pass on of the upstream: %s', (_what, odd) => {
+    ['no site, and an unknown field', { site: undefined, colour: 'red' }],
+  ])('allows what the upstream may send: %s', (_what, odd) => {
     const sent = { ...flight, ...odd }
     const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
 
@@ -30,7 +30,7 @@ describe('the documented shape of a verify answer', () => {
     expect(Value.Errors(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toEqual([])
   })
 
-  it('does not have what we refuse', () => {
+  it('does not allow what is rejected', () => {
     const sent = { ...flight, dates: { departure: 'tomorrow' } }
 
     expect(Value.Check(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toBe(false)

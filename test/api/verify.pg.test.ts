@@ -11,8 +11,8 @@ import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const GONE = gone('1234')
 
-describe('a flight', () => {
-  it('is answered with what the upstream says of it, to the digit', async ({ db }) => {
+describe('the verify endpoint', () => {
+  it('returns what the upstream answered, to the digit', async ({ db }) => {
     const body = `{"1234": {"available": true, "flight": ${JSON.stringify(flight()).replace('"id":1234', '"id":1234,"ref":98765432109876543210')}}, "77": {"available": false}}`
     const { get, asked } = await startFixture(db, json(body))
 
@@ -33,13 +33,13 @@ describe('a flight', () => {
     })
   })
 
-  it('that is gone has an entry without a flight', async ({ db }) => {
+  it('returns an entry without a flight if the flight is unavailable', async ({ db }) => {
     const { get } = await startFixture(db)
 
     expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
   })
 
-  it('asked for as its own return has one entry', async ({ db }) => {
+  it('returns one entry if the return flight is the outbound flight', async ({ db }) => {
     const { get } = await startFixture(db)
 
     const { text } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
@@ -47,7 +47,7 @@ describe('a flight', () => {
     expect(text).toBe('{"1234":{"available":false}}')
   })
 
-  it('is shown without our secrets, whatever the upstream sends', async ({ db }) => {
+  it('removes our secrets from whatever the upstream sends', async ({ db }) => {
     const site = { id: 1, name: CANARY, url: `https://x.invalid/?accessToken=${CANARY}`, logo: '' }
     const { get } = await startFixture(db, json(JSON.stringify(available(flight({ site })))))
 
@@ -58,7 +58,7 @@ describe('a flight', () => {
   })
 })
 
-describe('a question that breaks a rule', () => {
+describe('a request that breaks a rule', () => {
   it.for([
     ['residents[adults]=0&nonResidents[adults]=0', null, 'there must be at least one adult'],
     ['residents[adults]=x&nonResidents[adults]=0', null, 'there must be at least one adult'],
@@ -71,16 +71,19 @@ describe('a question that breaks a rule', () => {
           'residents[children] must be a whole number from 0 to 12',
         ] as const,
     ),
-  ] as const)('%s names it, before any call', async ([mix, parameter, detail], { db }) => {
-    const { get, asked } = await startFixture(db)
+  ] as const)(
+    '%s gets a problem that names the rule, before any call',
+    async ([mix, parameter, detail], { db }) => {
+      const { get, asked } = await startFixture(db)
 
-    const { status, body } = await get(`flightId=1&${mix}`)
+      const { status, body } = await get(`flightId=1&${mix}`)
 
-    expect(status).toBe(400)
-    expect(body).toMatchObject({ code: 'verify.passenger_rule', detail })
-    expect(body.parameter ?? null).toBe(parameter)
-    expect(asked).toEqual([])
-  })
+      expect(status).toBe(400)
+      expect(body).toMatchObject({ code: 'verify.passenger_rule', detail })
+      expect(body.parameter ?? null).toBe(parameter)
+      expect(asked).toEqual([])
+    },
+  )
 
   it.for([
     [ONE_ADULT, 'flightId'],
@@ -93,20 +96,21 @@ describe('a question that breaks a rule', () => {
     [`flightId=1&${ONE_ADULT}&maxAge=-1`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=601`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
-  ] as const)('%s names the parameter', async ([query, parameter], { db }) => {
-    const { get, asked } = await startFixture(db)
+  ] as const)(
+    '%s gets a problem that names the parameter, before any call',
+    async ([query, parameter], { db }) => {
+      const { get, asked } = await startFixture(db)
 
-    const { status, body } = await get(query)
+      const { status, body } = await get(query)
 
-    expect(status).toBe(400)
-    expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter })
-    expect(asked).toEqual([])
-  })
+      expect(status).toBe(400)
+      expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter })
+      expect(asked).toEqual([])
+    },
+  )
 })
 
-it('counts that are no numbers are ignored and named, as parameters are that do not exist', async ({
-  db,
-}) => {
+it('counts that are not numbers are ignored and named, like unknown parameters', async ({ db }) => {
   const { get, asked } = await startFixture(db)
   const mix =
     'residents[adults]=two&nonResidents[adults]=%2B2&residents[children]=&nonResidents[infants]=1e1'
@@ -123,25 +127,25 @@ it('counts that are no numbers are ignored and named, as parameters are that do 
   expect(asked[0]).toMatch(/residents%5Badults%5D=0&.*nonResidents%5Badults%5D=2&/)
 })
 
-it('is answered to no key that was revoked while the upstream took its time', async ({ db }) => {
+it('a key that is revoked while the upstream is called gets a 401', async ({ db }) => {
   const asked = Promise.withResolvers<void>()
-  const told = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const { get } = await startFixture(db, (request, response) => {
     asked.resolve()
-    void told.promise.then(() => GONE(request, response))
+    void released.promise.then(() => GONE(request, response))
   })
   const waiting = get(`flightId=1234&${ONE_ADULT}`)
   await asked.promise
 
   const [key] = await listApiKeys(db)
   await revokeApiKey(db, key?.id ?? 0)
-  await until('the key is forgotten', async () => (await get('flightId=')).status === 401)
-  told.resolve()
+  await until('the revocation', async () => (await get('flightId=')).status === 401)
+  released.resolve()
 
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
 })
 
-describe('what the upstream does not tell', () => {
+describe('an unknown availability', () => {
   it.for([
     ['a 500', (_, response) => response.writeHead(500).end('oops'), 'http_5xx'],
     ['a 404', (_, response) => response.writeHead(404).end('{}'), 'http_4xx'],
@@ -149,14 +153,14 @@ describe('what the upstream does not tell', () => {
     ['an empty object', json('{}'), 'id_missing'],
     ['a list', json('[]'), 'contract_violation'],
     ['half a body', json('{"1234":{"available":fal'), 'malformed'],
-    ['no word of the return', json('{"1234":{"available":false}}'), 'id_missing'],
+    ['no entry for the return flight', json('{"1234":{"available":false}}'), 'id_missing'],
     ['text', json('{"1234":{"available":"false"}}'), 'contract_violation'],
     ['true without a flight', json('{"1234":{"available":true}}'), 'contract_violation'],
-    ['a refusal of our credential', (_, response) => response.writeHead(401).end(), 'auth'],
-    ['nothing, in time', () => undefined, 'timeout'],
-    ['no answer', ({ socket }) => socket.destroy(), 'network'],
+    ['a rejection of our credential', (_, response) => response.writeHead(401).end(), 'auth'],
+    ['no answer in time', () => undefined, 'timeout'],
+    ['a closed connection', ({ socket }) => socket.destroy(), 'network'],
   ] as readonly (readonly [string, Answer, string])[])(
-    'by %s is a 503 with the reason, and nobody’s belief',
+    'because of %s is a 503 with the reason, and changes no belief',
     async ([, answer, reason], { db }) => {
       const fareId = await trackFare(db, { flightId: '1234', returnFlightId: '77' })
       const { get } = await startFixture(db, answer)
@@ -176,7 +180,7 @@ describe('what the upstream does not tell', () => {
     },
   )
 
-  it('by a 429 is a 503 that passes its Retry-After on', async ({ db }) => {
+  it('because of a 429 is a 503 with the Retry-After of the upstream', async ({ db }) => {
     const { get } = await startFixture(db, (_, response) => {
       response.writeHead(429, { 'retry-after': '77' }).end()
     })
@@ -188,7 +192,7 @@ describe('what the upstream does not tell', () => {
     expect(headers.get('retry-after')).toBe('77')
   })
 
-  it('because the budget is spent is a 503 too, and costs no call', async ({ db }) => {
+  it('because the budget is used up is a 503 and makes no call', async ({ db }) => {
     const rules = {
       requestsPerSecond: 0.01,
       minRecheckSeconds: 60,
@@ -209,8 +213,8 @@ describe('what the upstream does not tell', () => {
   })
 })
 
-describe('a fare that is watched', () => {
-  it('is observed by whoever asks, by the path of any other check', async ({ db }) => {
+describe('a tracked fare', () => {
+  it('records the checks of any caller, by the same rules as scheduled checks', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const { get, setAnswer } = await startFixture(db, json(JSON.stringify(available())))
     await get(`flightId=1234&${ONE_ADULT}`)
@@ -225,7 +229,7 @@ describe('a fare that is watched', () => {
     expect(rows).toEqual([{ checks: 3 }])
   })
 
-  it('of another question is not', async ({ db }) => {
+  it('with another question records nothing', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const { get } = await startFixture(db)
 

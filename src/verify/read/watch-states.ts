@@ -12,7 +12,7 @@ import {
 import { readWatchFacts } from './watch-facts.ts'
 import { viewOfWatch, type WatchView } from './watch-view.ts'
 
-export interface SeenWatch {
+export interface ViewedWatch {
   readonly watch: Watch
   readonly view: WatchView
 }
@@ -22,12 +22,12 @@ export interface ViewArgs {
   readonly minRecheckSeconds: number
 }
 
-/** Watches of a reseller with what they may be told; one that was deleted meanwhile is left out. */
+/** Adds the views to a reseller's watches. Leaves out watches that were deleted in the meantime. */
 export async function viewWatches(
   db: Db,
   { resellerId, minRecheckSeconds }: ViewArgs,
   watches: readonly Watch[],
-): Promise<SeenWatch[]> {
+): Promise<ViewedWatch[]> {
   const ids = watches.map(({ id }) => id)
   const factsOf = await readWatchFacts(db, resellerId, ids)
   return watches.flatMap((watch) => {
@@ -38,14 +38,14 @@ export async function viewWatches(
 }
 
 /**
- * A watch with what it may be told, as one moment shows them: where its question changes between two, it would be told of
- * another fare what lies before its beginning there. Undefined where the reseller has none.
+ * Finds a reseller's watch with its view, both from one snapshot of the database: between two statements its question
+ * could change, and the view would be of another fare.
  */
 export async function viewWatch(
   db: Db,
   args: ViewArgs,
   position: WatchPosition,
-): Promise<SeenWatch | undefined> {
+): Promise<ViewedWatch | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -53,8 +53,8 @@ export async function viewWatch(
     .execute(async (tx) => {
       const watch = await findWatch({ db: tx, resellerId: args.resellerId }, position)
       if (watch === undefined) return undefined
-      const [seen] = await viewWatches(tx, args, [watch])
-      return seen
+      const [viewed] = await viewWatches(tx, args, [watch])
+      return viewed
     })
 }
 
@@ -62,7 +62,7 @@ export interface StatesArgs extends ViewArgs {
   readonly list: string
 }
 
-/** What of a list is known at one moment, and where its reseller's feed stood then. */
+/** When the snapshot of a list was taken, and the head of its reseller's feed at that moment. */
 export interface ListMoment {
   readonly seq: number
   readonly takenAt: Date
@@ -71,14 +71,14 @@ export interface ListMoment {
 const PAGE_ROWS = 1_000
 
 /**
- * All states of a list and the number of the feed that they go with, as one moment shows them: a check writes beliefs
- * and records in one transaction, so that whoever has the states and follows the feed from there misses nothing and
- * is told nothing twice. First the moment, then pages of states. Throws UnknownWatchListError.
+ * Reads all states of a list and the head of the feed in one snapshot. A check writes beliefs and records in one
+ * transaction, so a reader of the states who follows the feed after `seq` misses nothing and receives nothing twice.
+ * Yields the moment first, then pages of states. Throws UnknownWatchListError.
  */
 export async function* readStates(
   db: Db,
   args: StatesArgs,
-): AsyncGenerator<ListMoment | SeenWatch[]> {
+): AsyncGenerator<ListMoment | ViewedWatch[]> {
   const tx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
@@ -98,7 +98,7 @@ export async function* readStates(
   }
 }
 
-async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<SeenWatch[]> {
+async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<ViewedWatch[]> {
   const { resellerId, list } = args
   let reference: string | undefined
   do {
@@ -109,7 +109,7 @@ async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<SeenWatch[]>
   } while (reference !== undefined)
 }
 
-/** All states of a list as one JSON object. Throws UnknownWatchListError. */
+/** Yields all states of a list as the text of one JSON object. Throws UnknownWatchListError. */
 export async function* statesText(db: Db, args: StatesArgs): AsyncGenerator<string> {
   let separator = ''
   for await (const part of readStates(db, args)) {
