@@ -3,7 +3,7 @@ import { ROUTE_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
+import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
 import {
   findRouteChangeUpTo,
   type RouteChange,
@@ -13,18 +13,16 @@ import {
 
 const { shared } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const MAX_PLACES = 100
 /** Records that one request looks at, whether they pass or not: it is answered in time, however few do. */
 const LOOKED_AT = 100_000
-const Kind = Type.Enum([...ROUTE_CHANGE_KINDS])
-const MaybeText = Type.Union([Type.String(), Type.Null()])
-const instant = (description: string) => Type.Unsafe<Date>({ ...Instant, description })
+const Kind = oneOf(ROUTE_CHANGE_KINDS)
+const MaybeText = orNull(Type.String())
 
 const State = Type.Union(
   [
-    Type.Object({ available: Type.Union([Type.Boolean(), Type.Null()]) }, CLOSED),
-    Type.Object({ iata: Type.String(), city: Type.String(), country: Type.String() }, CLOSED),
+    object({ available: orNull(Type.Boolean()) }),
+    object({ iata: Type.String(), city: Type.String(), country: Type.String() }),
     Type.Null(),
   ],
   {
@@ -33,65 +31,57 @@ const State = Type.Union(
   },
 )
 
-const Change = Type.Object(
-  {
-    seq: Type.Integer({ description: 'Dense, and in the order in which records appear.' }),
-    previous: Type.Integer({
-      description:
-        'The last `seq` before it that passes the same filters; 0 where none of 100,000 before it does.',
-    }),
-    id: Type.String({ format: 'uuid' }),
-    kind: Kind,
-    departureId: MaybeText,
-    destinationId: MaybeText,
-    placeId: MaybeText,
-    before: State,
-    after: State,
-    lastSeenAt: Type.Union([Instant, Type.Null()], {
-      description: 'When the last list was fetched that still showed `before`: it happened after.',
-    }),
-    firstMissedAt: instant(
-      'When the first list was fetched that no longer did: it happened by then.',
-    ),
-    recordedAt: Instant,
-    runId: Type.Integer(),
-  },
-  CLOSED,
-)
+const Change = object({
+  seq: Type.Integer({ description: 'Dense, and in the order in which records appear.' }),
+  previous: Type.Integer({
+    description:
+      'The last `seq` before it that passes the same filters; 0 where none of 100,000 before it does.',
+  }),
+  id: Type.String({ format: 'uuid' }),
+  kind: Kind,
+  departureId: MaybeText,
+  destinationId: MaybeText,
+  placeId: MaybeText,
+  before: State,
+  after: State,
+  lastSeenAt: orNull(
+    Instant,
+    'When the last list was fetched that still showed `before`: it happened after.',
+  ),
+  firstMissedAt: instant(
+    'When the first list was fetched that no longer did: it happened by then.',
+  ),
+  recordedAt: Instant,
+  runId: Type.Integer(),
+})
 
-const Feed = Type.Object(
-  {
-    items: Type.Array(Change),
-    seq: Type.Integer({ description: 'The `after` to go on with: all up to it was looked at.' }),
-    head: Type.Integer({ description: 'The last number of the feed.' }),
-  },
-  CLOSED,
-)
+const Feed = object({
+  items: Type.Array(Change),
+  seq: Type.Integer({ description: 'The `after` to go on with: all up to it was looked at.' }),
+  head: Type.Integer({ description: 'The last number of the feed.' }),
+})
 
-const query = Type.Object(
-  {
-    after: Type.Integer({
-      minimum: 0,
-      maximum: MAX_WHOLE_NUMBER,
-      default: 0,
-      description: 'Only records after this number.',
+const query = object({
+  after: Type.Integer({
+    minimum: 0,
+    maximum: MAX_WHOLE_NUMBER,
+    default: 0,
+    description: 'Only records after this number.',
+  }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items a page.' }),
+  kinds: Type.Optional(
+    Type.Array(Kind, { minItems: 1, description: 'Only changes of these kinds.' }),
+  ),
+  places: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: MAX_PLACES,
+      description: 'Only changes of these places, and of routes from or to them.',
     }),
-    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items a page.' }),
-    kinds: Type.Optional(
-      Type.Array(Kind, { minItems: 1, description: 'Only changes of these kinds.' }),
-    ),
-    places: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
-        minItems: 1,
-        maxItems: MAX_PLACES,
-        description: 'Only changes of these places, and of routes from or to them.',
-      }),
-    ),
-    since: Type.Optional(instant('Only what was recorded then or later.')),
-    until: Type.Optional(instant('Only what was recorded before.')),
-  },
-  CLOSED,
-)
+  ),
+  since: Type.Optional(instant('Only what was recorded then or later.')),
+  until: Type.Optional(instant('Only what was recorded before.')),
+})
 
 const listRouteChanges = shared({
   id: 'listRouteChanges',

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
+import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 import type { WatchChangeKind } from './watch-feed-queries.ts'
@@ -16,60 +16,47 @@ export interface WatchChangeDeps {
 
 const { reseller } = operations<WatchChangeDeps>()
 
-const CLOSED = { additionalProperties: false }
 const MAX_WAIT_SECONDS = 30
 
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const Money = object({
+  amount: Type.String({ description: 'Decimal text: `123.40`.' }),
+  currency: Type.String(),
+})
 
-const Money = Type.Object(
-  { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
-  CLOSED,
-)
+const Flight = object({
+  from: Type.String(),
+  to: Type.String(),
+  airline: Type.String(),
+  numbers: Type.Array(Type.Integer()),
+  departsAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
+  arrivesAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
+  stops: Type.Array(Type.String()),
+})
 
-const Flight = Type.Object(
-  {
-    from: Type.String(),
-    to: Type.String(),
-    airline: Type.String(),
-    numbers: Type.Array(Type.Integer()),
-    departsAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
-    arrivesAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
-    stops: Type.Array(Type.String()),
-  },
-  CLOSED,
-)
-
-const Leg = Type.Object(
-  {
-    belief: Type.Enum(['available', 'unavailable', 'unknown']),
-    price: Type.Union([Money, Type.Null()], { description: 'Null unless the pair is bookable.' }),
-    identity: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'Airline, legs, places and date as text: another flight has another one. Null, like the two after it, ' +
-        'of a leg that is unavailable or was never seen: `before` of a loss says which flight it was.',
-    }),
-    itinerary: Type.Union([Type.String(), Type.Null()], {
-      description: 'Times, flight numbers and stops as text.',
-    }),
-    flight: orNull(Flight),
-  },
-  CLOSED,
-)
+const Leg = object({
+  belief: oneOf(['available', 'unavailable', 'unknown']),
+  price: orNull(Money, 'Null unless the pair is bookable.'),
+  identity: orNull(
+    Type.String(),
+    'Airline, legs, places and date as text: another flight has another one. Null, like the two after it, ' +
+      'of a leg that is unavailable or was never seen: `before` of a loss says which flight it was.',
+  ),
+  itinerary: orNull(Type.String(), 'Times, flight numbers and stops as text.'),
+  flight: orNull(Flight),
+})
 
 /** What is believed of a fare; before and after a change, and now. */
-export const FareShape = Type.Object(
-  {
-    pair: Type.Enum(['bookable', 'not_bookable', 'unknown'], {
-      description: 'bookable: all legs are available. not_bookable: one is not. unknown: else.',
-    }),
-    outbound: Leg,
-    return: orNull(Leg),
-    price: Type.Union([Money, Type.Null()], {
-      description: 'Sum of the legs for all passengers; null unless bookable, in one currency.',
-    }),
-  },
-  CLOSED,
-)
+export const FareShape = object({
+  pair: oneOf(['bookable', 'not_bookable', 'unknown'], {
+    description: 'bookable: all legs are available. not_bookable: one is not. unknown: else.',
+  }),
+  outbound: Leg,
+  return: orNull(Leg),
+  price: orNull(
+    Money,
+    'Sum of the legs for all passengers; null unless bookable, in one currency.',
+  ),
+})
 
 export const FARE_EXAMPLE = {
   pair: 'bookable',
@@ -92,7 +79,7 @@ export const FARE_EXAMPLE = {
   price: { amount: '100.00', currency: 'EUR' },
 }
 
-const Kind = Type.Enum([
+const Kind = oneOf([
   'watch_started',
   'became_available',
   'became_unavailable',
@@ -103,79 +90,64 @@ const Kind = Type.Enum([
   'expired',
 ])
 
-const Change = Type.Object(
-  {
-    seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
-    previous: Type.Integer({
-      description:
-        'The last `seq` before it that passes the same filters; 0 where none of the 20,000 before it does.',
-    }),
-    kind: Type.Unsafe<WatchChangeKind>({
-      ...Kind,
-      description:
-        'watch_started: the watch begins (it was added or resumed, or its question changed), and `after` is where ' +
-        'its fare stands; written at once where that is known, else after the first check that shows every leg. ' +
-        'Each of the others is a change of the fare, but expired may also be the end of the watch alone.',
-    }),
-    schemaVersion: Type.Integer({
-      description: 'Of this record. 2 since there is watch_started; records from before have 1.',
-    }),
-    list: Type.Union([Type.String(), Type.Null()], {
-      description: 'By its present name; null once the watch is deleted.',
-    }),
-    reference: Type.String(),
-    watchId: Type.String(),
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    before: Type.Unsafe<unknown>(
-      Type.Union([FareShape, Type.Null()], { description: 'Null of watch_started alone.' }),
-    ),
-    after: Type.Unsafe<unknown>(FareShape),
-    lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
-      description: 'It happened after this; null: nothing was known before.',
-    }),
-    detectedAt: Type.Unsafe<Date>({ ...Instant, description: 'It happened by then.' }),
-    observedAt: Type.Optional(
-      Type.Unsafe<Date>({
-        ...Instant,
-        description: 'Of watch_started alone: when the last good check began that shows `after`.',
-      }),
-    ),
-    recordedAt: Instant,
-  },
-  CLOSED,
-)
+const Change = object({
+  seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
+  previous: Type.Integer({
+    description:
+      'The last `seq` before it that passes the same filters; 0 where none of the 20,000 before it does.',
+  }),
+  kind: Type.Unsafe<WatchChangeKind>({
+    ...Kind,
+    description:
+      'watch_started: the watch begins (it was added or resumed, or its question changed), and `after` is where ' +
+      'its fare stands; written at once where that is known, else after the first check that shows every leg. ' +
+      'Each of the others is a change of the fare, but expired may also be the end of the watch alone.',
+  }),
+  schemaVersion: Type.Integer({
+    description: 'Of this record. 2 since there is watch_started; records from before have 1.',
+  }),
+  list: orNull(Type.String(), 'By its present name; null once the watch is deleted.'),
+  reference: Type.String(),
+  watchId: Type.String(),
+  flightId: Type.String(),
+  returnFlightId: orNull(Type.String()),
+  before: Type.Unsafe<unknown>(orNull(FareShape, 'Null of watch_started alone.')),
+  after: Type.Unsafe<unknown>(FareShape),
+  lastGoodCheckAt: orNull(Instant, 'It happened after this; null: nothing was known before.'),
+  detectedAt: instant('It happened by then.'),
+  observedAt: Type.Optional(
+    instant('Of watch_started alone: when the last good check began that shows `after`.'),
+  ),
+  recordedAt: Instant,
+})
 
-const Query = Type.Object(
-  {
-    after: Type.Integer({
-      minimum: 0,
-      maximum: MAX_WHOLE_NUMBER,
-      default: 0,
-      description: '`seq` of the page before, or of a list’s state; 0 begins at the beginning.',
+const Query = object({
+  after: Type.Integer({
+    minimum: 0,
+    maximum: MAX_WHOLE_NUMBER,
+    default: 0,
+    description: '`seq` of the page before, or of a list’s state; 0 begins at the beginning.',
+  }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  wait: Type.Integer({
+    minimum: 0,
+    maximum: MAX_WAIT_SECONDS,
+    default: 0,
+    description: 'Where there is no record yet: seconds to wait for one.',
+  }),
+  kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 8 })),
+  list: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only the watches that this list has now.',
     }),
-    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
-    wait: Type.Integer({
-      minimum: 0,
-      maximum: MAX_WAIT_SECONDS,
-      default: 0,
-      description: 'Where there is no record yet: seconds to wait for one.',
-    }),
-    kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 8 })),
-    list: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description: 'Only the watches that this list has now.',
-      }),
-    ),
-    reference: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    flightId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Outbound or return.' }),
-    ),
-  },
-  CLOSED,
-)
+  ),
+  reference: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  flightId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Outbound or return.' }),
+  ),
+})
 
 const listChanges = reseller({
   id: 'listWatchChanges',
@@ -189,14 +161,11 @@ const listChanges = reseller({
   query: Query,
   answer: {
     about: 'The records after a number, the oldest first.',
-    schema: Type.Object(
-      {
-        items: Type.Array(Change),
-        seq: Type.Integer({ description: 'Up to here was looked at: the next `after`.' }),
-        head: Type.Integer({ description: 'The last number of your feed: beyond `seq`, ask on.' }),
-      },
-      CLOSED,
-    ),
+    schema: object({
+      items: Type.Array(Change),
+      seq: Type.Integer({ description: 'Up to here was looked at: the next `after`.' }),
+      head: Type.Integer({ description: 'The last number of your feed: beyond `seq`, ask on.' }),
+    }),
   },
   problems: ['changes.beyond_head'],
   example: {

@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import type { Operation } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { bodyReader } from './read-body.ts'
-import { checkQuery, parameterReader, propertiesOf } from './read-parameters.ts'
+import { checkQuery, parameterReader } from './read-parameters.ts'
 
 export interface AddOperationsOptions<D> extends AuthorizeDeps {
   readonly operations: readonly Operation<D>[]
@@ -40,9 +40,8 @@ function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperatio
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
   const readBody = body === undefined ? undefined : bodyReader(body)
-  const known = new Set(Object.keys(propertiesOf(query)))
   return async (request: FastifyRequest, reply: FastifyReply, caller: Caller) => {
-    const given = checkQuery(known, upstream === true, { request, reply })
+    const given = checkQuery({ query, upstream: upstream === true }, { request, reply })
     const checked = {
       params: readParams?.(request.params as Record<string, unknown>) ?? {},
       query: readQuery?.(given) ?? {},

@@ -5,9 +5,10 @@ import {
   problemHeaders,
   versionParameters,
 } from './openapi-headers.ts'
+import { createSchemaComponents, type SchemaComponents } from './openapi-schemas.ts'
 import type { Operation } from './operation.ts'
 import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
-import { PROBLEM_TYPE } from './problems.ts'
+import { PROBLEM_TYPE, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
 
 export interface OpenApiInfo {
@@ -18,7 +19,7 @@ export interface OpenApiInfo {
 
 type AnyOperation = Omit<Operation<never>, 'run'>
 
-/** What every operation may answer. */
+/** The problems that every operation may answer. */
 const COMMON: readonly ProblemCode[] = [
   'request.invalid',
   'request.unknown_parameter',
@@ -39,12 +40,13 @@ const WITH_BODY: readonly ProblemCode[] = [
   'request.unsupported_type',
 ]
 
-/** The OpenAPI 3.1 document of the operations: their schemas as they are, since both speak JSON Schema 2020-12. */
+/** The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema 2020-12. */
 export function openApiDocument(operations: readonly AnyOperation[], info: OpenApiInfo): object {
+  const components = createSchemaComponents()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
     const path = paths[operation.path] ?? {}
-    path[operation.method.toLowerCase()] = operationObject(operation)
+    path[operation.method.toLowerCase()] = operationObject(components, operation)
     paths[operation.path] = path
   }
   return {
@@ -54,22 +56,24 @@ export function openApiDocument(operations: readonly AnyOperation[], info: OpenA
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A key: `fwk_…`.' },
-        accessToken: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'accessToken',
-          description: 'The same key, on the endpoints that the upstream has too.',
-        },
-      },
-      schemas: { Problem: PROBLEM_SCHEMA },
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: components.all(),
       headers: HEADER_COMPONENTS,
     },
   }
 }
 
-function operationObject(operation: AnyOperation): object {
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A key: `fwk_…`.' },
+  accessToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'accessToken',
+    description: 'The same key, for the endpoints that the upstream has too.',
+  },
+}
+
+function operationObject(components: SchemaComponents, operation: AnyOperation): object {
   const { id, tag, summary, description, scope, upstream, audience, body, example } = operation
   return {
     operationId: id,
@@ -79,8 +83,8 @@ function operationObject(operation: AnyOperation): object {
     security: [{ bearer: [scope] }, ...(upstream === true ? [{ accessToken: [scope] }] : [])],
     'x-audience': audience,
     parameters: [
-      ...parametersOf('path', operation.params, example.params),
-      ...parametersOf('query', operation.query, example.query),
+      ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),
+      ...parametersOf(components, { where: 'query', schema: operation.query }, example.query),
       ...versionParameters(operation),
     ],
     ...(body === undefined
@@ -88,16 +92,23 @@ function operationObject(operation: AnyOperation): object {
       : {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: body, example: example.body } },
+            content: {
+              'application/json': { schema: components.refer(body), example: example.body },
+            },
           },
         }),
-    responses: { ...successOf(operation), ...problemsOf(operation) },
+    responses: { ...successOf(components, operation), ...problemsOf(components, operation) },
   }
 }
 
+interface ParameterGroup {
+  readonly where: 'path' | 'query'
+  readonly schema: TSchema | undefined
+}
+
 function parametersOf(
-  where: 'path' | 'query',
-  schema: TSchema | undefined,
+  components: SchemaComponents,
+  { where, schema }: ParameterGroup,
   examples: Readonly<Record<string, string>> = {},
 ): object[] {
   const required = (schema as { required?: string[] } | undefined)?.required ?? []
@@ -108,34 +119,42 @@ function parametersOf(
       in: where,
       required: required.includes(name) && !('default' in property),
       ...(description === undefined ? {} : { description }),
-      // Written with commas.
+      // Separated by commas. Repetition is accepted too, but OpenAPI can declare only one form.
       ...(property.type === 'array' ? { style: 'form', explode: false } : {}),
-      schema: rest,
-      ...(examples[name] === undefined ? {} : { example: examples[name] }),
+      schema: components.refer(rest),
+      ...(examples[name] === undefined ? {} : { example: exampleOf(property, examples[name]) }),
     }
   })
 }
 
-function successOf(operation: AnyOperation): object {
+/** The example of a parameter in the type of its schema. */
+function exampleOf({ type }: Readonly<Record<string, unknown>>, text: string): unknown {
+  if (type === 'array') return text.split(',')
+  return type === 'integer' || type === 'boolean' ? JSON.parse(text) : text
+}
+
+function successOf(components: SchemaComponents, operation: AnyOperation): object {
   const { answer, example } = operation
   const { about, status = 200, type = 'application/json', schema, versioned } = answer
   const headers = answerHeaders(operation)
   const content = {
-    [type]: { ...(schema === undefined ? {} : { schema }), example: example.answer },
+    [type]: {
+      ...(schema === undefined ? {} : { schema: components.refer(schema) }),
+      example: example.answer,
+    },
   }
   return {
-    [status]: {
-      description: about,
-      headers,
-      ...(status === 204 ? {} : { content }),
-    },
+    [status]: { description: about, headers, ...(status === 204 ? {} : { content }) },
     ...(versioned === true
-      ? { 304: { description: 'The client has this version already.', headers } }
+      ? { 304: { description: 'The client already has this version.', headers } }
       : {}),
   }
 }
 
-function problemsOf({ problems = [], audience, body }: AnyOperation): object {
+function problemsOf(
+  components: SchemaComponents,
+  { problems = [], audience, body }: AnyOperation,
+): object {
   const codes = new Set([
     ...COMMON,
     ...(body === undefined ? [] : WITH_BODY),
@@ -149,34 +168,8 @@ function problemsOf({ problems = [], audience, body }: AnyOperation): object {
       {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
         headers: problemHeaders(status),
-        content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
+        content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
       },
     ]),
   )
-}
-
-const PROBLEM_SCHEMA = {
-  type: 'object',
-  description: 'A problem as RFC 9457 has it.',
-  required: ['type', 'title', 'status', 'code'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'Stable, for machines.' },
-    detail: { type: 'string', description: 'What is wrong with this request.' },
-    parameter: { type: 'string', description: 'The parameter at fault.' },
-    pointer: { type: 'string', description: 'The place at fault in the body, as a JSON pointer.' },
-    reason: { type: 'string', description: 'Why the upstream told nothing; stable, for machines.' },
-    errors: {
-      type: 'array',
-      description: 'Of a body with many rows: the first of its faults.',
-      items: {
-        type: 'object',
-        required: ['pointer', 'detail'],
-        properties: { pointer: { type: 'string' }, detail: { type: 'string' } },
-      },
-    },
-    requestId: { type: 'string', description: 'As in the header x-request-id.' },
-  },
 }

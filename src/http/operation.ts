@@ -29,7 +29,7 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly description?: string
   readonly scope: Scope
   readonly params?: P
-  /** A parameter that the schema lacks is refused. Arrays are separated by commas. */
+  /** A parameter that the schema lacks is refused. Lists are separated by commas or repeated. */
   readonly query?: Q
   readonly body?: B
   readonly bodyLimitBytes?: number

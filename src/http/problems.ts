@@ -1,34 +1,51 @@
 import type { FastifyReply } from 'fastify'
+import { type Static, Type } from 'typebox'
 import { AppError } from '../base/errors.ts'
 import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
-
-/** A problem as RFC 9457 defines it. */
-export interface Problem {
-  readonly status: number
-  /** Stable, for machines. */
-  readonly code: string
-  readonly title: string
-  readonly detail?: string | undefined
-  /** The name of the path, query or header parameter at fault. */
-  readonly parameter?: string | undefined
-  /** The place at fault in the body, as a JSON pointer. */
-  readonly pointer?: string | undefined
-  /** The first faults of a body with many rows. */
-  readonly errors?: readonly ProblemFault[] | undefined
-  /** Distinguishes the causes of one code, for machines. */
-  readonly reason?: string | undefined
-}
+import { oneOf } from './schemas.ts'
 
 /** One fault of a body. */
-export interface ProblemFault {
-  readonly pointer: string
-  readonly detail: string
+const Fault = Type.Object({ pointer: Type.String(), detail: Type.String() })
+export type ProblemFault = Static<typeof Fault>
+
+/** A problem as clients see it. */
+export const ProblemSchema = Type.Object(
+  {
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: oneOf(Object.keys(PROBLEMS), { description: 'Stable, for machines.' }),
+    detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
+    parameter: Type.Optional(
+      Type.String({ description: 'The name of the path, query or header parameter at fault.' }),
+    ),
+    pointer: Type.Optional(
+      Type.String({ description: 'The place at fault in the body, as a JSON pointer.' }),
+    ),
+    reason: Type.Optional(
+      Type.String({
+        description: 'Distinguishes the causes of one code. Stable, for machines.',
+      }),
+    ),
+    errors: Type.Optional(
+      Type.Array(Fault, { description: 'The first faults of a body with many rows.' }),
+    ),
+    requestId: Type.Optional(Type.String({ description: 'As in the header x-request-id.' })),
+  },
+  { title: 'Problem', description: 'A problem as RFC 9457 defines it.' },
+)
+
+type Members = Static<typeof ProblemSchema>
+
+/** The members of a problem that differ between requests. */
+type Details = {
+  readonly [N in 'detail' | 'parameter' | 'pointer' | 'reason' | 'errors']?: Members[N] | undefined
 }
+export type Problem = Pick<Members, 'status' | 'code' | 'title'> & Details
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-export interface ProblemArgs
-  extends Pick<Problem, 'detail' | 'parameter' | 'pointer' | 'errors' | 'reason'> {
+export interface ProblemArgs extends Details {
   readonly headers?: Readonly<Record<string, string>>
 }
 

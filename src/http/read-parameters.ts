@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type TSchema, Type } from 'typebox'
+import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { cleanText } from '../base/text.ts'
@@ -9,18 +9,12 @@ import { ProblemError } from './problems.ts'
 type Texts = Readonly<Record<string, unknown>>
 type Shape = Readonly<Record<string, unknown>>
 
-/** An instant: text with a zone in requests and responses, a Date in handlers. */
-export const Instant = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
-
-/** The largest whole number that a parameter accepts: every number of fifteen digits is exact in a double. */
-export const MAX_WHOLE_NUMBER = 10 ** 15 - 1
-
 const INTEGER = /^-?\d{1,15}$/
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
 
 /**
  * Creates the reader of path or query parameters. It is stricter than the usual coercion: "1.5", "1e3" and "" are not
- * whole numbers, "yes" is not a boolean. Arrays are separated by commas.
+ * whole numbers, "yes" is not a boolean. The values of a list are separated by commas.
  *
  * Throws a ProblemError that names the parameter but never its value, which may be a secret.
  */
@@ -145,36 +139,38 @@ const MAX_NAME_CHARS = 60
 const IGNORED_HEADER = 'farewatch-ignored'
 
 /**
- * The query parameters that an operation has. A parameter that is given twice is refused. An unknown one is refused
- * too, because a misspelt filter would otherwise have no effect. The upstream's own endpoints ignore unknown
- * parameters, as its interface specifies.
+ * The query parameters that an operation has. A list may be repeated, and its values are joined by commas. Any other
+ * parameter that is given twice is refused. An unknown one is refused too, because a misspelt filter would otherwise
+ * have no effect. The upstream's own endpoints ignore unknown parameters, as its interface specifies.
  */
 export function checkQuery(
-  known: ReadonlySet<string>,
-  upstream: boolean,
+  { query, upstream }: { readonly query: TSchema | undefined; readonly upstream: boolean },
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): Record<string, unknown> {
+  const properties = propertiesOf(query)
+  const isKnown = (name: string) => Object.hasOwn(properties, name)
   const given = Object.entries(request.query as Record<string, unknown>)
-  const knownOnes = given.filter(([name]) => known.has(name))
   const unknownNames = given
     .map(([name]) => name)
-    .filter((name) => !known.has(name) && name !== TOKEN_PARAMETER)
-  const duplicate = knownOnes.find(([, value]) => Array.isArray(value))
-  if (duplicate !== undefined) {
-    const [parameter] = duplicate
-    const detail = `${parameter} is given twice`
-    throw new ProblemError('request.doubled_parameter', { parameter, detail })
-  }
+    .filter((name) => !isKnown(name) && name !== TOKEN_PARAMETER)
+  const known = given
+    .filter(([name]) => isKnown(name))
+    .map(([name, value]) => {
+      if (!Array.isArray(value)) return [name, value]
+      if (properties[name]?.type === 'array') return [name, value.join(',')]
+      const detail = `${name} is given twice`
+      throw new ProblemError('request.doubled_parameter', { parameter: name, detail })
+    })
   if (unknownNames.length > 0) {
-    if (!upstream) throw unknownParameter(unknownNames, known)
+    if (!upstream) throw unknownParameter(unknownNames, Object.keys(properties))
     ignoreParameters(reply, unknownNames)
   }
-  return Object.fromEntries(knownOnes)
+  return Object.fromEntries(known)
 }
 
-function unknownParameter(unknownNames: readonly string[], known: ReadonlySet<string>) {
+function unknownParameter(unknownNames: readonly string[], known: readonly string[]) {
   const names = unknownNames.slice(0, MAX_NAMED).map((name) => cleanText(name, MAX_NAME_CHARS))
-  const parameters = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
+  const parameters = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
   return new ProblemError('request.unknown_parameter', {
     parameter: names[0],
     detail: `the endpoint does not have ${names.map((name) => JSON.stringify(name)).join(', ')}: ${parameters}`,

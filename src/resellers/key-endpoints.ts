@@ -6,19 +6,19 @@ import { logOperation } from '../http/audit-log.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../http/read-parameters.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 
 const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
 
-const CLOSED = { additionalProperties: false }
 const KeyId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
-const Scope = Type.Enum(['read', 'watch', 'operate'])
-const MaybeInstant = Type.Union([Instant, Type.Null()])
-const MaybeReseller = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()], {
-  description: 'The name of the reseller whose key it is; null for an operator’s.',
-})
+const Scope = oneOf(['read', 'watch', 'operate'])
+const MaybeInstant = orNull(Instant)
+const MaybeReseller = orNull(
+  Type.String({ minLength: 1, maxLength: 200 }),
+  'The name of the reseller whose key it is; null for an operator’s.',
+)
 
 const key = {
   id: KeyId,
@@ -28,11 +28,9 @@ const key = {
   createdAt: Instant,
   expiresAt: MaybeInstant,
   revokedAt: MaybeInstant,
-  lastUsedAt: Type.Union([Instant, Type.Null()], {
-    description: 'To the minute; null while it was never used.',
-  }),
+  lastUsedAt: orNull(Instant, 'To the minute; null while it was never used.'),
 }
-const ApiKey = Type.Object(key, CLOSED)
+const ApiKey = object(key)
 
 const EXAMPLE = {
   id: 1,
@@ -54,7 +52,7 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/keys',
   summary: 'All keys by their first characters, the oldest first; the ended ones too',
-  query: Type.Object(pageParameters({ preset: 50, max: 1000 }), CLOSED),
+  query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '2' }, answer: { items: [EXAMPLE], next: null } },
@@ -73,26 +71,23 @@ const create = operator({
   path: '/api/v1/keys',
   summary: 'Make a key',
   description: 'Its text is in the answer, this once: only a hash of it is kept.',
-  body: Type.Object(
-    {
-      reseller: MaybeReseller,
-      scopes: Type.Optional(
-        Type.Array(Scope, {
-          minItems: 1,
-          description:
-            'Of a reseller’s key some of read and watch, of an operator’s some of read and operate; all of these where missing.',
-        }),
-      ),
-      expiresAt: Type.Optional(
-        Type.String({ format: 'date-time', description: 'When it ends; never where missing.' }),
-      ),
-    },
-    CLOSED,
-  ),
+  body: object({
+    reseller: MaybeReseller,
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        minItems: 1,
+        description:
+          'Of a reseller’s key some of read and watch, of an operator’s some of read and operate; all of these where missing.',
+      }),
+    ),
+    expiresAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it ends; never where missing.' }),
+    ),
+  }),
   answer: {
     about: 'The key.',
     status: 201,
-    schema: Type.Object({ ...key, key: Type.String() }, CLOSED),
+    schema: object({ ...key, key: Type.String() }),
   },
   problems: ['watch.unknown_reseller', 'access.scope_not_grantable'],
   example: {
@@ -120,7 +115,7 @@ const revoke = operator({
   path: '/api/v1/keys/{keyId}/revoke',
   summary: 'End a key for good, in every process within a second',
   description: 'Again changes nothing.',
-  params: Type.Object({ keyId: KeyId }, CLOSED),
+  params: object({ keyId: KeyId }),
   answer: { about: 'The key, which is revoked now.', schema: ApiKey },
   problems: ['access.no_such_key'],
   example: {

@@ -4,7 +4,7 @@ import type { Db } from '../db/database.ts'
 import { logOperation } from '../http/audit-log.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
-import { Instant } from '../http/read-parameters.ts'
+import { Instant, object, orNull } from '../http/schemas.ts'
 import { createReseller, listResellers, requireReseller } from './resellers.ts'
 
 interface ResellerDeps {
@@ -19,7 +19,6 @@ interface ResellerDeps {
 
 const { operator } = operations<ResellerDeps>()
 
-const CLOSED = { additionalProperties: false }
 const MAX_NAME_CHARS = 200
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARS })
 
@@ -27,20 +26,17 @@ const members = {
   id: Type.Integer(),
   name: Type.String(),
   createdAt: Instant,
-  disabledAt: Type.Union([Instant, Type.Null()]),
+  disabledAt: orNull(Instant),
 }
-const Reseller = Type.Object(members, CLOSED)
-const Summary = Type.Object(
-  {
-    ...members,
-    lists: Type.Integer({ description: 'Its watch lists.' }),
-    watches: Type.Integer(),
-    active: Type.Integer({
-      description: 'Of the watches, those that are neither paused nor have ended.',
-    }),
-  },
-  CLOSED,
-)
+const Reseller = object(members)
+const Summary = object({
+  ...members,
+  lists: Type.Integer({ description: 'Its watch lists.' }),
+  watches: Type.Integer(),
+  active: Type.Integer({
+    description: 'Of the watches, those that are neither paused nor have ended.',
+  }),
+})
 
 const EXAMPLE = { id: 1, name: 'alpha', createdAt: '2026-01-31T04:00:00.000Z', disabledAt: null }
 
@@ -53,7 +49,7 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/resellers',
   summary: 'Who keeps watch lists, by name',
-  query: Type.Object(pageParameters({ preset: 50, max: 1000 }), CLOSED),
+  query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
   problems: ['request.invalid_cursor'],
   example: {
@@ -73,7 +69,7 @@ const create = operator({
   method: 'POST',
   path: '/api/v1/resellers',
   summary: 'Add a reseller',
-  body: Type.Object({ name: Name }, CLOSED),
+  body: object({ name: Name }),
   answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
   problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
   example: { body: { name: 'northwind' }, answer: { ...EXAMPLE, name: 'northwind' } },
@@ -92,10 +88,10 @@ const disable = operator({
   summary: 'Stop all watches of a reseller',
   description:
     'As if each were paused. Its watch lists, its feed and its keys stay; again changes nothing.',
-  params: Type.Object({ reseller: Name }, CLOSED),
+  params: object({ reseller: Name }),
   answer: {
     about: 'The reseller, and how many tracked fares nobody watches any more.',
-    schema: Type.Object({ ...members, trackedFaresEnded: Type.Integer() }, CLOSED),
+    schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
   problems: ['watch.unknown_reseller'],
   example: {

@@ -119,3 +119,32 @@ describe('the operations', () => {
     }
   })
 })
+
+describe('the schemas of the document', () => {
+  const schemas: Record<string, unknown>[] = []
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (!Array.isArray(value)) schemas.push(value as Record<string, unknown>)
+    for (const member of Object.values(value)) collect(member)
+  }
+  collect(API_DOCUMENT)
+
+  it('give every enum a type', () => {
+    const enums = schemas.filter((schema) => Array.isArray(schema.enum))
+
+    expect(enums.length).toBeGreaterThan(3)
+    expect(enums.filter(({ type }) => type !== 'string')).toEqual([])
+  })
+
+  it('refer only to components that exist', () => {
+    const references = schemas.map(({ $ref }) => $ref).filter((ref) => typeof ref === 'string')
+
+    for (const reference of new Set(references)) {
+      const target = reference
+        .split('/')
+        .slice(1)
+        .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], API_DOCUMENT)
+      expect(target, reference).toBeDefined()
+    }
+  })
+})

@@ -97,6 +97,7 @@ describe('the feed of route changes', () => {
   it.for([
     ['kinds=route_added', [1, 5], [0, 1]],
     ['kinds=route_added,place_changed', [1, 4, 5], [0, 1, 4]],
+    ['kinds=route_added&kinds=place_changed', [1, 4, 5], [0, 1, 4]],
     ['places=IBZ', [5], [0]],
     ['places=MAD', [2, 3, 4], [0, 2, 3]],
     ['places=IBZ,BCN&kinds=route_removed', [6], [0]],

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { bodyReader } from '../../src/http/read-body.ts'
-import { Instant, parameterReader } from '../../src/http/read-parameters.ts'
+import { parameterReader } from '../../src/http/read-parameters.ts'
+import { Instant } from '../../src/http/schemas.ts'
 
 const Query = Type.Object(
   {

@@ -3,47 +3,41 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-parameters.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { findKnownRoute, listRouteIntervals, type RoutePair } from './history-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const PlaceId = Type.String({ minLength: 1, maxLength: 256 })
-const Place = Type.Object(
-  { id: Type.String(), iata: Type.String(), city: Type.String(), country: Type.String() },
-  CLOSED,
-)
-const MaybeBoolean = Type.Union([Type.Boolean(), Type.Null()])
-const Of = Type.Enum(['existence', 'availability'])
+const Place = object({
+  id: Type.String(),
+  iata: Type.String(),
+  city: Type.String(),
+  country: Type.String(),
+})
+const MaybeBoolean = orNull(Type.Boolean())
+const Of = oneOf(['existence', 'availability'])
 
-const Interval = Type.Object(
-  {
-    of: Of,
-    available: Type.Union([Type.Boolean(), Type.Null()], {
-      description: 'Null of existence. Without an interval of availability it is not known.',
-    }),
-    validFrom: Instant,
-    validTo: Type.Union([Instant, Type.Null()], { description: 'Null while it holds.' }),
-  },
-  CLOSED,
-)
+const Interval = object({
+  of: Of,
+  available: orNull(
+    Type.Boolean(),
+    'Null of existence. Without an interval of availability it is not known.',
+  ),
+  validFrom: Instant,
+  validTo: orNull(Instant, 'Null while it holds.'),
+})
 
-const History = Type.Object(
-  {
-    departure: Place,
-    destination: Place,
-    live: Type.Boolean(),
-    since: Type.Union([Instant, Type.Null()], {
-      description: 'Since when it is live, this time; null where it is not.',
-    }),
-    available: MaybeBoolean,
-    ...pageOf(Interval).properties,
-  },
-  CLOSED,
-)
+const History = object({
+  departure: Place,
+  destination: Place,
+  live: Type.Boolean(),
+  since: orNull(Instant, 'Since when it is live, this time; null where it is not.'),
+  available: MaybeBoolean,
+  ...pageOf(Interval).properties,
+})
 
-const Position = Type.Object({ of: Of, validFrom: Type.String({ format: 'date-time' }) }, CLOSED)
+const Position = object({ of: Of, validFrom: Type.String({ format: 'date-time' }) })
 const cursors = cursorsOf('route-history', Position)
 
 const readRouteHistory = shared({
@@ -55,8 +49,8 @@ const readRouteHistory = shared({
   description:
     'Instants are those at which the lists were fetched that showed it. A place is shown as it is known now.',
   scope: 'read',
-  params: Type.Object({ departureId: PlaceId, destinationId: PlaceId }, CLOSED),
-  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  params: object({ departureId: PlaceId, destinationId: PlaceId }),
+  query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'The route, and a page of its intervals, the newest first.', schema: History },
   problems: ['not_found', 'request.invalid_cursor'],
   example: {

@@ -3,30 +3,23 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-parameters.ts'
+import { Instant, object, orNull } from '../../http/schemas.ts'
 import { findKnownPlace, listPlaceIntervals } from './history-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const attributes = { iata: Type.String(), city: Type.String(), country: Type.String() }
 
-const Interval = Type.Object(
-  {
-    ...attributes,
-    validFrom: Instant,
-    validTo: Type.Union([Instant, Type.Null()], { description: 'Null while they hold.' }),
-  },
-  CLOSED,
-)
-const Place = Type.Object(
-  {
-    id: Type.String({ description: 'What the place is known by; everything else may change.' }),
-    ...attributes,
-    ...pageOf(Interval).properties,
-  },
-  CLOSED,
-)
+const Interval = object({
+  ...attributes,
+  validFrom: Instant,
+  validTo: orNull(Instant, 'Null while they hold.'),
+})
+const Place = object({
+  id: Type.String({ description: 'What the place is known by; everything else may change.' }),
+  ...attributes,
+  ...pageOf(Interval).properties,
+})
 
 const cursors = cursorsOf('place-history', Type.String({ format: 'date-time' }))
 
@@ -37,8 +30,8 @@ const readPlace = shared({
   tag: 'Routes and places',
   summary: 'A place, and the attributes that it has had',
   scope: 'read',
-  params: Type.Object({ placeId: Type.String({ minLength: 1, maxLength: 256 }) }, CLOSED),
-  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  params: object({ placeId: Type.String({ minLength: 1, maxLength: 256 }) }),
+  query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: {
     about:
       'The attributes that hold now, and a page of those since the first list, the newest first.',

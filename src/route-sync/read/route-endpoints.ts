@@ -5,6 +5,7 @@ import { sendEncoded } from '../../http/encoded-body.ts'
 import { isNotModified } from '../../http/etags.ts'
 import { type Checked, operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
+import { object } from '../../http/schemas.ts'
 import { streamText } from '../../http/send-text.ts'
 import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
@@ -18,31 +19,29 @@ export interface RouteDeps {
 
 const { shared } = operations<RouteDeps>()
 
-const CLOSED = { additionalProperties: false }
-const Place = Type.Object(
-  { id: Type.String(), iata: Type.String(), city: Type.String(), country: Type.String() },
-  CLOSED,
-)
-const Routes = Type.Array(Type.Object({ departure: Place, destination: Place }, CLOSED))
+const Place = object({
+  id: Type.String(),
+  iata: Type.String(),
+  city: Type.String(),
+  country: Type.String(),
+})
+const Routes = Type.Array(object({ departure: Place, destination: Place }))
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
-const QUERY = Type.Object(
-  {
-    asOf: Type.Optional(
-      Type.Unsafe<Date>({
-        type: 'string',
-        format: 'date-time',
-        description: 'The list as it stood then; now where missing.',
-      }),
-    ),
-    departure: name('Only from this place: its id or its airport code.'),
-    destination: name('Only to this place: its id or its airport code.'),
-    country: name('Only from or to a place of this country.'),
-  },
-  CLOSED,
-)
+const QUERY = object({
+  asOf: Type.Optional(
+    Type.Unsafe<Date>({
+      type: 'string',
+      format: 'date-time',
+      description: 'The list as it stood then; now where missing.',
+    }),
+  ),
+  departure: name('Only from this place: its id or its airport code.'),
+  destination: name('Only to this place: its id or its airport code.'),
+  country: name('Only from or to a place of this country.'),
+})
 
 const told = {
   headers: {

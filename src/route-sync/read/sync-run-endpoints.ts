@@ -3,91 +3,71 @@ import { RUN_STATUSES } from '../../base/kinds.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
+import { Instant, object, oneOf, orNull, RowId } from '../../http/schemas.ts'
 import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
-const ListName = Type.Union([Type.Literal('routes'), Type.Literal('with-availability')])
-const Count = Type.Union([Type.Integer(), Type.Null()])
-const MaybeInstant = Type.Union([Instant, Type.Null()])
-const MaybeText = Type.Union([Type.String(), Type.Null()])
-const CLOSED = { additionalProperties: false }
+const ListName = oneOf(['routes', 'with-availability'])
+const Count = orNull(Type.Integer())
+const MaybeInstant = orNull(Instant)
+const MaybeText = orNull(Type.String())
 
-const Status = Type.Enum([...RUN_STATUSES])
+const Status = oneOf(RUN_STATUSES)
 
 /** One finished run. */
-export const SyncRun = Type.Object(
-  {
-    runId: Type.Integer(),
-    list: ListName,
-    status: Status,
-    baseline: Type.Boolean({ description: 'The first accepted list: history begins with it.' }),
-    startedAt: Instant,
-    arrivedAt: Type.Union([Instant, Type.Null()], {
-      description: 'When the whole list had arrived.',
-    }),
-    fetchedAt: Type.Union([Instant, Type.Null()], {
-      description: 'From when on it counts: when it had arrived, or was approved.',
-    }),
-    finishedAt: Instant,
-    bytes: Count,
-    fetched: Count,
-    duplicates: Count,
-    conflictingPlaces: Count,
-    unknownPairs: Count,
-    live: Count,
-    added: Count,
-    removed: Count,
-    returned: Count,
-    pendingAbsences: Count,
-    placesChanged: Count,
-    gained: Count,
-    lost: Count,
-    durationsMs: Type.Record(Type.String(), Type.Number()),
-    reason: Type.Union([
-      Type.Object({ code: Type.String(), text: Type.String() }, CLOSED),
-      Type.Null(),
-    ]),
-    reviewId: Type.Optional(Count),
-    contentHash: Type.Union([Type.String(), Type.Null()]),
-  },
-  CLOSED,
-)
+export const SyncRun = object({
+  runId: Type.Integer(),
+  list: ListName,
+  status: Status,
+  baseline: Type.Boolean({ description: 'The first accepted list: history begins with it.' }),
+  startedAt: Instant,
+  arrivedAt: orNull(Instant, 'When the whole list had arrived.'),
+  fetchedAt: orNull(Instant, 'From when on it counts: when it had arrived, or was approved.'),
+  finishedAt: Instant,
+  bytes: Count,
+  fetched: Count,
+  duplicates: Count,
+  conflictingPlaces: Count,
+  unknownPairs: Count,
+  live: Count,
+  added: Count,
+  removed: Count,
+  returned: Count,
+  pendingAbsences: Count,
+  placesChanged: Count,
+  gained: Count,
+  lost: Count,
+  durationsMs: Type.Record(Type.String(), Type.Number()),
+  reason: orNull(object({ code: Type.String(), text: Type.String() })),
+  reviewId: Type.Optional(Count),
+  contentHash: orNull(Type.String()),
+})
 
-const ShownRun = Type.Object(
-  {
-    ...SyncRun.properties,
-    notModified: Type.Boolean({
-      description: 'The upstream said that its list was still the last accepted one.',
-    }),
-    etag: MaybeText,
-    lastModified: MaybeText,
-    resolution: Type.Union([Type.String(), Type.Null()], {
-      description: 'What ended its review; null where it had none, or is held.',
-    }),
-    resolvedAt: MaybeInstant,
-    resolvedBy: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'The run that ended it; null where a person did.',
-    }),
-    reviewRuns: Type.Array(Type.Integer(), {
-      description: 'The runs under the same review, it included.',
-    }),
-    storedBytes: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'What its list takes as it is kept; null where it is not kept.',
-    }),
-    changes: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Records that it added to the feed of route changes, by kind.',
-    }),
-  },
-  CLOSED,
-)
+const ShownRun = object({
+  ...SyncRun.properties,
+  notModified: Type.Boolean({
+    description: 'The upstream said that its list was still the last accepted one.',
+  }),
+  etag: MaybeText,
+  lastModified: MaybeText,
+  resolution: orNull(Type.String(), 'What ended its review; null where it had none, or is held.'),
+  resolvedAt: MaybeInstant,
+  resolvedBy: orNull(Type.Integer(), 'The run that ended it; null where a person did.'),
+  reviewRuns: Type.Array(Type.Integer(), {
+    description: 'The runs under the same review, it included.',
+  }),
+  storedBytes: orNull(
+    Type.Integer(),
+    'What its list takes as it is kept; null where it is not kept.',
+  ),
+  changes: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Records that it added to the feed of route changes, by kind.',
+  }),
+})
 
 /** Which run. */
-export const RunParams = Type.Object(
-  { runId: Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER }) },
-  CLOSED,
-)
+export const RunParams = object({ runId: RowId })
 
 /** A run as the documentation shows it. */
 export const EXAMPLE_RUN = {
@@ -118,7 +98,7 @@ export const EXAMPLE_RUN = {
   contentHash: 'a3f1',
 }
 
-const cursors = cursorsOf('sync-runs', Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER }))
+const cursors = cursorsOf('sync-runs', RowId)
 
 const listRuns = shared({
   id: 'listSyncRuns',
@@ -127,18 +107,15 @@ const listRuns = shared({
   tag: 'Freshness',
   summary: 'What came of the last pulls of the route lists, the newest first',
   scope: 'read',
-  query: Type.Object(
-    {
-      list: Type.Optional(
-        Type.Union(ListName.anyOf, { description: 'Only the runs of this list.' }),
-      ),
-      statuses: Type.Optional(
-        Type.Array(Status, { minItems: 1, description: 'Only runs that ended like this.' }),
-      ),
-      ...pageParameters({ preset: 50, max: 1000 }),
-    },
-    CLOSED,
-  ),
+  query: object({
+    list: Type.Optional(
+      oneOf(['routes', 'with-availability'], { description: 'Only the runs of this list.' }),
+    ),
+    statuses: Type.Optional(
+      Type.Array(Status, { minItems: 1, description: 'Only runs that ended like this.' }),
+    ),
+    ...pageParameters({ preset: 50, max: 1000 }),
+  }),
   answer: { about: 'A page of finished runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
   example: {

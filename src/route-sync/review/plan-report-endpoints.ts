@@ -1,66 +1,62 @@
 import { Type } from 'typebox'
+import { object, oneOf, orNull } from '../../http/schemas.ts'
 
-const CLOSED = { additionalProperties: false }
 const Count = Type.Integer()
-const ListName = Type.Union([Type.Literal('routes'), Type.Literal('with-availability')])
+const ListName = oneOf(['routes', 'with-availability'])
 
-const Reason = Type.Object({ code: Type.String(), text: Type.String() }, CLOSED)
+const Reason = object({ code: Type.String(), text: Type.String() })
 
-const Place = Type.Object(
-  { id: Type.String(), iata: Type.String(), city: Type.String(), country: Type.String() },
-  CLOSED,
-)
-const Routes = Type.Array(Type.Object({ departure: Place, destination: Place }, CLOSED))
+const Place = object({
+  id: Type.String(),
+  iata: Type.String(),
+  city: Type.String(),
+  country: Type.String(),
+})
+const Routes = Type.Array(object({ departure: Place, destination: Place }))
 
 /** What applying a list would do, as the API tells it. */
-export const PlanReport = Type.Object(
-  {
-    list: ListName,
-    baseline: Type.Boolean(),
-    bytes: Count,
-    fetched: Count,
-    duplicates: Count,
-    conflictingPlaces: Count,
-    liveBefore: Type.Integer({ description: 'Live (or available) routes before it.' }),
-    missing: Type.Integer({ description: 'Of those, the ones that it lacks.' }),
-    newlyAbsent: Type.Integer({
-      description: 'Of those, the ones that the accepted list before it held.',
-    }),
-    forecast: Type.Object(
-      {
-        unknownPairs: Type.Union([Count, Type.Null()]),
-        live: Count,
-        added: Count,
-        removed: Count,
-        pendingAbsences: Count,
-        placesChanged: Count,
-        gained: Count,
-        lost: Count,
-      },
-      { ...CLOSED, description: 'What a run that approved it now would count.' },
-    ),
-    verdict: Type.Union([Reason, Type.Null()], {
-      description: 'Why the guard would hold it now; null where it would not.',
-    }),
-    examples: Type.Object(
-      {
-        missing: Routes,
-        added: Routes,
-        countries: Type.Array(
-          Type.Object({ country: Type.String(), missing: Count, live: Count }, CLOSED),
-          { description: 'Countries of departure that lack most routes.' },
-        ),
-        placesLost: Type.Object(
-          { count: Count, places: Type.Array(Place) },
-          { ...CLOSED, description: 'Places without any route left.' },
-        ),
-        placesChanged: Type.Array(Type.Object({ before: Place, after: Place }, CLOSED)),
-      },
-      { ...CLOSED, description: 'A few of each kind.' },
-    ),
-  },
-  CLOSED,
-)
+export const PlanReport = object({
+  list: ListName,
+  baseline: Type.Boolean(),
+  bytes: Count,
+  fetched: Count,
+  duplicates: Count,
+  conflictingPlaces: Count,
+  liveBefore: Type.Integer({ description: 'Live (or available) routes before it.' }),
+  missing: Type.Integer({ description: 'Of those, the ones that it lacks.' }),
+  newlyAbsent: Type.Integer({
+    description: 'Of those, the ones that the accepted list before it held.',
+  }),
+  forecast: object(
+    {
+      unknownPairs: orNull(Count),
+      live: Count,
+      added: Count,
+      removed: Count,
+      pendingAbsences: Count,
+      placesChanged: Count,
+      gained: Count,
+      lost: Count,
+    },
+    { description: 'What a run that approved it now would count.' },
+  ),
+  verdict: orNull(Reason, 'Why the guard would hold it now; null where it would not.'),
+  examples: object(
+    {
+      missing: Routes,
+      added: Routes,
+      countries: Type.Array(object({ country: Type.String(), missing: Count, live: Count }), {
+        description: 'Countries of departure that lack most routes.',
+      }),
+      placesLost: object(
+        { count: Count, places: Type.Array(Place) },
+        { description: 'Places without any route left.' },
+      ),
+      placesChanged: Type.Array(object({ before: Place, after: Place })),
+    },
+    { description: 'A few of each kind.' },
+  ),
+})
 
 /** A plan as the documentation shows it. */
 export const EXAMPLE_PLAN = {

@@ -5,7 +5,7 @@ import { logOperation } from '../../http/audit-log.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, orNull } from '../../http/schemas.ts'
 import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
@@ -20,7 +20,6 @@ export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> 
 
 const { operator } = operations<HeldRunDeps>()
 
-const CLOSED = { additionalProperties: false }
 const RunId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 /** A run of the list takes longer than anybody waits for an answer; most waits are for a decision beside this one. */
 const WAIT_MS = 2_000
@@ -44,7 +43,7 @@ const listHeld = operator({
   method: 'GET',
   path: '/api/v1/held-runs',
   summary: 'Lists that wait for a decision, the oldest first',
-  query: Type.Object(pageParameters({ preset: 50, max: 1000 }), CLOSED),
+  query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of held runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
   example: { answer: { items: [HELD_RUN], next: null } },
@@ -55,20 +54,17 @@ const listHeld = operator({
   },
 })
 
-const ReviewAnswer = Type.Object(
-  {
-    run: SyncRun,
-    heldWith: Type.Array(RunId, {
-      description: 'All that are held under the same review, it included.',
-    }),
-    rejected: Type.Union(
-      [Type.Object({ runs: Type.Array(RunId), at: Instant }, CLOSED), Type.Null()],
-      { description: 'What a person rejected of that review already, and when, the last time.' },
-    ),
-    plan: PlanReport,
-  },
-  CLOSED,
-)
+const ReviewAnswer = object({
+  run: SyncRun,
+  heldWith: Type.Array(RunId, {
+    description: 'All that are held under the same review, it included.',
+  }),
+  rejected: orNull(
+    object({ runs: Type.Array(RunId), at: Instant }),
+    'What a person rejected of that review already, and when, the last time.',
+  ),
+  plan: PlanReport,
+})
 
 const reviewHeld = operator({
   ...common,
@@ -128,7 +124,7 @@ const rejectHeld = operator({
   params: RunParams,
   answer: {
     about: 'The runs that were dropped.',
-    schema: Type.Object({ dropped: Type.Array(RunId) }, CLOSED),
+    schema: object({ dropped: Type.Array(RunId) }),
   },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' }, answer: { dropped: [7, 8] } },

@@ -2,24 +2,20 @@ import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, MAX_WHOLE_NUMBER } from '../../http/read-parameters.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../http/schemas.ts'
 import { INCIDENT_KINDS } from './incident.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const IncidentId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 
-const Incident = Type.Object(
-  {
-    id: IncidentId,
-    kind: Type.Enum([...INCIDENT_KINDS]),
-    openedAt: Instant,
-    closedAt: Type.Union([Instant, Type.Null()], { description: 'Null while it is open.' }),
-  },
-  CLOSED,
-)
+const Incident = object({
+  id: IncidentId,
+  kind: oneOf(INCIDENT_KINDS),
+  openedAt: Instant,
+  closedAt: orNull(Instant, 'Null while it is open.'),
+})
 
 const cursors = cursorsOf('incidents', IncidentId)
 
@@ -31,15 +27,12 @@ const listAll = operator({
   summary: 'Lists mass losses and upstream trouble, newest first',
   description: 'While an incident is open, losses are held. When it ends, they are checked again.',
   scope: 'operate',
-  query: Type.Object(
-    {
-      open: Type.Optional(
-        Type.Boolean({ description: 'true: open incidents only. false: closed ones only.' }),
-      ),
-      ...pageParameters({ preset: 50, max: 1000 }),
-    },
-    CLOSED,
-  ),
+  query: object({
+    open: Type.Optional(
+      Type.Boolean({ description: 'true: open incidents only. false: closed ones only.' }),
+    ),
+    ...pageParameters({ preset: 50, max: 1000 }),
+  }),
   answer: { about: 'A page of incidents.', schema: pageOf(Incident) },
   problems: ['request.invalid_cursor'],
   example: {

@@ -1,121 +1,88 @@
 import { Type } from 'typebox'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
-import { Instant } from '../../http/read-parameters.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { INCIDENT_KINDS } from '../incidents/incident.ts'
 import { readStatus, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()
 
-const CLOSED = { additionalProperties: false }
-const ListName = Type.Union([Type.Literal('routes'), Type.Literal('with-availability')])
-const MaybeInstant = Type.Union([Instant, Type.Null()])
+const ListName = oneOf(['routes', 'with-availability'])
+const MaybeInstant = orNull(Instant)
 
-const List = Type.Object(
-  {
-    list: ListName,
-    lastSuccessAt: Type.Union([Instant, Type.Null()], {
-      description: 'When the last accepted list was fetched.',
-    }),
-    lastAttemptAt: MaybeInstant,
-    held: Type.Integer({ description: 'Number of lists that wait for review.' }),
-  },
-  CLOSED,
-)
+const List = object({
+  list: ListName,
+  lastSuccessAt: orNull(Instant, 'When the last accepted list was fetched.'),
+  lastAttemptAt: MaybeInstant,
+  held: Type.Integer({ description: 'Number of lists that wait for review.' }),
+})
 
-const HeldRun = Type.Object(
-  {
-    runId: Type.Integer(),
-    list: ListName,
-    fetchedAt: MaybeInstant,
-    reason: Type.Union([
-      Type.Object({ code: Type.String(), text: Type.String() }, CLOSED),
-      Type.Null(),
-    ]),
-  },
-  CLOSED,
-)
+const HeldRun = object({
+  runId: Type.Integer(),
+  list: ListName,
+  fetchedAt: MaybeInstant,
+  reason: orNull(object({ code: Type.String(), text: Type.String() })),
+})
 
 const Seconds = Type.Number({ minimum: 0 })
-const Beliefs = Type.Object(
+const Beliefs = object(
   {
     fares: Type.Integer({ description: 'Number of fares that are checked.' }),
     unanswered: Type.Integer({ description: 'How many of them never had a good check.' }),
     stale: Type.Integer({
       description: 'How many of the others have a belief that is too old to be shown as known.',
     }),
-    ageSeconds: Type.Union(
-      [
-        Type.Object({ p50: Seconds, p90: Seconds, p99: Seconds, max: Seconds }, CLOSED),
-        Type.Null(),
-      ],
-      { description: 'Age of the last good check. Null if there was none.' },
+    ageSeconds: orNull(
+      object({ p50: Seconds, p90: Seconds, p99: Seconds, max: Seconds }),
+      'Age of the last good check. Null if there was none.',
     ),
   },
   {
-    ...CLOSED,
     description: 'For a reseller the fares that it watches, for an operator all fares.',
   },
 )
 
-const Upstream = Type.Object(
-  {
-    pausedUntil: Type.Union([Instant, Type.Null()], {
-      description: 'When the pause that the upstream asked for ends.',
+const Upstream = object({
+  pausedUntil: orNull(Instant, 'When the pause that the upstream asked for ends.'),
+  openBreakers: Type.Array(
+    object({
+      endpoint: oneOf(['lists', 'verify']),
+      breaker: oneOf(['auth', 'errors']),
+      since: Instant,
     }),
-    openBreakers: Type.Array(
-      Type.Object(
-        {
-          endpoint: Type.Enum(['lists', 'verify']),
-          breaker: Type.Enum(['auth', 'errors']),
-          since: Instant,
-        },
-        CLOSED,
-      ),
-      { description: 'Endpoints that receive only single probes, and why.' },
-    ),
-  },
-  CLOSED,
-)
+    { description: 'Endpoints that receive only single probes, and why.' },
+  ),
+})
 
-const Budget = Type.Object(
-  {
-    requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
-    share: Type.Number({
-      description:
-        'The share that may be used now: below 1 after the upstream has limited the rate, 0 during a pause.',
-    }),
-    aheadSeconds: Type.Number({
-      description: 'How far ahead slots are reserved. About 5 if the whole budget is used.',
-    }),
-    checksLastMinute: Type.Integer({ description: 'Number of checks in the last whole minute.' }),
-    unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
-    used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
-  },
-  CLOSED,
-)
+const Budget = object({
+  requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
+  share: Type.Number({
+    description:
+      'The share that may be used now: below 1 after the upstream has limited the rate, 0 during a pause.',
+  }),
+  aheadSeconds: Type.Number({
+    description: 'How far ahead slots are reserved. About 5 if the whole budget is used.',
+  }),
+  checksLastMinute: Type.Integer({ description: 'Number of checks in the last whole minute.' }),
+  unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
+  used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
+})
 
-const StatusAnswer = Type.Object(
-  {
-    at: Instant,
-    lists: Type.Array(List),
-    heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
-    beliefs: Beliefs,
-    upstream: Upstream,
-    incidents: Type.Array(
-      Type.Object({ kind: Type.Enum([...INCIDENT_KINDS]), openedAt: Instant }, CLOSED),
-      { description: 'Open incidents. While one is open, losses are held.' },
-    ),
-    budget: Type.Union([Budget, Type.Null()], {
-      description: 'For operators. Null for a reseller: it would show what other resellers watch.',
-    }),
-    versions: Type.Object(
-      { farewatch: Type.String(), schema: Type.String(), postgresql: Type.String() },
-      CLOSED,
-    ),
-  },
-  CLOSED,
-)
+const StatusAnswer = object({
+  at: Instant,
+  lists: Type.Array(List),
+  heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
+  beliefs: Beliefs,
+  upstream: Upstream,
+  incidents: Type.Array(object({ kind: oneOf(INCIDENT_KINDS), openedAt: Instant }), {
+    description: 'Open incidents. While one is open, losses are held.',
+  }),
+  budget: orNull(
+    Budget,
+    'For operators. Null for a reseller: it would show what other resellers watch.',
+  ),
+  versions: object({ farewatch: Type.String(), schema: Type.String(), postgresql: Type.String() }),
+})
 
 const EXAMPLE = {
   at: '2026-01-31T05:00:00.000Z',

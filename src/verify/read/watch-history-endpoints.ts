@@ -3,39 +3,33 @@ import type { ResellerId } from '../../base/reseller-id.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant } from '../../http/read-parameters.ts'
-import { orNull, WatchParams } from '../../watch/endpoints/watch-shape-endpoints.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import { WatchParams } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import type { WatchPosition } from '../../watch/watch-queries.ts'
 import { readWatchTimeline, type SeenInterval } from './watch-facts.ts'
 import { requireWatch } from './watch-view-endpoints.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const TAG = 'Watches'
 const A_1 = { list: 'summer', reference: 'A-1' }
 /** The last instant that there is. */
 const MAX_MS = 8.64e15
 
-const Interval = Type.Object(
-  {
-    from: Type.Union([Instant, Type.Null()], {
-      description: 'Null of the first one: it held when the watch began.',
-    }),
-    to: Type.Union([Instant, Type.Null()], { description: 'Null while it holds.' }),
-    pair: Type.Enum(['bookable', 'not_bookable', 'unknown']),
-    outbound: Type.Enum(['available', 'unavailable', 'unknown']),
-    return: orNull(Type.Enum(['available', 'unavailable', 'unknown'])),
-    price: orNull(Type.String()),
-    currency: orNull(Type.String()),
-  },
-  CLOSED,
-)
+const Interval = object({
+  from: orNull(Instant, 'Null of the first one: it held when the watch began.'),
+  to: orNull(Instant, 'Null while it holds.'),
+  pair: oneOf(['bookable', 'not_bookable', 'unknown']),
+  outbound: oneOf(['available', 'unavailable', 'unknown']),
+  return: orNull(oneOf(['available', 'unavailable', 'unknown'])),
+  price: orNull(Type.String()),
+  currency: orNull(Type.String()),
+})
 
-const Price = Type.Pick(Interval, ['from', 'to', 'price', 'currency'], CLOSED)
+const Price = object(Type.Pick(Interval, ['from', 'to', 'price', 'currency']).properties)
 const INTERVAL = { from: null, to: '2026-01-31T12:04:00.000Z', price: '100.00', currency: 'EUR' }
 
-const PAGE = Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED)
+const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
 const Place = Type.Integer({ minimum: -MAX_MS, maximum: MAX_MS })
 const timelines = cursorsOf('watch-timeline', Place)
 const priceSeries = cursorsOf('watch-prices', Place)

@@ -5,11 +5,10 @@ import { FARE_EXAMPLE, FareShape } from '../../changes/watch-change-endpoints.ts
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-parameters.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
 import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
 import {
-  orNull,
   shapeOf,
   WATCH_EXAMPLE,
   WatchParams,
@@ -26,43 +25,32 @@ export interface WatchViewDeps {
 
 const { reseller } = operations<WatchViewDeps>()
 
-const CLOSED = { additionalProperties: false }
 const TAG = 'Watches'
 
 const View = {
-  status: Type.Enum(['new', 'followed', 'stale', 'expired', 'paused'], {
+  status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
     description:
       'new: nothing is believed of the fare yet. stale: the last good check is too old. ' +
       'expired: departed, or never available for 30 days. paused: you paused it, or were disabled.',
   }),
   belief: Type.Unsafe<FareView>(FareShape),
-  lastGoodCheckAt: Type.Union([Instant, Type.Null()], {
-    description: 'When the last check began that showed the state of every leg.',
-  }),
+  lastGoodCheckAt: orNull(Instant, 'When the last check began that showed the state of every leg.'),
   lastCheckAt: orNull(Instant),
-  lastReason: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the last check did not show the state of a leg; null where it did.',
-  }),
-  next: Type.Union(
-    [
-      Type.Object(
-        {
-          notBefore: Instant,
-          why: Type.Enum(['first_look', 'confirmation', 'retry', 'turn'], {
-            description:
-              'turn: its interval; confirmation: a loss or another flight is looked at again; retry: the last ' +
-              'check told nothing.',
-          }),
-        },
-        CLOSED,
-      ),
-      Type.Null(),
-    ],
-    {
-      description:
-        'By this watch’s own settings and answers; it comes later where the budget is short, and sooner where ' +
-        'the question is asked for another reason. Null: it is not checked.',
-    },
+  lastReason: orNull(
+    Type.String(),
+    'Why the last check did not show the state of a leg; null where it did.',
+  ),
+  next: orNull(
+    object({
+      notBefore: Instant,
+      why: oneOf(['first_look', 'confirmation', 'retry', 'turn'], {
+        description:
+          'turn: its interval; confirmation: a loss or another flight is looked at again; retry: the last ' +
+          'check told nothing.',
+      }),
+    }),
+    'By this watch’s own settings and answers; it comes later where the budget is short, and sooner where ' +
+      'the question is asked for another reason. Null: it is not checked.',
   ),
 }
 
@@ -87,7 +75,7 @@ const readWatch = reseller({
   params: WatchParams,
   answer: {
     about: 'The watch, with the present belief of its fare.',
-    schema: Type.Object({ ...WatchShape.properties, ...View }, CLOSED),
+    schema: object({ ...WatchShape.properties, ...View }),
   },
   problems: ['not_found'],
   example: { params: A_1, answer: { ...WATCH_EXAMPLE, ...VIEW_EXAMPLE } },
@@ -114,16 +102,11 @@ const readListState = reseller({
   params: ListParams,
   answer: {
     about: 'The states, by reference.',
-    schema: Type.Object(
-      {
-        seq: Type.Integer(),
-        takenAt: Instant,
-        watches: Type.Array(
-          Type.Object({ reference: Type.String(), watchId: Type.String(), ...View }, CLOSED),
-        ),
-      },
-      CLOSED,
-    ),
+    schema: object({
+      seq: Type.Integer(),
+      takenAt: Instant,
+      watches: Type.Array(object({ reference: Type.String(), watchId: Type.String(), ...View })),
+    }),
   },
   problems: ['not_found'],
   example: {

@@ -3,6 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
+import { object, orNull } from '../../http/schemas.ts'
 import { deleteWatches } from '../change-watches.ts'
 import { rowsOf } from '../files/open-watch-file.ts'
 import { importWatchList } from '../import/import-watch-list.ts'
@@ -10,61 +11,44 @@ import { type Cells, cellsOfInput, errorsOfInput } from '../watch-input.ts'
 import { findWatchList } from '../watch-lists.ts'
 import { listWatches } from '../watch-queries.ts'
 import { ListParams, orNotFound } from './watch-list-endpoints.ts'
-import { orNull, shapeOf, WATCH_EXAMPLE, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
+import { shapeOf, WATCH_EXAMPLE, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const TAG = 'Watches'
 const MAX_WATCHES = 5_000
 const MAX_BODY_BYTES = 3_000_000
 /** How many faults of a body are told one by one. */
 const SHOWN_FAULTS = 50
 
-const InputCounts = Type.Object(
-  {
-    adults: Type.Optional(
-      Type.Integer({ description: '0 to 12; 0 where missing, as the others.' }),
-    ),
-    children: Type.Optional(Type.Integer()),
-    infants: Type.Optional(Type.Integer({ description: 'Of both groups no more than adults.' })),
-  },
-  CLOSED,
-)
+const InputCounts = object({
+  adults: Type.Optional(Type.Integer({ description: '0 to 12; 0 where missing, as the others.' })),
+  children: Type.Optional(Type.Integer()),
+  infants: Type.Optional(Type.Integer({ description: 'Of both groups no more than adults.' })),
+})
 
 /** Its types alone are checked by the schema: whatever else is wrong is told of all rows at once. */
-const WatchInput = Type.Object(
-  {
-    reference: Type.String({ description: 'Your own name of the watch, unique within the list.' }),
-    flightId: Type.String({
-      description: 'The outbound flight, as the upstream’s search names it.',
-    }),
-    returnFlightId: Type.Optional(orNull(Type.String())),
-    passengers: Type.Object(
-      { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
-      { ...CLOSED, description: 'At least one adult.' },
-    ),
-    priceThresholdAmount: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'A price change is told from this amount on: `12.50`.',
-      }),
-    ),
-    priceThresholdPercent: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'Or from this share of the last price that was told: `5`.',
-      }),
-    ),
-    departsOn: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: '`YYYY-MM-DD`.' }),
-    ),
-    minIntervalSeconds: Type.Optional(
-      Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Not to be asked about more often for this watch; 1 to 2592000.',
-      }),
-    ),
-  },
-  CLOSED,
-)
+const WatchInput = object({
+  reference: Type.String({ description: 'Your own name of the watch, unique within the list.' }),
+  flightId: Type.String({
+    description: 'The outbound flight, as the upstream’s search names it.',
+  }),
+  returnFlightId: Type.Optional(orNull(Type.String())),
+  passengers: object(
+    { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
+    { description: 'At least one adult.' },
+  ),
+  priceThresholdAmount: Type.Optional(
+    orNull(Type.String(), 'A price change is told from this amount on: `12.50`.'),
+  ),
+  priceThresholdPercent: Type.Optional(
+    orNull(Type.String(), 'Or from this share of the last price that was told: `5`.'),
+  ),
+  departsOn: Type.Optional(orNull(Type.String(), '`YYYY-MM-DD`.')),
+  minIntervalSeconds: Type.Optional(
+    orNull(Type.Integer(), 'Not to be asked about more often for this watch; 1 to 2592000.'),
+  ),
+})
 
 const cursors = cursorsOf('watches', Type.String({ maxLength: 200 }))
 
@@ -76,7 +60,7 @@ const listOfList = reseller({
   summary: 'The watches of a list, by reference',
   scope: 'read',
   params: ListParams,
-  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: {
     about: 'A page of watches, without what is known of their fares.',
     schema: pageOf(WatchShape),
@@ -113,25 +97,19 @@ const saveWatches = reseller({
     'begins anew; one that is paused stays paused. Watches that are not named stay as they are.',
   scope: 'watch',
   params: ListParams,
-  body: Type.Object(
-    { watches: Type.Array(WatchInput, { minItems: 1, maxItems: MAX_WATCHES }) },
-    CLOSED,
-  ),
+  body: object({ watches: Type.Array(WatchInput, { minItems: 1, maxItems: MAX_WATCHES }) }),
   bodyLimitBytes: MAX_BODY_BYTES,
   answer: {
     about: 'What came of each, as counts.',
-    schema: Type.Object(
-      {
-        added: Type.Integer(),
-        changed: Type.Integer(),
-        unchanged: Type.Integer(),
-        ended: Type.Integer({
-          description:
-            'Of the changed and unchanged ones, those that have expired, and stay so: another `departsOn` begins them anew.',
-        }),
-      },
-      CLOSED,
-    ),
+    schema: object({
+      added: Type.Integer(),
+      changed: Type.Integer(),
+      unchanged: Type.Integer(),
+      ended: Type.Integer({
+        description:
+          'Of the changed and unchanged ones, those that have expired, and stay so: another `departsOn` begins them anew.',
+      }),
+    }),
   },
   problems: ['not_found', 'watch.invalid_rows', 'watch.reseller_disabled'],
   example: {

@@ -4,59 +4,49 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant } from '../../http/read-parameters.ts'
+import { Instant, object } from '../../http/schemas.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
 import { createWatchList, findWatchList, listWatchLists, renameWatchList } from '../watch-lists.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 
-const CLOSED = { additionalProperties: false }
 const TAG = 'Watch lists'
 /** References that one request may name. */
 const MAX_REFERENCES = 5_000
 
 /** The path of a list: its name. Of a reseller's own choosing, it tells of nobody's lists but the reseller's. */
-export const ListParams = Type.Object(
-  { list: Type.String({ minLength: 1, maxLength: 200, description: 'The name of the list.' }) },
-  CLOSED,
-)
+export const ListParams = object({
+  list: Type.String({ minLength: 1, maxLength: 200, description: 'The name of the list.' }),
+})
 
-const Name = Type.Object(
-  { name: Type.String({ description: 'Up to 200 characters, no control characters.' }) },
-  CLOSED,
-)
+const Name = object({
+  name: Type.String({ description: 'Up to 200 characters, no control characters.' }),
+})
 
-const WatchList = Type.Object(
-  {
-    name: Type.String(),
-    createdAt: Instant,
-    watches: Type.Integer(),
-    paused: Type.Integer({ description: 'Of the watches, those that are paused.' }),
-    ended: Type.Integer({
-      description: 'Of the watches, those that have expired, and are not paused.',
+const WatchList = object({
+  name: Type.String(),
+  createdAt: Instant,
+  watches: Type.Integer(),
+  paused: Type.Integer({ description: 'Of the watches, those that are paused.' }),
+  ended: Type.Integer({
+    description: 'Of the watches, those that have expired, and are not paused.',
+  }),
+})
+
+const Selection = object({
+  references: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: MAX_REFERENCES,
+      description: 'Only these watches; all of the list where missing.',
     }),
-  },
-  CLOSED,
-)
+  ),
+})
 
-const Selection = Type.Object(
-  {
-    references: Type.Optional(
-      Type.Array(Type.String(), {
-        minItems: 1,
-        maxItems: MAX_REFERENCES,
-        description: 'Only these watches; all of the list where missing.',
-      }),
-    ),
-  },
-  CLOSED,
-)
-
-const Changed = Type.Object(
-  { watches: Type.Integer({ description: 'That were changed; the others were so already.' }) },
-  CLOSED,
-)
+const Changed = object({
+  watches: Type.Integer({ description: 'That were changed; the others were so already.' }),
+})
 
 const SUMMER = { list: 'summer' }
 const SHOWN = {
@@ -76,7 +66,7 @@ const listLists = reseller({
   tag: TAG,
   summary: 'Your watch lists, by name',
   scope: 'read',
-  query: Type.Object(pageParameters({ preset: 100, max: 1000 }), CLOSED),
+  query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'A page of watch lists.', schema: pageOf(WatchList) },
   problems: ['request.invalid_cursor'],
   example: { answer: { items: [SHOWN], next: null } },
