@@ -6,10 +6,10 @@ import { call, EVERY } from '../api/calls.ts'
 import { callByCommand, failAJob, meetEveryFault } from '../faults/canary-faults.ts'
 import {
   addressesOf,
-  type CanaryGround,
+  type CanaryFixture,
   fetched,
-  startCanaryGround,
-} from '../faults/canary-ground.ts'
+  startCanaryFixture,
+} from '../faults/canary-fixture.ts'
 import { type Finding, findSecret, SEARCHED_SECRET } from '../faults/secret-search.ts'
 import { databaseFindings, redisFindings } from '../faults/store-findings.ts'
 import { bearer } from '../support/api-server.ts'
@@ -34,7 +34,7 @@ const READING = [
 ]
 
 /** Runs commands three at a time. */
-async function runAll(ground: CanaryGround, commands: readonly string[][]): Promise<void> {
+async function runAll(ground: CanaryFixture, commands: readonly string[][]): Promise<void> {
   const left = [...commands]
   const next = async (): Promise<void> => {
     const args = left.shift()
@@ -46,7 +46,7 @@ async function runAll(ground: CanaryGround, commands: readonly string[][]): Prom
 }
 
 /** Everything that the API and the servers beside it answer, also to who sends them the credential. */
-async function askApi(ground: CanaryGround): Promise<void> {
+async function askApi(ground: CanaryFixture): Promise<void> {
   const [ofApi, ofWorker] = [await addressesOf(ground.api), await addressesOf(ground.worker)]
   const made = await ground.run('keys', 'create', '--operator', '--json')
   const { key } = JSON.parse(made.stdout) as { key: string }
@@ -68,7 +68,7 @@ async function askApi(ground: CanaryGround): Promise<void> {
   }
 }
 
-async function endInOrder({ worker, api, findings }: CanaryGround): Promise<void> {
+async function endInOrder({ worker, api, findings }: CanaryFixture): Promise<void> {
   for (const [name, service] of Object.entries({ worker, api })) {
     service.child.kill('SIGTERM')
     expect(await service.ended).toBe(0)
@@ -109,7 +109,7 @@ describe('the credential of the upstream, whatever the upstream does with it', (
     async (queue, { db, databaseUrl, skip }) => {
       if (queue === 'Redis' && !hasRedisServer()) skip('no redis-server on this machine')
       const redisUrl = queue === 'Redis' ? await theRedis() : undefined
-      const ground = await startCanaryGround(db, { databaseUrl, redisUrl })
+      const ground = await startCanaryFixture(db, { databaseUrl, redisUrl })
       await addressesOf(ground.worker)
       await until('routes and fares', async () => {
         const { rows } = await sql`

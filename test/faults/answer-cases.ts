@@ -1,8 +1,8 @@
 import type { BODY_FAULTS } from '../../src/sandbox/faults/body-faults.ts'
 import type { STATUS_FAULTS } from '../../src/sandbox/faults/status-faults.ts'
 import type { WIRE_FAULTS } from '../../src/sandbox/faults/wire-faults.ts'
-import { type CasesOf, everywhere, type FaultCase, HONEST, refused } from './fault-case.ts'
-import { SHORT } from './fault-ground.ts'
+import { type CasesOf, CORRECT, everywhere, type FaultCase, refused } from './fault-case.ts'
+import { SHORT } from './fault-fixture.ts'
 
 const CONTRACT = 'upstream.contract_violation'
 
@@ -26,7 +26,7 @@ export const STATUS_CASES: CasesOf<keyof typeof STATUS_FAULTS> = {
       ...refused('upstream.auth', 'auth'),
     })),
     ...[204, 206].map((code) => ({
-      danger: 'something else than promised' as const,
+      danger: 'contract violations' as const,
       ...status(code),
       ...refused(CONTRACT, 'contract_violation'),
     })),
@@ -45,75 +45,75 @@ export const STATUS_CASES: CasesOf<keyof typeof STATUS_FAULTS> = {
   'echo-request': [
     { danger: 'server errors', ...refused('upstream.http_5xx', 'http_5xx') },
     {
-      danger: 'something else than promised',
+      danger: 'contract violations',
       ...status(200),
       ...refused(CONTRACT, 'malformed'),
     },
   ],
 }
 
-const silent: FaultCase = {
-  danger: 'slow or silent',
+const noAnswer: FaultCase = {
+  danger: 'slow or no answers',
   limits: SHORT,
   ...refused('upstream.timeout', 'timeout', { run: 'failed' }),
 }
-const cutOff: FaultCase = { danger: 'cut off', ...refused(CONTRACT, 'malformed') }
+const truncated: FaultCase = { danger: 'truncated answers', ...refused(CONTRACT, 'malformed') }
 const broken: FaultCase = {
-  danger: 'cut off',
+  danger: 'truncated answers',
   ...refused('upstream.network', 'network', { run: 'failed' }),
 }
 
 export const WIRE_CASES: CasesOf<keyof typeof WIRE_FAULTS> = {
   latency: [
-    { ...silent, parameters: { ms: 60_000 } },
+    { ...noAnswer, parameters: { ms: 60_000 } },
     {
-      danger: 'slow or silent',
+      danger: 'slow or no answers',
       parameters: { ms: 50 },
       list: { client: 'ok', run: 'unchanged' },
-      verify: { client: HONEST },
+      verify: { client: CORRECT },
     },
   ],
-  hang: [silent],
-  'hang-body': [silent],
-  drip: [silent],
+  hang: [noAnswer],
+  'hang-body': [noAnswer],
+  drip: [noAnswer],
   reset: [broken],
   'reset-body': [broken],
-  truncate: [cutOff],
-  'wrong-length': ['larger', 'smaller'].map((length) => ({ ...cutOff, parameters: { length } })),
+  truncate: [truncated],
+  'wrong-length': ['larger', 'smaller'].map((length) => ({ ...truncated, parameters: { length } })),
 }
 
-const unpromised = 'something else than promised'
-const malformed: FaultCase = { danger: unpromised, ...refused(CONTRACT, 'malformed') }
+const violations = 'contract violations'
+const malformed: FaultCase = { danger: violations, ...refused(CONTRACT, 'malformed') }
 const violation = refused(CONTRACT, 'contract_violation')
 const idMissing = refused(CONTRACT, 'id_missing')
 
 export const BODY_CASES: CasesOf<keyof typeof BODY_FAULTS> = {
   html: [
     malformed,
-    { danger: unpromised, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
+    { danger: violations, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
   ],
   'login-page': [{ danger: 'credential refused', ...refused('upstream.auth', 'auth') }],
   empty: [malformed],
-  null: [{ danger: unpromised, ...violation }],
-  'empty-object': [{ danger: unpromised, ...idMissing }],
+  null: [{ danger: violations, ...violation }],
+  'empty-object': [{ danger: violations, ...idMissing }],
   'empty-array': [
     {
-      danger: unpromised,
+      danger: violations,
       list: { client: 'ok', run: 'held', reason: 'empty' },
       verify: { ...violation.verify, anomalies: ['list_for_object'] },
     },
     {
-      danger: 'a list not to be believed',
+      danger: 'implausible lists',
       list: { of: 'with-availability', client: 'ok', run: 'held', reason: 'empty' },
     },
   ],
   'error-in-200': [
     {
-      danger: unpromised,
+      danger: violations,
       list: idMissing.list,
       verify: { ...idMissing.verify, anomalies: ['extra_ids'] },
     },
-    { danger: unpromised, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
+    { danger: violations, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
   ],
   'wrong-type': ['text/plain', 'text/json', 'text/html'].map((type) => ({
     ...malformed,

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { FAULT_NAMES, FAULTS, type FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { until } from '../support/until.ts'
-import type { CanaryGround } from './canary-ground.ts'
+import type { CanaryFixture } from './canary-fixture.ts'
 import { ruleOf } from './fault-case.ts'
 import { FAULT_CASES } from './fault-cases.ts'
 
@@ -12,7 +12,7 @@ const QUOTED: readonly FaultRule[] = [200, 302, 400, 404, 500, 502, 503].map((co
   code,
 }))
 
-/** What stops all calls where it is met: each has its turn alone. */
+/** Each of these faults stops all calls, so they are tested one at a time. */
 const CLOSING: readonly FaultRule[] = [
   { name: 'echo-request', endpoint: 'verify', code: 401 },
   { name: 'echo-request', endpoint: 'verify', code: 403 },
@@ -21,7 +21,7 @@ const CLOSING: readonly FaultRule[] = [
 ]
 const CLOSES = new Set(['rate-limited', 'token-expired', 'login-page', 'echo-request'])
 
-/** Every fault that can strike a verify answer in every form of the table, but for what closes the breaker. */
+/** Every fault of verify answers in every form of the table, except faults that open a breaker. */
 function verifyRules(): FaultRule[] {
   const ofTable = FAULT_NAMES.filter((name) => FAULTS[name].endpoints.includes('verify'))
     .filter((name) => !CLOSES.has(name))
@@ -31,65 +31,68 @@ function verifyRules(): FaultRule[] {
   return [...QUOTED, ...ofTable]
 }
 
-/** One of each alike: of those that are tried in order each falls on an equal share of the requests. */
+/** Gives each rule an equal share of the requests. The sandbox tries rules in order. */
 function inShares(rules: readonly FaultRule[]): FaultRule[] {
   return rules.map((rule, at) => ({ ...rule, probability: 1 / (rules.length - at) }))
 }
 
-/** So often that a closed breaker costs less than a turn, and so rarely that it is not the work itself. */
-const LOOK_EVERY_MS = 250
+/** Short enough to lose little time to an open breaker, and long enough not to slow the work. */
+const POLL_EVERY_MS = 250
 
-/** Answers that the worker's own syncs get meanwhile: their jobs fail, and are to be tried again. */
+/** Answers to the worker's own syncs. Their jobs fail and are retried. */
 const OF_LISTS: readonly FaultRule[] = [
   { name: 'echo-request', endpoint: 'routes', code: 500 },
   { name: 'echo-request', endpoint: 'with-availability', code: 503 },
 ]
 
-/** Lets the worker meet every fault of a verify answer at least once, and a quoted request where it asks for a list. */
-export async function meetEveryFault(ground: CanaryGround): Promise<void> {
-  await sql`update schedule set next_due_at = clock_timestamp()`.execute(ground.db)
-  await meet(ground, verifyRules())
-  for (const rule of CLOSING) await meet(ground, [rule])
+/** Lets the worker receive every fault of a verify answer at least once, and quoted requests for its lists. */
+export async function meetEveryFault(fixture: CanaryFixture): Promise<void> {
+  await sql`update schedule set next_due_at = clock_timestamp()`.execute(fixture.db)
+  await meet(fixture, verifyRules())
+  for (const rule of CLOSING) await meet(fixture, [rule])
   await until('syncs that failed', async () => {
     const { rows } = await sql`
       select distinct list from sync_run where status = 'rejected' and reason_code = 'upstream.http_5xx'
-    `.execute(ground.db)
+    `.execute(fixture.db)
     return rows.length === 2
   })
-  ground.sandbox.setFaults([])
+  fixture.sandbox.setFaults([])
 }
 
-/** Those that were met make way for the others. */
-async function meet(ground: CanaryGround, rules: readonly FaultRule[]): Promise<void> {
+/** Rules that have been applied are removed, so that the others are applied more often. */
+async function meet(fixture: CanaryFixture, rules: readonly FaultRule[]): Promise<void> {
   let left = rules
-  let lookedMs = 0
-  await until('every fault struck', async () => {
-    if (Date.now() - lookedMs < LOOK_EVERY_MS) return false
-    if (lookedMs > 0) left = await unmet(ground, left)
-    lookedMs = Date.now()
-    ground.sandbox.setFaults([...inShares(left), ...OF_LISTS])
-    await ground.forget()
+  let polledMs = 0
+  await until('every fault was applied', async () => {
+    if (Date.now() - polledMs < POLL_EVERY_MS) return false
+    if (polledMs > 0) left = await unmet(fixture, left)
+    polledMs = Date.now()
+    fixture.sandbox.setFaults([...inShares(left), ...OF_LISTS])
+    await fixture.reset()
     return left.length === 0
   }).catch((err: unknown) => {
-    throw new Error(`never struck: ${JSON.stringify(left)}`, { cause: err })
+    throw new Error(`never applied: ${JSON.stringify(left)}`, { cause: err })
   })
 }
 
-/** The sandbox tells of its rules in their order. */
-async function unmet({ sandbox }: CanaryGround, rules: readonly FaultRule[]): Promise<FaultRule[]> {
+/** The sandbox lists its rules in their order. */
+async function unmet(
+  { sandbox }: CanaryFixture,
+  rules: readonly FaultRule[],
+): Promise<FaultRule[]> {
   const response = await fetch(`${sandbox.url}/sandbox/faults`)
   const { faults } = (await response.json()) as { faults: { readonly struck: number }[] }
   return rules.filter((_rule, at) => faults[at]?.struck === 0)
 }
 
-/** Lets a job of the worker fail by our own fault, while every answer quotes its request. */
-export async function failAJob(ground: CanaryGround): Promise<void> {
-  const { db, worker, sandbox } = ground
+/** Makes a job of the worker fail by an error of ours, while every answer quotes its request. */
+export async function failAJob(fixture: CanaryFixture): Promise<void> {
+  const { db, worker, sandbox } = fixture
   sandbox.setFaults([{ name: 'echo-request', endpoint: 'verify', code: 500 }])
   const failed = () => worker.stdout().split('"msg":"job failed"').length
   const before = failed()
   await sql`alter table farewatch_private.fare_state rename to elsewhere`.execute(db)
-  await ground.forget()
+  await fixture.reset()
   await until('a failed job', () => failed() > before)
   await sql`alter table farewatch_private.elsewhere rename to fare_state`.execute(db)
   sandbox.setFaults([])
@@ -98,7 +101,7 @@ export async function failAJob(ground: CanaryGround): Promise<void> {
 const at = (endpoint: FaultRule['endpoint'], name: FaultRule['name'], code?: number) =>
   ({ name, endpoint, ...(code === undefined ? {} : { code }) }) as FaultRule
 
-/** What the commands that call meet: each endpoint something else, and in every round another. */
+/** The faults for the commands that call the upstream: another fault for each endpoint, and in each round. */
 const ROUNDS: readonly (readonly FaultRule[])[] = [
   [
     at('routes', 'echo-request', 500),
@@ -114,12 +117,12 @@ const ROUNDS: readonly (readonly FaultRule[])[] = [
   ],
 ]
 
-/** Runs the commands that call the upstream, while it does wrong. */
-export async function callByCommand(ground: CanaryGround): Promise<void> {
-  const { sandbox, flight, run } = ground
+/** Runs the commands that call the upstream, with faults. */
+export async function callByCommand(fixture: CanaryFixture): Promise<void> {
+  const { sandbox, flight, run } = fixture
   for (const rules of ROUNDS) {
     sandbox.setFaults(rules)
-    await ground.rest()
+    await fixture.idle()
     const [probe, sync, verify] = await Promise.all([
       run('upstream', 'probe', '--flight', flight, '--negative'),
       run('sync', '--json'),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Stands before an upstream and answers 404 for flights whose id begins with `dead-`; all others it passes on. */
+/** A proxy that answers 404 for flights whose id begins with `dead-`, and forwards all other requests. */
 export interface DeadIdsProxy {
   readonly url: string
   close(): Promise<void>

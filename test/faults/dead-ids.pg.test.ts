@@ -6,23 +6,23 @@ import { clientOf } from '../upstream/client-fixture.ts'
 import { breakerOn } from '../upstream/health-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
 import { startDeadIdsProxy } from './dead-ids-proxy.ts'
-import { askerOf, fareFacts, forgetFares } from './fare-facts.ts'
-import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+import { deleteFares, fareFacts, verifierOf } from './fare-facts.ts'
+import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
-let ground: FaultGround
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareFaultGround()
+  fixture = await prepareFaultFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
 const DEAD = 1_000
 const LIVE = 30
 const REQUESTS_PER_SECOND = 500
 
-/** Dead ids before and behind those that are alive, so that these stand in the middle of every queue. */
+/** Tracks dead ids before and after the live ids, so that the live ids are in the middle of every queue. */
 async function trackAll(): Promise<void> {
-  const { db, open } = ground
-  await forgetFares(db)
+  const { db, open } = fixture
+  await deleteFares(db)
   await trackDead(0, DEAD / 2)
   for (const flightId of open.slice(0, LIVE)) await trackFare(db, { flightId })
   await trackDead(DEAD / 2, DEAD)
@@ -36,16 +36,16 @@ async function trackDead(from: number, to: number): Promise<void> {
       select 'dead-' || n, 0, 0, 0, 1, 0, 0 from generate_series(${from}::int, ${to}::int - 1) n
       returning id)
     insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare
-  `.execute(ground.db)
+  `.execute(fixture.db)
 }
 
-describe('dead ids: a watch list of which most flights are answered by 404, always', () => {
-  it('holds nobody up: the others are asked as often, at the full rate, and believed', {
+describe('dead ids: a watch list of which most flights are always answered by 404', () => {
+  it('does not delay the other fares: they are checked as often, at the full rate, and believed', {
     timeout: 90_000,
   }, async () => {
-    const { db } = ground
+    const { db } = fixture
     await trackAll()
-    const proxy = await startDeadIdsProxy(ground.sandbox.url)
+    const proxy = await startDeadIdsProxy(fixture.sandbox.url)
     onTestFinished(() => proxy.close())
     const breaker = breakerOn(db)
     const { client } = clientOf(proxy.url, {
@@ -57,9 +57,9 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
       await client.close()
       await breaker.close()
     })
-    const asker = askerOf(db, client, { breaker, requestsPerSecond: REQUESTS_PER_SECOND })
+    const verifier = verifierOf(db, client, { breaker, requestsPerSecond: REQUESTS_PER_SECOND })
 
-    for (let round = 0; round < 3; round += 1) await asker.fullRound()
+    for (let round = 0; round < 3; round += 1) await verifier.fullRound()
 
     const { rows } = await sql<{ dead: boolean; checks: number; pairs: string[] }>`
       select f.flight_id like 'dead-%' as dead, avg(s.checks)::float8 as checks,
@@ -70,7 +70,7 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
     const [live, dead] = rows
     expect(live).toMatchObject({ dead: false, pairs: ['bookable'] })
     expect(dead).toMatchObject({ dead: true, pairs: ['unknown'] })
-    // Three rounds; a slot that was missed for want of a processor costs a look.
+    // Three rounds. A slot that was missed because the machine is busy costs a check.
     expect(live?.checks).toBeGreaterThan(2)
     expect(live?.checks).toBeGreaterThan(0.8 * (dead?.checks ?? 0))
     expect((await breaker.admission('verify')).kind).toBe('allowed')
@@ -78,10 +78,10 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
     expect(incidents.rows).toEqual([])
     expect(pacedRate(REQUESTS_PER_SECOND, await readTrouble(db))).toBe(REQUESTS_PER_SECOND)
 
-    // One that sells out is believed to be gone, among all of them.
+    // A fare that sells out among all of them is believed to be sold out.
     const [lost] = (await fareFacts(db)).filter(({ pair }) => pair === 'bookable')
-    ground.spoil({ name: 'all-unavailable', endpoint: 'verify' })
-    for (let look = 0; look < 2; look += 1) {
+    fixture.setFaults({ name: 'all-unavailable', endpoint: 'verify' })
+    for (let check = 0; check < 2; check += 1) {
       await sql`
         update fare_schedule
            set not_before = case when tracked_fare_id = ${lost?.fareId} then clock_timestamp() else 'infinity' end,
@@ -89,7 +89,7 @@ describe('dead ids: a watch list of which most flights are answered by 404, alwa
                                   when lane = 'retry' or tracked_fare_id = ${lost?.fareId} then clock_timestamp()
                                   else 'infinity' end
       `.execute(db)
-      await asker.round()
+      await verifier.round()
     }
     const after = await fareFacts(db)
     expect(after.find(({ fareId }) => fareId === lost?.fareId)?.kinds).toContain(

@@ -7,7 +7,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..')
 
 interface Row {
   readonly danger: string
-  /** Files below test/, each with what the titles of its tests say. */
+  /** Files below test/, each with parts of the titles of its tests. */
   readonly shown: readonly (readonly [string, readonly string[]])[]
 }
 
@@ -32,11 +32,11 @@ function readShown(cell: string): Row['shown'] {
 }
 
 describe('the page about the upstream', () => {
-  it('has one row for every danger', () => {
+  it('has one row for each danger', () => {
     expect(readRows().map(({ danger }) => danger)).toEqual(DANGERS)
   })
 
-  it.for(readRows())('names tests that are there: $danger', ({ shown }) => {
+  it.for(readRows())('names existing tests: $danger', ({ shown }) => {
     expect(shown.length).toBeGreaterThan(0)
     for (const [file, titles] of shown) {
       const text = readFileSync(path.join(ROOT, 'test', file), 'utf8')

@@ -13,13 +13,13 @@ import { makeDue } from '../verify/worker-fixtures.ts'
 const REQUESTS_PER_SECOND = 1_000
 const { signal } = new AbortController()
 
-/** Everything that is believed, recorded and owed of one fare. */
+/** The belief, the records and the schedule of one fare. */
 export interface FareFacts {
   readonly fareId: number
   readonly pair: string
   readonly believed: { readonly outbound: string; readonly return: string | null }
   readonly price: string | null
-  /** The state of the decision, counters included. */
+  /** The state of the decision, with its counters. */
   readonly state: unknown
   readonly kinds: readonly string[]
   readonly reason: string | null
@@ -31,7 +31,7 @@ export interface FareFacts {
   readonly due: boolean
 }
 
-/** In the order in which they were tracked. */
+/** All fares in the order in which they were tracked. */
 export async function fareFacts(db: Db): Promise<FareFacts[]> {
   const { rows } = await sql<FareFacts>`
     select s.tracked_fare_id as "fareId", s.pair,
@@ -46,18 +46,18 @@ export async function fareFacts(db: Db): Promise<FareFacts[]> {
   return rows
 }
 
-/** Forgets all fares, and what was learned of the upstream. */
-export async function forgetFares(db: Db): Promise<void> {
+/** Deletes all fares, and the health of the upstream. */
+export async function deleteFares(db: Db): Promise<void> {
   await sql`truncate tracked_fare, reseller, evidence, incident, check_minute restart identity cascade`.execute(
     db,
   )
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
   await sql`update recheck_clock set v = 0, tickets = 0, counted_at = '-infinity'`.execute(db)
-  await forgetHealth(db)
+  await resetHealth(db)
 }
 
-/** As if nothing had ever been asked: no slot is promised, nothing is paused or broken. */
-export async function forgetHealth(db: Db): Promise<void> {
+/** Resets the budget, the pause and the breakers to their initial state. */
+export async function resetHealth(db: Db): Promise<void> {
   await sql`
     update upstream_budget
        set next_slot_at = default, next_lane_at = default, paused_until = default, pauses_in_row = default,
@@ -66,16 +66,16 @@ export async function forgetHealth(db: Db): Promise<void> {
   await sql`update upstream_breaker set state = default`.execute(db)
 }
 
-/** One process that asks: the schedule and the job as they are in the product. */
-export interface Asker {
+/** One process that verifies fares, with the schedule and the job of the product. */
+export interface Verifier {
   readonly deps: VerifyJobDeps
-  /** Gives turns, and asks those; how many there were. */
+  /** Claims due fares and checks them. Returns their number. */
   round(): Promise<number>
-  /** The same with every fare due, whatever its interval. */
+  /** The same with every fare due, regardless of its interval. */
   fullRound(): Promise<number>
 }
 
-export function askerOf(
+export function verifierOf(
   db: Db,
   upstream: Pick<UpstreamClient, 'verifyFares'>,
   {
@@ -87,7 +87,7 @@ export function askerOf(
     readonly requestsPerSecond?: number
     readonly log?: Logger
   } = {},
-): Asker {
+): Verifier {
   const deps: VerifyJobDeps = {
     db,
     upstream,

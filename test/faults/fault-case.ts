@@ -5,81 +5,81 @@ import type { AnswerAnomaly, UnknownReason } from '../../src/upstream/observatio
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
 
-/** The kinds of trouble that an upstream can make, as docs/reference/upstream.md lists them. */
+/** The kinds of trouble that an upstream can cause, in the order of docs/reference/upstream.md. */
 export const DANGERS = [
   'server errors',
   'asked to wait',
   'credential refused',
-  'slow or silent',
-  'cut off',
-  'something else than promised',
-  'a list not to be believed',
-  'a list that contradicts itself',
-  'too much',
+  'slow or no answers',
+  'truncated answers',
+  'contract violations',
+  'implausible lists',
+  'contradictory lists',
+  'oversized answers',
   'hostile text',
   'redirects',
-  'odd verify answers',
+  'anomalous verify answers',
   'forbidden questions',
   'mass loss',
   'dead ids',
 ] as const
 export type Danger = (typeof DANGERS)[number]
 
-/** One thing that goes wrong, and what must come of it. */
+/** One fault, and its expected results. */
 export interface FaultCase {
   readonly danger: Danger
   readonly parameters?: Readonly<Record<string, string | number>>
   readonly limits?: Partial<UpstreamLimits>
-  /** Absent where the fault cannot strike a list. */
+  /** Absent if the fault does not apply to lists. */
   readonly list?: ListOutcome
-  /** Absent where it cannot strike a verify answer. */
+  /** Absent if the fault does not apply to verify answers. */
   readonly verify?: VerifyOutcome
 }
 
 export interface ListOutcome {
-  /** `routes` unless given. */
+  /** Default: `routes`. */
   readonly of?: RouteListName
-  /** What the client ends with: `ok`, or the code of its error. */
+  /** The client's result: `ok`, or the code of its error. */
   readonly client: string
   readonly run: RunStatus
-  /** The code of the run's reason; of the client's error unless given. */
+  /** The code of the run's reason. Default: the code of the client's error. */
   readonly reason?: string
-  /** What the run counted, of a list that was applied. */
+  /** The counts of the run, for an applied list. */
   readonly counts?: Partial<Record<keyof SyncCounts, unknown>>
 }
 
-/** What is said of one leg. */
-export type Said = 'available' | 'unavailable' | UnknownReason
+/** The observation of one leg. */
+export type LegResult = 'available' | 'unavailable' | UnknownReason
 
-/** Of a flight that can be booked, of one that is sold out, and of two that can be booked, asked together. */
+/** The observations of a bookable flight, of a sold-out flight, and of two bookable flights in one question. */
 export interface Answers {
-  readonly open: Said
-  readonly sold: Said
-  readonly pair: readonly [Said, Said]
+  readonly open: LegResult
+  readonly sold: LegResult
+  readonly pair: readonly [LegResult, LegResult]
 }
 
 export interface VerifyOutcome {
   /** The client's observations. */
   readonly client: Answers
-  /** What is odd about the answers, of all three together. */
+  /** The anomalies of all three answers together. */
   readonly anomalies?: readonly AnswerAnomaly[]
-  /** Why a fare's check told nothing, where that is not the client's own reason. */
+  /** Why a fare's check was unknown, if the reason differs from the client's. */
   readonly reasons?: Partial<Record<keyof Answers, UnknownReason>>
-  /** Records of changes, by fare: none unless the answer is a good one that says something new. */
+  /** Recorded changes, by fare. Only a valid answer with news records a change. */
   readonly changes?: Partial<Record<keyof Answers, readonly string[]>>
 }
 
-export const HONEST: Answers = {
+export const CORRECT: Answers = {
   open: 'available',
   sold: 'unavailable',
   pair: ['available', 'available'],
 }
 
-export function everywhere(said: Said): Answers {
-  return { open: said, sold: said, pair: [said, said] }
+export function everywhere(result: LegResult): Answers {
+  return { open: result, sold: result, pair: [result, result] }
 }
 
-/** A list that is refused and a verify answer that tells nothing. */
+/** The list is refused, and the verify answer is unknown. */
 export function refused(
   code: string,
   reason: UnknownReason,
@@ -92,5 +92,5 @@ export function ruleOf(name: FaultName, { parameters = {} }: FaultCase): FaultRu
   return { name, ...parameters }
 }
 
-/** The cases of some of the faults; all of them together must be all faults. */
+/** The cases of some of the faults. */
 export type CasesOf<K extends string> = Readonly<Record<K, readonly FaultCase[]>>

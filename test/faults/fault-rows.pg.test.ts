@@ -5,28 +5,28 @@ import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
-import { askerOf, type FareFacts, fareFacts, forgetFares, forgetHealth } from './fare-facts.ts'
+import { deleteFares, type FareFacts, fareFacts, resetHealth, verifierOf } from './fare-facts.ts'
 import {
   type Answers,
   DANGERS,
   type FaultCase,
+  type LegResult,
   type ListOutcome,
   ruleOf,
-  type Said,
   type VerifyOutcome,
 } from './fault-case.ts'
 import { FAULT_CASES } from './fault-cases.ts'
-import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
-import { forgetValidators, listFacts, liveFacts, syncOnce } from './list-facts.ts'
+import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
+import { deleteValidators, listFacts, liveFacts, syncOnce } from './list-facts.ts'
 
 const { signal } = new AbortController()
 const FARES = ['open', 'sold', 'pair'] as const
 
-let ground: FaultGround
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareFaultGround()
+  fixture = await prepareFaultFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
 interface NamedCase {
   readonly title: string
@@ -43,13 +43,13 @@ const CASES: readonly NamedCase[] = FAULT_NAMES.flatMap((name) =>
 )
 
 describe('the table', () => {
-  it('has a row for every fault of the sandbox', () => {
+  it('has a case for each fault of the sandbox', () => {
     const without = FAULT_NAMES.filter((name) => (FAULT_CASES[name] ?? []).length === 0)
 
     expect(without).toEqual([])
   })
 
-  it('has a fault for every danger but that of questions that are never asked', () => {
+  it('has a fault for each danger except questions that are never asked', () => {
     const met = new Set(CASES.map(({ fault }) => fault.danger))
 
     expect(DANGERS.filter((danger) => !met.has(danger))).toEqual(['forbidden questions'])
@@ -58,34 +58,34 @@ describe('the table', () => {
 
 describe('a route list under', () => {
   beforeAll(async () => {
-    await using honest = clientOf(ground.sandbox.url)
-    await syncOnce(ground.db, honest.client)
-    await syncOnce(ground.db, honest.client, 'with-availability')
+    await using unauthenticated = clientOf(fixture.sandbox.url)
+    await syncOnce(fixture.db, unauthenticated.client)
+    await syncOnce(fixture.db, unauthenticated.client, 'with-availability')
   })
 
   it.for(CASES.filter(({ fault }) => fault.list))('$title', async ({ name, fault }) => {
-    const { db, spoil, honest } = ground
+    const { db, setFaults, clearFaults } = fixture
     const { of = 'routes', ...expected } = fault.list as ListOutcome
-    const { client, pull } = ground.client({ limits: fault.limits })
+    const { client, pull } = fixture.client({ limits: fault.limits })
     const [facts, live] = [await listFacts(db), await liveFacts(db)]
-    await forgetValidators(db)
-    spoil(ruleOf(name, fault))
+    await deleteValidators(db)
+    setFaults(ruleOf(name, fault))
 
-    const heard = await pull(of).then(
+    const result = await pull(of).then(
       () => 'ok',
       (err: { code: string }) => err.code,
     )
     const run = await syncOnce(db, client, of)
 
-    expect(heard).toBe(expected.client)
-    const reason = expected.reason ?? (heard === 'ok' ? undefined : heard)
+    expect(result).toBe(expected.client)
+    const reason = expected.reason ?? (result === 'ok' ? undefined : result)
     expect([run.status, run.reason?.code]).toEqual([expected.run, reason])
     expect(run).toMatchObject(expected.counts ?? {})
     if (run.status !== 'applied') expect(await listFacts(db)).toEqual(facts)
     expect(await liveFacts(db)).toBe(live)
 
-    honest()
-    const after = await syncOnce(db, ground.client().client, of)
+    clearFaults()
+    const after = await syncOnce(db, fixture.client().client, of)
     expect(after).toMatchObject({ added: 0, removed: 0, gained: 0, lost: 0, pendingAbsences: 0 })
     expect(await liveFacts(db)).toBe(live)
   })
@@ -93,76 +93,76 @@ describe('a route list under', () => {
 
 describe('a verify answer under', () => {
   it.for(CASES.filter(({ fault }) => fault.verify))('$title', async ({ name, fault }) => {
-    const { db, spoil } = ground
+    const { db, setFaults } = fixture
     const expected = fault.verify as VerifyOutcome
-    const { client } = ground.client({ limits: fault.limits })
-    const before = await believe()
-    spoil(ruleOf(name, fault))
+    const { client } = fixture.client({ limits: fault.limits })
+    const before = await establishBeliefs()
+    setFaults(ruleOf(name, fault))
 
-    const heard = await observeAll(client)
-    const asker = askerOf(db, client)
-    expect(await asker.fullRound()).toBe(FARES.length)
+    const observed = await observeAll(client)
+    const verifier = verifierOf(db, client)
+    expect(await verifier.fullRound()).toBe(FARES.length)
     const after = await fareFacts(db)
 
-    expect(heard.said).toEqual(expected.client)
-    expect(heard.anomalies).toEqual(new Set(expected.anomalies))
+    expect(observed.results).toEqual(expected.client)
+    expect(observed.anomalies).toEqual(new Set(expected.anomalies))
     expect(after.every(({ claimed }) => !claimed)).toBe(true)
     for (const [at, fare] of FARES.entries()) {
       const [was, is] = [before[at], after[at]]
-      if (was === undefined || is === undefined) throw new Error(`the fare ${fare} has gone`)
+      if (was === undefined || is === undefined) throw new Error(`the fare ${fare} is missing`)
       const changes = expected.changes?.[fare] ?? []
       expect(is.kinds.slice(was.kinds.length)).toEqual(changes)
       if (changes.length > 0) continue
       expect(is).toMatchObject({ pair: was.pair, believed: was.believed, price: was.price })
-      expectOwed(was, is, expected.reasons?.[fare] ?? unknownOf(expected.client[fare]))
+      expectRetry(was, is, expected.reasons?.[fare] ?? unknownOf(expected.client[fare]))
     }
   })
 })
 
-/** The honest answers about all three fares, believed. */
-async function believe(): Promise<FareFacts[]> {
-  const { db, open, sold } = ground
-  await forgetFares(db)
+/** Establishes beliefs by correct answers about all three fares. */
+async function establishBeliefs(): Promise<FareFacts[]> {
+  const { db, open, sold } = fixture
+  await deleteFares(db)
   await trackFare(db, { flightId: open[0] ?? '' })
   await trackFare(db, { flightId: sold[0] ?? '' })
   await trackFare(db, { flightId: open[1] ?? '', returnFlightId: open[2] ?? '' })
-  const asker = askerOf(db, ground.client().client)
-  // A loss is believed when it was said twice.
-  await asker.fullRound()
-  await asker.fullRound()
+  const verifier = verifierOf(db, fixture.client().client)
+  // A loss is believed after two checks.
+  await verifier.fullRound()
+  await verifier.fullRound()
   const facts = await fareFacts(db)
   expect(facts.map(({ pair }) => pair)).toEqual(['bookable', 'not_bookable', 'bookable'])
-  await forgetHealth(db)
+  await resetHealth(db)
   return facts
 }
 
 async function observeAll(client: UpstreamClient) {
-  const { open, sold } = ground
+  const { open, sold } = fixture
   const ask = async (flightId = '', returnFlightId: string | null = null) =>
     client.verifyFares(question({ flightId, returnFlightId }), { signal })
   const all = await Promise.all([ask(open[0]), ask(sold[0]), ask(open[1], open[2])])
   const [one, other, pair] = all
-  const said: Answers = {
-    open: saidOf(one.outbound),
-    sold: saidOf(other.outbound),
-    pair: [saidOf(pair.outbound), saidOf(pair.return)],
+  const results: Answers = {
+    open: resultOf(one.outbound),
+    sold: resultOf(other.outbound),
+    pair: [resultOf(pair.outbound), resultOf(pair.return)],
   }
-  return { said, anomalies: new Set(all.flatMap(({ anomalies }) => anomalies)) }
+  return { results, anomalies: new Set(all.flatMap(({ anomalies }) => anomalies)) }
 }
 
-function saidOf(leg: LegObservation | null): Said {
-  if (leg === null) throw new Error('nothing is said of a leg that was asked')
+function resultOf(leg: LegObservation | null): LegResult {
+  if (leg === null) throw new Error('a requested leg has no observation')
   return leg.kind === 'unknown' ? leg.reason : leg.kind
 }
 
-function unknownOf(said: Said | readonly [Said, Said]): Said | undefined {
-  return [said].flat().find((one) => one !== 'available' && one !== 'unavailable')
+function unknownOf(results: LegResult | readonly [LegResult, LegResult]): LegResult | undefined {
+  return [results].flat().find((result) => result !== 'available' && result !== 'unavailable')
 }
 
-/** What an answer that tells nothing leaves: the belief to its last digit, and one early retry. */
-function expectOwed(was: FareFacts, is: FareFacts, reason: Said | undefined): void {
+/** An unknown answer changes no belief and schedules one early retry. */
+function expectRetry(was: FareFacts, is: FareFacts, reason: LegResult | undefined): void {
   if (reason === 'rate_limited') {
-    // Nobody answered: the turn is not spent.
+    // There was no answer, so the check does not count.
     expect({ ...is, vdue: expect.closeTo(was.vdue), due: was.due }).toEqual({
       ...was,
       lane: is.lane,

@@ -12,44 +12,44 @@ import { silentLog } from '../support/silent-log.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES } from '../verify/fare-fixtures.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
-import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
-let ground: FaultGround
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareFaultGround()
+  fixture = await prepareFaultFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
-const NOBODY = { adults: 0, children: 0, infants: 0 }
+const NO_PASSENGERS = { adults: 0, children: 0, infants: 0 }
 const mix = (residents: object, nonResidents: object = {}): PassengerMix => ({
-  residents: { ...NOBODY, ...residents },
-  nonResidents: { ...NOBODY, ...nonResidents },
+  residents: { ...NO_PASSENGERS, ...residents },
+  nonResidents: { ...NO_PASSENGERS, ...nonResidents },
 })
 
 const FORBIDDEN: readonly (readonly [string, PassengerMix])[] = [
   ['no adult', mix({ children: 1 }, { infants: 1 })],
-  ['nobody', mix({})],
+  ['no passengers', mix({})],
   ['more infants than adults', mix({ adults: 1, infants: 1 }, { infants: 1 })],
-  ['thirteen of a kind', mix({ adults: 13 })],
-  ['less than none', mix({ adults: 1 }, { children: -1 })],
+  ['thirteen of one type', mix({ adults: 13 })],
+  ['a negative count', mix({ adults: 1 }, { children: -1 })],
   ['half a child', mix({ adults: 1, children: 0.5 })],
-  ['no number', mix({ adults: Number.NaN })],
+  ['not a number', mix({ adults: Number.NaN })],
 ]
 
-/** What a question leaves behind, whatever came of it. */
+/** Everything that a question could change. */
 async function traces(): Promise<unknown> {
   const { rows } = await sql`
     select next_slot_at, next_lane_at, (select count(*) from tracked_fare) as fares from upstream_budget
-  `.execute(ground.db)
-  return { rows, last: await ground.lastSeq() }
+  `.execute(fixture.db)
+  return { rows, last: await fixture.lastSeq() }
 }
 
 describe('forbidden questions', () => {
   it.for(FORBIDDEN)(
-    '%s: refused on demand without a call, and without a slot',
+    '%s: is refused on demand without a call and without a slot',
     async ([, passengers]) => {
-      const { db } = ground
-      const { client, calls } = ground.client()
+      const { db } = fixture
+      const { client, calls } = fixture.client()
       const rules = { ...RULES, requestsPerSecond: 100 }
       const deps = { db, upstream: client, clock: systemClock, rules, log: silentLog }
       const before = await traces()
@@ -70,13 +70,13 @@ describe('forbidden questions', () => {
   it.for([
     ['no adult', { residents_children: '1', non_residents_adults: '0' }],
     ['more infants than adults', { residents_infants: '2' }],
-    ['thirteen of a kind', { residents_adults: '13' }],
+    ['thirteen of one type', { residents_adults: '13' }],
     ['a text', { residents_adults: 'two' }],
   ] as const)('%s: never becomes a tracked fare', async ([, counts]) => {
-    const resellerId = await newReseller(ground.db, JSON.stringify(counts))
+    const resellerId = await newReseller(fixture.db, JSON.stringify(counts))
     const before = await traces()
 
-    const imported = importRows(ground.db, resellerId, [cells(counts)])
+    const imported = importRows(fixture.db, resellerId, [cells(counts)])
 
     await expect(imported).rejects.toMatchObject({ code: 'watch.invalid_rows' })
     expect(await traces()).toEqual(before)
@@ -85,25 +85,28 @@ describe('forbidden questions', () => {
   it.for([
     ['no adult', ['--residents-children', '1']],
     ['more infants than adults', ['--residents-adults', '1', '--residents-infants', '2']],
-    ['thirteen of a kind', ['--residents-adults', '13']],
+    ['thirteen of one type', ['--residents-adults', '13']],
     ['a text', ['--residents-adults', 'two']],
-  ] as const)('%s: a command says which rule, and asks nobody', async ([, counts]) => {
-    const env = {
-      DATABASE_URL: ground.databaseUrl,
-      UPSTREAM_BASE_URL: ground.sandbox.url,
-      UPSTREAM_ACCESS_TOKEN: TOKEN,
-    }
-    const before = await traces()
+  ] as const)(
+    '%s: is refused by a command that names the rule, without a call',
+    async ([, counts]) => {
+      const env = {
+        DATABASE_URL: fixture.databaseUrl,
+        UPSTREAM_BASE_URL: fixture.sandbox.url,
+        UPSTREAM_ACCESS_TOKEN: TOKEN,
+      }
+      const before = await traces()
 
-    const { exit, stdout, stderr } = await runFarewatch(
-      ['verify', '--flight', ground.open[0] ?? '', ...counts],
-      env,
-      folderWith(),
-    )
+      const { exit, stdout, stderr } = await runFarewatch(
+        ['verify', '--flight', fixture.open[0] ?? '', ...counts],
+        env,
+        folderWith(),
+      )
 
-    expect([EXIT.failed, EXIT.usage]).toContain(exit)
-    expect(stdout).toBe('')
-    expect(stderr).toMatch(/adult|12/)
-    expect(await traces()).toEqual(before)
-  })
+      expect([EXIT.failed, EXIT.usage]).toContain(exit)
+      expect(stdout).toBe('')
+      expect(stderr).toMatch(/adult|12/)
+      expect(await traces()).toEqual(before)
+    },
+  )
 })

@@ -10,30 +10,30 @@ import { cloneDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { forgetValidators, listFacts, syncOnce } from './list-facts.ts'
+import { deleteValidators, listFacts, syncOnce } from './list-facts.ts'
 
 const MEGABYTE = 1_000_000
-/** A job's lock lasts 30 s and is renewed at half of it: a block of a tenth of that leaves it far from being lost. */
+/** A job's lock lasts 30 s and is renewed every 15 s. A block of this length does not endanger it. */
 const LONGEST_BLOCK_MS = 1_500
-/** Measured: 242 of the largest, which is its cap and what a heap takes for itself. */
+/** Measured: 242 MB for the largest list, which is its cap and the overhead of the heap. */
 const LIST_MEGABYTES = (2 * DEFAULT_LIMITS.maxBodyBytes) / MEGABYTE
 const ANSWER_MEGABYTES = 150
 const START_WITHIN_MS = 50_000
 
-/** In a process of its own: its memory and its event loop are not ours. */
+/** The sandbox runs in its own process, so its memory and event loop are not measured. */
 let sandbox: RunningCommand
 let url: string
 beforeAll(async () => {
   sandbox = startFarewatch(['sandbox', '--port', '0', '--token', TOKEN, '--speed', '0'], {})
-  const told = () => /"url":"([^"]+)"/.exec(sandbox.stdout())?.[1]
-  url = await until('the sandbox', told, START_WITHIN_MS)
+  const announced = () => /"url":"([^"]+)"/.exec(sandbox.stdout())?.[1]
+  url = await until('the sandbox', announced, START_WITHIN_MS)
 })
 afterAll(async () => {
   sandbox.child.kill('SIGKILL')
   await sandbox.ended
 })
 
-async function spoil(rule: FaultRule | undefined): Promise<void> {
+async function setFault(rule: FaultRule | undefined): Promise<void> {
   const response = await fetch(`${url}/sandbox/faults`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
@@ -44,7 +44,7 @@ async function spoil(rule: FaultRule | undefined): Promise<void> {
 
 const residentMegabytes = () => process.memoryUsage().rss / MEGABYTE
 
-/** By how many megabytes this process grew at most, and how long its event loop was blocked at most, in milliseconds. */
+/** The largest growth of this process in megabytes, and the longest block of its event loop in milliseconds. */
 async function measured(work: () => Promise<unknown>) {
   const delays = monitorEventLoopDelay({ resolution: 5 })
   const before = residentMegabytes()
@@ -69,9 +69,9 @@ const FULL_SIZE: readonly FaultRule[] = [
   { name: 'many-fields', fields: 1_000_000 },
 ]
 
-describe('too much, at its full size and under the caps of the product', () => {
+describe('an oversized answer at its full size, under the caps of the product', () => {
   it.for(FULL_SIZE)(
-    '$name of a list: refused whole, in bounded memory, without a long block',
+    '$name as a list is refused whole, in bounded memory, without a long block',
     {
       timeout: 60_000,
     },
@@ -88,11 +88,11 @@ describe('too much, at its full size and under the caps of the product', () => {
         await close()
         await clone.drop()
       })
-      await spoil(undefined)
+      await setFault(undefined)
       expect((await syncOnce(db, client)).status).toBe('applied')
       const facts = await listFacts(db)
-      await forgetValidators(db)
-      await spoil(rule)
+      await deleteValidators(db)
+      await setFault(rule)
 
       let status: unknown
       const { grown, blockedMs } = await measured(async () => {
@@ -107,22 +107,22 @@ describe('too much, at its full size and under the caps of the product', () => {
   )
 
   it.for(FULL_SIZE)(
-    '$name of a verify answer: tells nothing, and costs as little',
+    '$name as a verify answer is unknown, in bounded memory, without a long block',
     {
       timeout: 60_000,
     },
     async (rule) => {
       const { client } = clientOf(url, { accessToken: TOKEN })
       onTestFinished(() => client.close())
-      await spoil(rule)
+      await setFault(rule)
       const { signal } = new AbortController()
 
-      let said: unknown
+      let observed: unknown
       const { grown, blockedMs } = await measured(async () => {
-        said = (await client.verifyFares(question(), { signal })).outbound
+        observed = (await client.verifyFares(question(), { signal })).outbound
       })
 
-      expect(said).toEqual({ kind: 'unknown', reason: 'malformed' })
+      expect(observed).toEqual({ kind: 'unknown', reason: 'malformed' })
       expect(grown).toBeLessThan(ANSWER_MEGABYTES)
       expect(blockedMs).toBeLessThan(LONGEST_BLOCK_MS)
     },

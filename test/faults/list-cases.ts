@@ -4,13 +4,13 @@ import type { LIST_FAULTS } from '../../src/sandbox/faults/list-faults.ts'
 import { type CasesOf, everywhere, type FaultCase, refused } from './fault-case.ts'
 
 const CONTRACT = 'upstream.contract_violation'
-const unbelieved = 'a list not to be believed'
+const implausible = 'implausible lists'
 const some = expect.toSatisfy((count: number) => count > 0, 'more than none')
-/** Nothing is taken away, and nothing added. */
+/** Nothing is removed, and nothing is added. */
 export const NO_MOVE = { added: 0, removed: 0, pendingAbsences: 0, gained: 0, lost: 0 }
 
 function held(reason: string, of: 'routes' | 'with-availability' = 'routes'): FaultCase {
-  return { danger: unbelieved, list: { of, client: 'ok', run: 'held', reason } }
+  return { danger: implausible, list: { of, client: 'ok', run: 'held', reason } }
 }
 
 export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
@@ -18,7 +18,7 @@ export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
   'two-halves': [held('mass_absence'), held('mass_absence', 'with-availability')],
   'part-list': [
     {
-      danger: unbelieved,
+      danger: implausible,
       parameters: { percent: 10 },
       list: {
         client: 'ok',
@@ -28,7 +28,7 @@ export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
     },
     { ...held('mass_absence'), parameters: { percent: 20 } },
     {
-      danger: unbelieved,
+      danger: implausible,
       parameters: { percent: 10 },
       list: {
         of: 'with-availability',
@@ -42,7 +42,7 @@ export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
   'tenfold-list': [
     held('mass_addition'),
     {
-      danger: unbelieved,
+      danger: implausible,
       list: {
         of: 'with-availability',
         client: 'ok',
@@ -51,26 +51,26 @@ export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
       },
     },
   ],
-  'two-lists': [{ danger: unbelieved, list: { client: CONTRACT, run: 'rejected' } }],
+  'two-lists': [{ danger: implausible, list: { client: CONTRACT, run: 'rejected' } }],
   duplicates: [
     {
-      danger: 'a list that contradicts itself',
+      danger: 'contradictory lists',
       list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, duplicates: some } },
     },
   ],
   'conflicting-places': [
     {
-      danger: 'a list that contradicts itself',
+      danger: 'contradictory lists',
       parameters: { places: 5 },
       list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, conflictingPlaces: 5 } },
     },
   ],
 }
 
-/** The caps are the product's but for those on bodies: what they do at their full size has a test of its own. */
+/** All caps are the product's, except the cap on bodies. full-size.pg.test.ts tests the caps at their full size. */
 const SMALL = { maxBodyBytes: 1_000_000 }
 const tooLarge: FaultCase = {
-  danger: 'too much',
+  danger: 'oversized answers',
   limits: SMALL,
   ...refused('upstream.too_large', 'malformed'),
 }
@@ -80,7 +80,7 @@ export const SIZE_CASES: CasesOf<keyof typeof SIZE_FAULTS> = {
   'huge-body': [{ ...tooLarge, parameters: { megabytes: 4 } }],
   'deep-nesting': [
     {
-      danger: 'too much',
+      danger: 'oversized answers',
       parameters: { levels: 10_000 },
       ...refused(CONTRACT, 'malformed'),
     },
@@ -88,7 +88,7 @@ export const SIZE_CASES: CasesOf<keyof typeof SIZE_FAULTS> = {
   'many-fields': [
     { ...tooLarge, limits: {}, parameters: { fields: 200_000 } },
     {
-      danger: 'too much',
+      danger: 'oversized answers',
       parameters: { fields: 1_000 },
       list: { client: CONTRACT, run: 'rejected' },
       verify: {

@@ -7,7 +7,7 @@ import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { noScrub } from '../route-sync/sync-fixtures.ts'
 
-/** Everything that a list can change, as numbers and hashes. */
+/** Everything that a list can change, as counts and hashes. */
 export interface ListFacts {
   readonly routes: string
   readonly available: string
@@ -31,7 +31,7 @@ export async function listFacts(db: Db): Promise<ListFacts> {
   )
 }
 
-/** What is live now, and what of it available, as one hash: the history behind it may be another. */
+/** A hash of the live routes and their availability. It does not depend on their history. */
 export async function liveFacts(db: Db): Promise<string> {
   const { live } = await selectOne(
     sql<{ live: string }>`
@@ -44,8 +44,8 @@ export async function liveFacts(db: Db): Promise<string> {
   return live
 }
 
-/** The next sync must ask for the whole list: what is still the last accepted one is not sent again. */
-export async function forgetValidators(db: Db): Promise<void> {
+/** Makes the next sync request the whole list. With validators, an unchanged list is not sent again. */
+export async function deleteValidators(db: Db): Promise<void> {
   await sql`update sync_run set etag = null, last_modified = null`.execute(db)
 }
 

@@ -18,9 +18,9 @@ it.for([
   ['in base64url', base64At(1, 'base64url')],
   ['in hexadecimal', `\\x${Buffer.from(SEARCHED_SECRET).toString('hex')}`],
   ['in bytes', Buffer.from(`{"token":"${SEARCHED_SECRET}"}`)],
-  ['in what is gzipped', gzipSync(JSON.stringify({ token: SEARCHED_SECRET }))],
-  ['in base64 in what is gzipped', gzipSync(base64At(2))],
-] as const)('finds the secret %s', ([, content]) => {
+  ['in gzip', gzipSync(JSON.stringify({ token: SEARCHED_SECRET }))],
+  ['in base64 in gzip', gzipSync(base64At(2))],
+] as const)('the search finds the secret %s', ([, content]) => {
   const found = findSecret([
     { where: 'elsewhere', content: 'CANARY is a bird' },
     { where: 'here', content },

@@ -1,23 +1,22 @@
 import { gunzipSync } from 'node:zlib'
 
-/** A text of the program's, and where it was found. */
+/** An output of the program, and where it was found. */
 export interface Finding {
   readonly where: string
   readonly content: string | Uint8Array
 }
 
-/** Letters and digits alone, which no escaping touches: however the whole is quoted, this stands in it. */
+/** Only letters and digits, which no escaping changes. Every quotation of the secret contains it. */
 const CORE = 'CANARYhq7Zk2xW9'
 
-/** A credential that holds a core to look for and every character that some encoding spells in another way. */
+/** A credential that contains the core and every character that an encoding may spell differently. */
 export const SEARCHED_SECRET = `${CORE}/+= &"'%<\\日本`
 
 /**
- * Where the core of the searched secret stands: raw, which is also percent-encoded, escaped and cut off behind it; in
- * base64 and base64url at each of the three offsets; in hexadecimal, as Postgres prints bytes; and all of these in
- * what is gzipped.
+ * Finds the core of the searched secret: raw (also if the rest is percent-encoded, escaped or cut off); in base64 and
+ * base64url at each of the three offsets; in hexadecimal, as Postgres prints bytes; and in gzip.
  *
- * By other rules than those of the program's own scrubber, which is what is on trial.
+ * It does not use the program's own scrubber, which it tests.
  */
 export function findSecret(findings: readonly Finding[]): string[] {
   return findings.flatMap(({ where, content }) => {

@@ -7,25 +7,25 @@ import type { BreakerName } from '../../src/upstream/breaker/breaker-state.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { breakerOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
-import { type Asker, askerOf, fareFacts, forgetFares } from './fare-facts.ts'
-import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+import { deleteFares, fareFacts, type Verifier, verifierOf } from './fare-facts.ts'
+import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
 const FARES = 100
-/** So slow that a process hears of trouble when a third of a round is asked; a slow machine a second later. */
+/** Slow enough that a process learns of trouble after a third of a round. A slow machine needs a second more. */
 const REQUESTS_PER_SECOND = 50
 const ASKED_AT_MOST = 85
 
-let ground: FaultGround
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareFaultGround()
+  fixture = await prepareFaultFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
-interface Process extends Asker {
+interface Process extends Verifier {
   readonly logLines: readonly string[]
 }
 
-/** A process of its own: what it knows of the upstream it has from the database alone. */
+/** A separate process. It knows the health of the upstream only from the database. */
 function newProcess({ requestsPerSecond = REQUESTS_PER_SECOND } = {}): Process {
   const lines: string[] = []
   const log = createLogger({
@@ -33,37 +33,37 @@ function newProcess({ requestsPerSecond = REQUESTS_PER_SECOND } = {}): Process {
     scrub: (text) => text,
     destination: { write: (line) => lines.push(line) },
   })
-  const breaker = breakerOn(ground.db, { log })
-  const { client, logLines } = ground.client({ breaker, limits: { maxConnections: FARES } })
+  const breaker = breakerOn(fixture.db, { log })
+  const { client, logLines } = fixture.client({ breaker, limits: { maxConnections: FARES } })
   onTestFinished(() => breaker.close())
-  const asker = askerOf(ground.db, client, { breaker, requestsPerSecond })
+  const verifier = verifierOf(fixture.db, client, { breaker, requestsPerSecond })
   return {
-    ...asker,
+    ...verifier,
     get logLines() {
       return [...lines, ...logLines]
     },
   }
 }
 
-/** Every fare is known to be bookable, and nothing is known of the upstream. */
-async function believe(): Promise<void> {
-  await forgetFares(ground.db)
-  for (const flightId of ground.open.slice(0, FARES)) await trackFare(ground.db, { flightId })
-  const asker = newProcess({ requestsPerSecond: 1_000 })
-  expect(await asker.fullRound()).toBe(FARES)
-  const facts = await fareFacts(ground.db)
+/** Establishes that every fare is bookable, with an unknown health of the upstream. */
+async function establishBeliefs(): Promise<void> {
+  await deleteFares(fixture.db)
+  for (const flightId of fixture.open.slice(0, FARES)) await trackFare(fixture.db, { flightId })
+  const verifier = newProcess({ requestsPerSecond: 1_000 })
+  expect(await verifier.fullRound()).toBe(FARES)
+  const facts = await fareFacts(fixture.db)
   expect(facts.map(({ pair }) => pair)).toEqual(facts.map(() => 'bookable'))
 }
 
-/** How many verify calls the upstream got while this ran. */
+/** The number of verify calls that the upstream received during the work. */
 async function callsDuring(work: () => Promise<unknown>): Promise<number> {
-  const before = await ground.lastSeq()
+  const before = await fixture.lastSeq()
   await work()
-  return (await ground.logAfter(before)).length
+  return (await fixture.logAfter(before)).length
 }
 
 async function beliefs(): Promise<unknown> {
-  const facts = await fareFacts(ground.db)
+  const facts = await fareFacts(fixture.db)
   return facts.map(({ fareId, pair, believed, price, kinds }) => {
     return { fareId, pair, believed, price, kinds }
   })
@@ -90,7 +90,7 @@ const TROUBLES: readonly Trouble[] = [
     probeMs: 5_000,
   },
   {
-    title: 'credential refused: a token that has run out',
+    title: 'credential refused: an expired token',
     fault: { name: 'token-expired', endpoint: 'verify' },
     breaker: 'auth',
     probeMs: 30_000,
@@ -109,14 +109,14 @@ const TROUBLES: readonly Trouble[] = [
   },
 ]
 
-describe('trouble that all processes hear of', () => {
+describe('trouble that all processes share', () => {
   it.for(TROUBLES)(
-    '$title is asked little, probed by one, and over for all',
+    '$title: few calls are made, one process probes, and all processes recover',
     async ({ fault, breaker, probeMs }) => {
-      const { db, spoil, honest } = ground
-      await believe()
+      const { db, setFaults, clearFaults } = fixture
+      await establishBeliefs()
       const believed = await beliefs()
-      spoil(fault)
+      setFaults(fault)
       const [one, other] = [newProcess(), newProcess()]
 
       const asked = await callsDuring(() => one.fullRound())
@@ -137,7 +137,7 @@ describe('trouble that all processes hear of', () => {
       expect(failed.trips).toBe(2)
       expect(await beliefs()).toEqual(believed)
 
-      honest()
+      clearFaults()
       await passHealth(db, 2 * probeMs)
       expect(await callsDuring(() => newProcess().round())).toBe(1)
       expect((await stateOf(db, 'verify', breaker)).open).toBeNull()
@@ -146,15 +146,15 @@ describe('trouble that all processes hear of', () => {
       const facts = await fareFacts(db)
       expect(facts.every(({ reason, claimed }) => reason === null && !claimed)).toBe(true)
       expect(await beliefs()).toEqual(believed)
-      const said = [one, other, ...probers, back].flatMap(({ logLines }) => logLines).join('\n')
-      expect(said).toContain('upstream breaker opened')
-      expect(said).not.toContain(TOKEN)
+      const output = [one, other, ...probers, back].flatMap(({ logLines }) => logLines).join('\n')
+      expect(output).toContain('upstream breaker opened')
+      expect(output).not.toContain(TOKEN)
     },
   )
 
-  it('shows what was believed before as stale when it has grown old', async () => {
-    const { db } = ground
-    await believe()
+  it('old beliefs are shown as stale', async () => {
+    const { db } = fixture
+    await establishBeliefs()
     await sql`
       update fare_state
          set last_good_check_at = last_good_check_at - interval '61 minutes'
@@ -185,12 +185,12 @@ describe('a 429 whose Retry-After', () => {
     { form: 'missing', waits: UNNAMED_S },
     { form: 'garbage', waits: UNNAMED_S },
   ])(
-    'is given as $form pauses all processes for $waits s, and no fare pays for it',
+    'is given as $form pauses all processes for $waits s, and does not affect any fare',
     async ({ form, waits }) => {
-      const { db, spoil, honest } = ground
-      await believe()
+      const { db, setFaults, clearFaults } = fixture
+      await establishBeliefs()
       const before = await fareFacts(db)
-      spoil({ name: 'rate-limited', endpoint: 'verify', retryAfter: form, seconds: NAMED_S })
+      setFaults({ name: 'rate-limited', endpoint: 'verify', retryAfter: form, seconds: NAMED_S })
 
       await newProcess().fullRound()
       const { seconds } = await selectOne(
@@ -204,7 +204,7 @@ describe('a 429 whose Retry-After', () => {
       )
       const after = await fareFacts(db)
 
-      // The round, and whole seconds of a date, take their part of it.
+      // The round takes time, and a date has whole seconds.
       expect(seconds).toBeGreaterThan(waits - 4)
       expect(seconds).toBeLessThanOrEqual(waits + 1)
       expect(during).toBe(0)
@@ -213,7 +213,7 @@ describe('a 429 whose Retry-After', () => {
       )
       expect(after.every(({ due, claimed }) => due && !claimed)).toBe(true)
 
-      honest()
+      clearFaults()
       await passHealth(db, waits * 1_000)
       const back = newProcess({ requestsPerSecond: 1_000 })
       expect(await callsDuring(() => back.round())).toBe(FARES)

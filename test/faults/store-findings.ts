@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { Finding } from './secret-search.ts'
 
-/** Every row of every table of every schema as text, every value of bytes beside it, and what each session asked last. */
+/** Every row of every table of every schema as text, every bytea value, and the last query of every session. */
 export async function databaseFindings(db: Db): Promise<Finding[]> {
   const { rows: tables } = await sql<{ schema: string; name: string; bytes: string[] }>`
     select n.nspname as schema, c.relname as name,
@@ -50,7 +50,7 @@ const READS: Readonly<Record<string, Read>> = {
   stream: (redis, key) => redis.xrange(key, '-', '+'),
 }
 
-/** Every key with its value, and who is connected. */
+/** Every key with its value, and the connected clients. */
 export async function redisFindings(url: string): Promise<Finding[]> {
   const redis = new Redis(url)
   try {

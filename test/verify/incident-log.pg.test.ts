@@ -4,7 +4,7 @@ import { type Db, sql } from '../../src/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
-import { askerOf } from '../faults/fare-facts.ts'
+import { verifierOf } from '../faults/fare-facts.ts'
 import { it } from '../support/test-database.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { available, gone, observation, silent, trackFare } from './fare-fixtures.ts'
@@ -31,7 +31,7 @@ async function startFixture(db: Db) {
   const { log, lines } = incidentLog()
   let answer: LegObservation = available()
   const upstream = { verifyFares: async () => observation(answer) }
-  const asker = askerOf(db, upstream, { log })
+  const asker = verifierOf(db, upstream, { log })
   expect(await asker.fullRound()).toBe(FARES)
   return {
     asker,

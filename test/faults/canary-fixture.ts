@@ -9,15 +9,15 @@ import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { makeDue } from '../verify/worker-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
-import { forgetHealth } from './fare-facts.ts'
+import { resetHealth } from './fare-facts.ts'
 import { type Finding, SEARCHED_SECRET } from './secret-search.ts'
 
 const FARES = 100
 const RETURN_EVERY = 4
 const START_WITHIN_MS = 60_000
 
-/** Real processes on an upstream whose credential is the searched secret, and all that they said. */
-export interface CanaryGround {
+/** Real processes with an upstream whose credential is the searched secret, and all their output. */
+export interface CanaryFixture {
   readonly db: Db
   readonly sandbox: Sandbox
   readonly flight: string
@@ -26,16 +26,16 @@ export interface CanaryGround {
   readonly findings: Finding[]
   /** Runs a command and keeps what it printed. */
   run(...args: string[]): Promise<{ readonly exit: number | string; readonly stdout: string }>
-  /** As if nothing had gone wrong so far, with every fare due. */
-  forget(): Promise<void>
-  /** The same with no fare due: the budget is for who else calls. */
-  rest(): Promise<void>
+  /** Deletes all incidents and health, and makes every fare due. */
+  reset(): Promise<void>
+  /** The same with no fare due, so that the budget is free for other calls. */
+  idle(): Promise<void>
 }
 
-export async function startCanaryGround(
+export async function startCanaryFixture(
   db: Db,
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | undefined },
-): Promise<CanaryGround> {
+): Promise<CanaryFixture> {
   const options = { port: 0, seed: 7, speed: 1, clock: systemClock, log: silentLog }
   const sandbox = await startSandbox({ ...options, token: SEARCHED_SECRET })
   onTestFinished(() => sandbox.close())
@@ -57,8 +57,8 @@ export async function startCanaryGround(
   const folder = folderWith()
   const [worker, api] = [startService('worker', env, folder), startService('api', env, folder)]
   const findings: Finding[] = []
-  const forget = async () => {
-    await forgetHealth(db)
+  const reset = async () => {
+    await resetHealth(db)
     await sql`delete from incident`.execute(db)
     await sql`delete from check_minute`.execute(db)
   }
@@ -74,15 +74,15 @@ export async function startCanaryGround(
       findings.push({ where: `farewatch ${args.join(' ')}`, content: `${stdout}\n${stderr}` })
       return { exit, stdout }
     },
-    async forget() {
-      await forget()
+    async reset() {
+      await reset()
       await makeDue(db)
     },
-    async rest() {
+    async idle() {
       await sql`
         update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null
       `.execute(db)
-      await forget()
+      await reset()
     },
   }
 }
@@ -107,14 +107,14 @@ function startService(
   return service
 }
 
-/** The addresses of a service; only an API has one of its own. */
+/** The addresses of a service. Only the API role has `api`. */
 export interface ServiceAddresses {
   readonly api?: string
   readonly health: string
   readonly metrics: string
 }
 
-/** What a service told when it was ready. */
+/** The addresses that a service logs when it is ready. */
 export async function addressesOf(service: RunningCommand): Promise<ServiceAddresses> {
   const ready = () =>
     service
@@ -125,7 +125,7 @@ export async function addressesOf(service: RunningCommand): Promise<ServiceAddre
   return JSON.parse(line) as ServiceAddresses
 }
 
-/** What an address answers, head and body. */
+/** The answer of an address, with its head and body. */
 export async function fetched(url: string, init: RequestInit = {}): Promise<Finding> {
   const response = await fetch(url, init)
   const head = JSON.stringify([response.status, ...response.headers])

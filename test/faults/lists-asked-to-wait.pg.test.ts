@@ -10,28 +10,28 @@ import { describeStores } from '../queue/queue-stores.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { breakerOn, callThrough, passHealth, stateOf } from '../upstream/health-fixtures.ts'
-import { type FaultGround, prepareFaultGround } from './fault-ground.ts'
+import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
 const MAX_PAUSE_MS = 900_000
 
-describeStores('a list that is told to wait', (store) => {
+describeStores('a list whose sync must wait', (store) => {
   const systems = createSystems(store)
-  let ground: FaultGround
+  let fixture: FaultFixture
   beforeAll(async () => {
-    ground = await prepareFaultGround()
+    fixture = await prepareFaultFixture()
   })
-  beforeEach(() => passHealth(ground.db, MAX_PAUSE_MS))
+  beforeEach(() => passHealth(fixture.db, MAX_PAUSE_MS))
   afterEach(systems.closeAll)
-  afterAll(() => ground.close())
+  afterAll(() => fixture.close())
 
-  /** The job of one slot that may be tried once, and the worker that does it. */
-  async function startSlot(options: WorkOptions = FAST_WORK) {
-    const { db } = ground
+  /** Starts the job of one due time, with one attempt, and its worker. */
+  async function startDueTime(options: WorkOptions = FAST_WORK) {
+    const { db } = fixture
     const breaker = breakerOn(db)
     onTestFinished(() => breaker.close())
     const deps = {
       db,
-      upstream: ground.client({ breaker }).client,
+      upstream: fixture.client({ breaker }).client,
       confirmations: 2,
       guard: GUARD_LIMITS,
       scrub: (text: string) => text,
@@ -58,14 +58,19 @@ describeStores('a list that is told to wait', (store) => {
     return { system, queue, reasons }
   }
 
-  it('by a 429 burns no attempt, however often, and is applied when it may be asked again', async () => {
-    ground.spoil({ name: 'rate-limited', endpoint: 'routes', retryAfter: 'seconds', seconds: 1 })
-    const { system, queue, reasons } = await startSlot()
+  it('for a 429 uses no attempt, even repeatedly, and is applied after the wait', async () => {
+    fixture.setFaults({
+      name: 'rate-limited',
+      endpoint: 'routes',
+      retryAfter: 'seconds',
+      seconds: 1,
+    })
+    const { system, queue, reasons } = await startDueTime()
 
     const answered429 = async () =>
       (await reasons()).filter((code) => code === 'upstream.rate_limited').length
-    await until('it was told to wait twice', async () => (await answered429()) >= 2)
-    ground.honest()
+    await until('two answers of 429', async () => (await answered429()) >= 2)
+    fixture.clearFaults()
     await untilCounts(system, queue, { completed: 1, failed: 0 })
 
     const [last, ...before] = await reasons()
@@ -75,16 +80,16 @@ describeStores('a list that is told to wait', (store) => {
     }
   })
 
-  it('by a breaker burns no attempt, and waits for the probe', async () => {
-    const { db } = ground
+  it('for an open breaker uses no attempt, and waits for the probe', async () => {
+    const { db } = fixture
     const breaker = breakerOn(db)
     for (const _call of [1, 2, 3]) await callThrough(breaker, 'serverError', 'lists')
     await breaker.close()
     expect((await stateOf(db, 'lists', 'errors')).open).not.toBeNull()
-    // Of the five seconds until the probe.
+    // The probe is due five seconds after the opening.
     await passHealth(db, 3_500)
 
-    const { system, queue, reasons } = await startSlot()
+    const { system, queue, reasons } = await startDueTime()
     await untilCounts(system, queue, { delayed: 1 })
     const [waiting] = await system.jobs(queue, 'delayed', 1)
     await untilCounts(system, queue, { completed: 1, failed: 0 })
@@ -94,9 +99,14 @@ describeStores('a list that is told to wait', (store) => {
     expect((await stateOf(db, 'lists', 'errors')).open).toBeNull()
   })
 
-  it('for longer than it can wait fails for that reason, and is dead', async () => {
-    ground.spoil({ name: 'rate-limited', endpoint: 'routes', retryAfter: 'seconds', seconds: 1 })
-    const { system, queue } = await startSlot({ ...FAST_WORK, snoozeForMs: 0 })
+  it('for longer than allowed fails for that reason, and its job is dead', async () => {
+    fixture.setFaults({
+      name: 'rate-limited',
+      endpoint: 'routes',
+      retryAfter: 'seconds',
+      seconds: 1,
+    })
+    const { system, queue } = await startDueTime({ ...FAST_WORK, snoozeForMs: 0 })
 
     await untilCounts(system, queue, { failed: 1 })
 

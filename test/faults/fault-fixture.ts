@@ -13,27 +13,27 @@ import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { type ClientFixture, clientOf } from '../upstream/client-fixture.ts'
 
-/** One sandbox whose world stands still, and one database, for many tests. */
-export interface FaultGround {
+/** One sandbox whose world does not change, and one database, for many tests. */
+export interface FaultFixture {
   readonly sandbox: Sandbox
   readonly db: Db
   readonly databaseUrl: string
-  /** Flights that can be booked, and those that are sold out, each of another pair. */
+  /** Bookable flights and sold-out flights, each of another pair of places. */
   readonly open: readonly string[]
   readonly sold: readonly string[]
-  /** Until the end of the test. */
-  spoil(...rules: FaultRule[]): void
-  honest(): void
-  /** A client that knows the token, until the end of the test. */
+  /** Sets the faults until the end of the test. */
+  setFaults(...rules: FaultRule[]): void
+  clearFaults(): void
+  /** A client with the token, until the end of the test. */
   client(options?: Parameters<typeof clientOf>[1]): ClientFixture
-  /** What the sandbox was asked after a number. */
+  /** The requests after a sequence number. */
   logAfter(seq: number): Promise<readonly LoggedRequest[]>
-  /** The number of the last request. */
+  /** The sequence number of the last request. */
   lastSeq(): Promise<number>
   close(): Promise<void>
 }
 
-export async function prepareFaultGround(): Promise<FaultGround> {
+export async function prepareFaultFixture(): Promise<FaultFixture> {
   const sandbox = await startTestSandbox({ clock: systemClock, speed: 0 })
   const clone = await cloneDatabase()
   const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
@@ -44,11 +44,11 @@ export async function prepareFaultGround(): Promise<FaultGround> {
     databaseUrl: clone.url,
     open: flightsThatAre(sandbox, true),
     sold: flightsThatAre(sandbox, false),
-    spoil: (...rules) => {
+    setFaults: (...rules) => {
       sandbox.setFaults(rules)
       onTestFinished(() => sandbox.setFaults([]))
     },
-    honest: () => sandbox.setFaults([]),
+    clearFaults: () => sandbox.setFaults([]),
     client: (options) => {
       const credential = { accessToken: TOKEN, scrub: createScrub([TOKEN]) }
       const fixture = clientOf(sandbox.url, { ...credential, ...options })
@@ -65,7 +65,7 @@ export async function prepareFaultGround(): Promise<FaultGround> {
   }
 }
 
-/** Deadlines short enough for a test that waits for them. */
+/** Deadlines that are short enough for a test to wait for them. */
 export const SHORT: Partial<UpstreamLimits> = { listDeadlineMs: 400, verifyDeadlineMs: 400 }
 
 function flightsThatAre({ world }: Sandbox, available: boolean): string[] {

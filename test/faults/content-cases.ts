@@ -2,58 +2,58 @@ import { expect } from 'vitest'
 import type { FIELD_FAULTS } from '../../src/sandbox/faults/field-faults.ts'
 import type { VERIFY_FAULTS } from '../../src/sandbox/faults/verify-faults.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
-import { type CasesOf, everywhere, type FaultCase, HONEST } from './fault-case.ts'
+import { type CasesOf, CORRECT, everywhere, type FaultCase } from './fault-case.ts'
 import { NO_MOVE } from './list-cases.ts'
 
 const CONTRACT = 'upstream.contract_violation'
 const some = expect.toSatisfy((count: number) => count > 0, 'more than none')
 
-/** A list that is as good as the honest one, but for some names, and an answer that says what is so. */
-function asGood(
+/** A list that differs from the correct one only in some names, and a correct answer. */
+function accepted(
   danger: FaultCase['danger'],
   { placesChanged = 0, anomalies = [] }: { placesChanged?: unknown; anomalies?: AnswerAnomaly[] },
 ): FaultCase {
   return {
     danger,
     list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, placesChanged } },
-    verify: { client: HONEST, anomalies },
+    verify: { client: CORRECT, anomalies },
   }
 }
 
-const contradicting = 'a list that contradicts itself'
+const contradicting = 'contradictory lists'
 const hostile = 'hostile text'
-const odd = 'odd verify answers'
+const anomalous = 'anomalous verify answers'
 
 export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
-  'numeric-ids': [asGood(contradicting, { anomalies: ['text_ids'] })],
+  'numeric-ids': [accepted(contradicting, { anomalies: ['text_ids'] })],
   'odd-iata': [
-    asGood(contradicting, { placesChanged: some }),
+    accepted(contradicting, { placesChanged: some }),
     {
       danger: contradicting,
       parameters: { percent: 100 },
       list: { client: 'ok', run: 'held', reason: 'mass_place_change' },
     },
   ],
-  'nul-text': [asGood(hostile, {})],
-  'lone-surrogates': [asGood(hostile, { placesChanged: some })],
-  'odd-text': [asGood(hostile, { placesChanged: some })],
-  'extra-fields': [asGood('something else than promised', { anomalies: ['unknown_fields'] })],
-  'proto-key': [asGood(hostile, { anomalies: ['extra_ids', 'unknown_fields'] })],
+  'nul-text': [accepted(hostile, {})],
+  'lone-surrogates': [accepted(hostile, { placesChanged: some })],
+  'odd-text': [accepted(hostile, { placesChanged: some })],
+  'extra-fields': [accepted('contract violations', { anomalies: ['unknown_fields'] })],
+  'proto-key': [accepted(hostile, { anomalies: ['extra_ids', 'unknown_fields'] })],
   'changed-shapes': [
     {
-      danger: 'something else than promised',
+      danger: 'contract violations',
       parameters: { change: 'renamed' },
       list: { client: CONTRACT, run: 'rejected' },
       verify: { client: everywhere('contract_violation'), anomalies: ['unknown_fields'] },
     },
     {
-      danger: 'something else than promised',
+      danger: 'contract violations',
       parameters: { change: 'nested' },
       list: { client: CONTRACT, run: 'rejected' },
       verify: { client: everywhere('id_missing'), anomalies: ['extra_ids'] },
     },
     {
-      danger: 'something else than promised',
+      danger: 'contract violations',
       list: { of: 'with-availability', client: CONTRACT, run: 'rejected' },
     },
   ],
@@ -62,19 +62,19 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
 function price(form: string, anomalies: AnswerAnomaly[], changed = false): FaultCase {
   const changes = changed ? { changes: { open: ['price_changed'], pair: ['price_changed'] } } : {}
   return {
-    danger: odd,
+    danger: anomalous,
     parameters: { form },
-    verify: { client: HONEST, anomalies, ...changes },
+    verify: { client: CORRECT, anomalies, ...changes },
   }
 }
 
 export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
   'available-without-flight': [
-    { danger: odd, verify: { client: everywhere('contract_violation') } },
+    { danger: anomalous, verify: { client: everywhere('contract_violation') } },
   ],
   'unavailable-with-flight': [
     {
-      danger: odd,
+      danger: anomalous,
       verify: {
         client: everywhere('contract_violation'),
         anomalies: ['flight_though_unavailable'],
@@ -83,40 +83,40 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
   ],
   'another-flight': [
     {
-      danger: odd,
+      danger: anomalous,
       verify: {
         client: everywhere('available'),
         anomalies: ['flight_id_unlike_key'],
         reasons: { open: 'identity_mismatch', pair: 'identity_mismatch' },
-        // Of a flight that was never seen nobody can tell that it is another.
+        // The identity of a flight that was never available is unknown, so it cannot mismatch.
         changes: { sold: ['became_available'] },
       },
     },
   ],
   'id-missing': [
     {
-      danger: odd,
+      danger: anomalous,
       verify: {
         client: { open: 'id_missing', sold: 'id_missing', pair: ['id_missing', 'available'] },
       },
     },
     {
-      danger: odd,
+      danger: anomalous,
       parameters: { flight: 'return' },
-      verify: { client: { ...HONEST, pair: ['available', 'id_missing'] } },
+      verify: { client: { ...CORRECT, pair: ['available', 'id_missing'] } },
     },
   ],
-  'extra-ids': [{ danger: odd, verify: { client: HONEST, anomalies: ['extra_ids'] } }],
+  'extra-ids': [{ danger: anomalous, verify: { client: CORRECT, anomalies: ['extra_ids'] } }],
   'odd-prices': [
     price('negative', ['price_unreadable']),
     price('nan', ['price_unreadable']),
     price('decimals', ['price_unreadable']),
-    // What is well formed counts: a price may be in another currency, and the total counts before its parts.
+    // Well-formed prices count: the currency may change, and the total takes precedence over its parts.
     price('currency', [], true),
     price('sum', ['total_unlike_sum'], true),
     price('categories', ['categories_unlike_request']),
   ],
-  // Times are local: an hour too much is what another zone explains, and nothing is odd about it.
-  'odd-duration': [{ danger: odd, verify: { client: HONEST } }],
+  // Times are local, and time zones can explain an hour of difference, so this is no anomaly.
+  'odd-duration': [{ danger: anomalous, verify: { client: CORRECT } }],
   'all-unavailable': [{ danger: 'mass loss', verify: { client: everywhere('unavailable') } }],
 }
