@@ -3,10 +3,10 @@ import { runbookLink } from './runbooks.ts'
 import type { Dashboard, Row, Variable } from './shapes.ts'
 
 const WIDTH = 24
-/** The version of the schema of classic dashboards that this is written in; newer Grafana migrates it itself. */
+/** The schema version of the classic JSON. A newer Grafana migrates it. */
 const SCHEMA_VERSION = 39
 
-/** The dashboard as Grafana's classic JSON. */
+/** Returns the dashboard in Grafana's classic JSON. */
 export function dashboardJson({ uid, title, question, variables = [], rows }: Dashboard): object {
   return {
     id: null,
@@ -40,7 +40,7 @@ export function dashboardJson({ uid, title, question, variables = [], rows }: Da
   }
 }
 
-/** Alerts that fire, as marks on every panel. */
+/** Marks firing alerts on every panel. */
 const FIRING = {
   name: 'Alerts',
   datasource: PROMETHEUS,

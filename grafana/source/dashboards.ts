@@ -16,7 +16,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
   'runbooks.json': runbooksDashboard(),
 }
 
-/** The text of each file of grafana/dashboards, by name; a formatter may lay it out otherwise. */
+/** The text of each file of grafana/dashboards, by name, before formatting. */
 export function dashboardFiles(): [name: string, text: string][] {
   return Object.entries(DASHBOARDS).map(([name, dashboard]) => [
     name,

@@ -4,7 +4,7 @@ import type { Dashboard } from './shapes.ts'
 export const FARES: Dashboard = {
   uid: 'farewatch-fares',
   title: 'Fares',
-  question: 'What is believed, how old is it, what changes?',
+  question: 'What are the beliefs about fares, how old are they, and what changes?',
   variables: [
     {
       name: 'kind',
@@ -20,7 +20,7 @@ export const FARES: Dashboard = {
         stat([{ expr: 'max by (pair) (farewatch_tracked_fares)', legend: '{{pair}}' }], {
           title: 'Tracked fares',
           about:
-            'By what is believed. Good is few that are unknown: those are new, or ids that nobody knows.',
+            'By pair state. Healthy: few are unknown. Unknown fares are new, or the upstream does not know their flight ids.',
           unit: 'short',
         }),
         stat(
@@ -33,7 +33,7 @@ export const FARES: Dashboard = {
           {
             title: 'Stale beliefs',
             about:
-              'Shown as unknown because no good answer came for an hour, or six turns. Good is 0, or nearly.',
+              'Shown as unknown because the last good check is older than an hour and older than six expected intervals. Healthy: 0 or nearly 0.',
             unit: 'short',
             limits: [1, 10],
             runbook: 'BeliefsStale',
@@ -41,14 +41,15 @@ export const FARES: Dashboard = {
         ),
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
           title: 'Open incidents',
-          about: 'Good is 0 of both.',
+          about: 'By kind. Healthy: 0 of each kind.',
           unit: 'short',
           limits: [1, 2],
           runbook: 'MassLossIncident',
         }),
         stat('sum(increase(farewatch_losses_held_total[$__range]))', {
           title: 'Losses held',
-          about: 'Answers in the time shown that an incident kept from being believed. Good is 0.',
+          about:
+            'Losses in the time range that were held because an incident was open. Healthy: 0.',
           unit: 'short',
           limits: [1, 100],
           runbook: 'MassLossIncident',
@@ -56,7 +57,7 @@ export const FARES: Dashboard = {
         stat([{ expr: 'max by (feed) (farewatch_feed_last_seq)', legend: '{{feed}}' }], {
           title: 'Records in the feeds',
           about:
-            'The last number of each feed; of the resellers’ own the sum. Good is that it only grows.',
+            'The last seq of each feed; for watch the sum over all resellers. Healthy: it only grows.',
           unit: 'short',
         }),
       ],
@@ -74,7 +75,7 @@ export const FARES: Dashboard = {
           {
             title: 'Age of the beliefs',
             about:
-              'Half, 95 % and all of the believed fares had a good answer within this time. Good is that 95 % stay near one turn.',
+              'Half, 95 % and all of the fares had a good check within this time. Healthy: the line of 95 % stays near the expected interval.',
             unit: 's',
             limits: [3_600, 7_200],
             runbook: 'BeliefsStale',
@@ -88,8 +89,8 @@ export const FARES: Dashboard = {
             },
           ],
           {
-            title: 'Answers that tell nothing',
-            about: 'Legs a second, by reason. None of them counts against a fare. Good is near 0.',
+            title: 'Observations without a result',
+            about: 'Unknown legs per second, by reason. They change no belief. Healthy: near 0.',
             unit: 'reqps',
             stacked: true,
             runbook: 'UpstreamErrors',
@@ -98,7 +99,7 @@ export const FARES: Dashboard = {
         timeseries(quantiles('farewatch_check_duration_seconds'), {
           title: 'Duration of a check',
           about:
-            'Of the upstream’s answers. Good is below a second; at ten seconds a call is given up.',
+            'How long verify requests take. Healthy: below 1 s. A request times out after 10 s.',
           unit: 's',
           limits: [2.5, 10],
           runbook: 'UpstreamErrors',
@@ -117,16 +118,16 @@ export const FARES: Dashboard = {
           ],
           {
             title: 'Changes',
-            about: 'Recorded in five minutes, by kind. Good is a steady mixture.',
+            about: 'Changes recorded in five minutes, by kind. Healthy: a steady mixture of kinds.',
             unit: 'short',
             stacked: true,
             runbook: 'MassLossIncident',
           },
         ),
         timeseries(quantiles('farewatch_change_lag_seconds'), {
-          title: 'From the first sight of a change to its record',
+          title: 'Time from the first answer to the recorded change',
           about:
-            'Good is below a second for gains and prices, and 20 to 30 seconds for losses, which are confirmed.',
+            'Healthy: below 1 s for gains and prices, and 20 to 30 s for losses, which need a confirmation.',
           unit: 's',
           limits: [60, 300],
           runbook: 'BeliefsStale',
@@ -141,7 +142,7 @@ export const FARES: Dashboard = {
           {
             title: 'Checks that did not count',
             about:
-              'Good is near 0. late_slot: a worker is too busy; upstream_closed: a pause or a breaker; superseded: somebody asked later.',
+              'Healthy: near 0. late_slot: a worker is overloaded. upstream_closed: the upstream was paused or its circuit breaker open. superseded: a newer result was recorded first.',
             unit: 'reqps',
             stacked: true,
           },
@@ -158,9 +159,8 @@ export const FARES: Dashboard = {
  group by kind
  order by changes desc`,
           {
-            title: 'Changes in the time shown',
-            about:
-              'From the feed itself, whoever recorded them. Good is that it agrees with the graph.',
+            title: 'Changes in the time range',
+            about: 'Counted in the feed. Healthy: the numbers match the graph above.',
             unit: 'short',
           },
         ),
@@ -171,8 +171,8 @@ export const FARES: Dashboard = {
  order by last_good_check_at nulls first
  limit 20`,
           {
-            title: 'Fares that have waited longest for a good answer',
-            about: 'Good is that none is stale; the reason tells what the last answer lacked.',
+            title: 'Fares with the oldest good check',
+            about: 'Healthy: none is stale. last_reason is why the last check gave no result.',
             unit: 'short',
             runbook: 'BeliefsStale',
           },
@@ -184,9 +184,9 @@ export const FARES: Dashboard = {
  group by 1
  order by 1`,
           {
-            title: 'How long fares can be bought',
+            title: 'How long fares stay bookable',
             about:
-              'Spells of bookability in steps of three days. Good is a long tail: many short spells tell of answers that flap.',
+              'Periods of bookability in steps of three days. Healthy: a long tail. Many short periods mean that answers alternate.',
             unit: 'short',
           },
         ),

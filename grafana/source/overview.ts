@@ -4,14 +4,14 @@ import type { Dashboard } from './shapes.ts'
 export const OVERVIEW: Dashboard = {
   uid: 'farewatch-overview',
   title: 'Overview',
-  question: 'Is what we tell resellers fresh and true?',
+  question: 'Is the data for resellers fresh and correct?',
   rows: [
     {
       height: 5,
       panels: [
         stat('count(ALERTS{alertstate="firing"}) or vector(0)', {
-          title: 'Alerts that fire',
-          about: 'Good is 0. Every alert names its runbook.',
+          title: 'Firing alerts',
+          about: 'Healthy: 0. Every alert has a link to its runbook.',
           unit: 'short',
           limits: [1, 2],
           runbook: 'all',
@@ -26,16 +26,16 @@ export const OVERVIEW: Dashboard = {
           {
             title: 'Age of the route lists',
             about:
-              'Since the last list was accepted. Good is below the interval of its schedule, two hours unless set; from two and a half intervals on it alerts.',
+              'Time since the last accepted list. Healthy: below the interval of its schedule, two hours by default. RouteSyncStale fires after two and a half intervals.',
             unit: 's',
             limits: [9_000, 18_000],
             runbook: 'RouteSyncStale',
           },
         ),
         stat('farewatch:beliefs_stale:ratio or vector(0)', {
-          title: 'Beliefs too old to sell on',
+          title: 'Stale beliefs',
           about:
-            'The share of believed fares that the API shows as unknown (stale). Good is 0, or nearly: ids that the upstream forgot stay here until they expire.',
+            'The share of fares that the API shows as unknown (stale). Healthy: 0 or nearly 0. Flight ids that the upstream no longer knows stay stale until they expire.',
           unit: 'percentunit',
           limits: [0.02, 0.1],
           runbook: 'BeliefsStale',
@@ -50,7 +50,7 @@ export const OVERVIEW: Dashboard = {
           {
             title: 'Age of the beliefs',
             about:
-              'Half, and 95 %, of the fares had a good answer within this time. Good is near one turn of all fares.',
+              'Half and 95 % of the fares had a good check within this time. Healthy: near the expected interval of a fare.',
             unit: 's',
             limits: [1_800, 3_600],
             runbook: 'BeliefsStale',
@@ -58,7 +58,8 @@ export const OVERVIEW: Dashboard = {
         ),
         stat('sum(max by (list) (farewatch_sync_held_runs))', {
           title: 'Lists held for review',
-          about: 'Good is 0. A held list changes nothing until somebody decides.',
+          about:
+            'Healthy: 0. A held list changes nothing until an operator decides or later lists resolve it.',
           unit: 'short',
           limits: [1, 3],
           runbook: 'RouteSyncHeld',
@@ -66,7 +67,7 @@ export const OVERVIEW: Dashboard = {
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
           title: 'Open incidents',
           about:
-            'Good is 0 of both. During a mass loss no loss is believed; trouble slows checks down.',
+            'By kind. Healthy: 0 of each kind. While an incident is open, losses are held; upstream_trouble also slows checks down.',
           unit: 'short',
           limits: [1, 2],
           runbook: 'MassLossIncident',
@@ -84,8 +85,8 @@ export const OVERVIEW: Dashboard = {
             },
           ],
           {
-            title: 'What the upstream says',
-            about: 'Legs a second. Good is a small share of unknown.',
+            title: 'Observations',
+            about: 'Legs per second, by outcome. Healthy: a small share is unknown.',
             unit: 'reqps',
             stacked: true,
             runbook: 'UpstreamErrors',
@@ -100,9 +101,9 @@ export const OVERVIEW: Dashboard = {
             { expr: 'max(farewatch_budget_requests_per_second)', legend: 'budget' },
           ],
           {
-            title: 'The budget',
+            title: 'Budget',
             about:
-              'Requests a second. Spent is never above the budget; good is close to it while fares wait, less only where all fares are younger than their interval.',
+              'Requests per second, never above the budget. Healthy: close to the budget while fares are due; lower only if all fares are inside their minimum interval.',
             unit: 'reqps',
             runbook: 'BudgetThrottled',
           },
@@ -115,8 +116,8 @@ export const OVERVIEW: Dashboard = {
             },
           ],
           {
-            title: 'Since a worker last polled',
-            about: 'Of each queue its liveliest worker. Good is a few seconds.',
+            title: 'Time since a worker polled',
+            about: 'The most recent poll of any worker, by queue. Healthy: a few seconds.',
             unit: 's',
             limits: [30, 120],
             runbook: 'WorkerNotPolling',
@@ -137,7 +138,7 @@ export const OVERVIEW: Dashboard = {
           {
             title: 'Changes of fares',
             about:
-              'Recorded in five minutes. Good is a steady mixture; a wall of became_unavailable is none.',
+              'Changes recorded in five minutes. Healthy: a steady mixture, without a jump of became_unavailable.',
             unit: 'short',
             stacked: true,
             runbook: 'MassLossIncident',
@@ -152,7 +153,7 @@ export const OVERVIEW: Dashboard = {
           ],
           {
             title: 'Changes of routes',
-            about: 'Applied in an hour. Good is few, around the hours of the schedule.',
+            about: 'Changes applied in an hour. Healthy: few, after the due times of the schedule.',
             unit: 'short',
             stacked: true,
             runbook: 'RouteSyncHeld',
@@ -166,9 +167,8 @@ export const OVERVIEW: Dashboard = {
  order by c.seq desc
  limit 20`,
           {
-            title: 'The last changes of fares',
-            about:
-              'What resellers were told last, newest first. Good is that it looks like the world.',
+            title: 'Latest changes of fares',
+            about: 'The latest records, newest first. Healthy: they match what the upstream sells.',
             unit: 'short',
           },
         ),

@@ -1,4 +1,4 @@
-/** Panels as the dashboards are written: what is asked, what it means, and what is good. */
+/** The panels of the dashboards: queries, what they mean, and what is healthy. */
 
 export const PROMETHEUS = { type: 'prometheus', uid: 'farewatch-prometheus' } as const
 export const POSTGRES = {
@@ -17,25 +17,25 @@ export interface Query {
 
 interface About {
   readonly title: string
-  /** What is shown, and what of it is good. */
+  /** What the panel shows, and which values are healthy. */
   readonly about: string
   readonly unit: Unit
-  /** From which value on it is a warning, and from which on bad; below the first it is good. */
+  /** The values from which the panel is a warning and bad. Below the first it is healthy. */
   readonly limits?: readonly [warning: number, bad: number]
-  /** Where small values are the bad ones. */
+  /** Whether small values are the bad ones. */
   readonly smallIsBad?: boolean
-  /** The alert whose runbook says what to do when it goes bad; `all` where it may be any. */
+  /** The alert whose runbook applies when the value is bad; `all` links to all runbooks. */
   readonly runbook?: string
 }
 
 export interface MetricPanel extends About {
   readonly kind: 'stat' | 'timeseries'
   readonly queries: readonly Query[]
-  /** Adds the series up to one band. */
+  /** Stacks the series. */
   readonly stacked?: boolean
 }
 
-/** Rows of the public SQL, asked as the analyst. */
+/** Rows of the public SQL, read by the role of the analysts. */
 export interface TablePanel extends About {
   readonly kind: 'table'
   readonly sql: string
@@ -49,21 +49,21 @@ export interface TextPanel {
 
 export type Panel = MetricPanel | TablePanel | TextPanel
 
-type Asked = string | readonly Query[]
+type Queries = string | readonly Query[]
 
-const queriesOf = (asked: Asked): readonly Query[] =>
-  typeof asked === 'string' ? [{ expr: asked }] : asked
+const queriesOf = (queries: Queries): readonly Query[] =>
+  typeof queries === 'string' ? [{ expr: queries }] : queries
 
-/** The latest value of each series, large. */
-export function stat(asked: Asked, about: About): MetricPanel {
-  return { kind: 'stat', queries: queriesOf(asked), ...about }
+/** Shows the latest value of each series. */
+export function stat(queries: Queries, about: About): MetricPanel {
+  return { kind: 'stat', queries: queriesOf(queries), ...about }
 }
 
 export function timeseries(
-  asked: Asked,
+  queries: Queries,
   about: About & { readonly stacked?: boolean },
 ): MetricPanel {
-  return { kind: 'timeseries', queries: queriesOf(asked), ...about }
+  return { kind: 'timeseries', queries: queriesOf(queries), ...about }
 }
 
 export function table(sql: string, about: About): TablePanel {

@@ -4,7 +4,7 @@ import type { Dashboard } from './shapes.ts'
 export const QUEUE: Dashboard = {
   uid: 'farewatch-queue',
   title: 'Queue and processes',
-  question: 'Does everybody work, and on what?',
+  question: 'Do all processes work, and on what?',
   variables: [
     {
       name: 'queue',
@@ -33,14 +33,15 @@ export const QUEUE: Dashboard = {
           {
             title: 'Processes',
             about:
-              'By role and version. Good is as many as were started, and one version once a deploy is over.',
+              'By role and version. Healthy: as many as were started, and one version after a deploy.',
             unit: 'short',
             runbook: 'WorkerNotPolling',
           },
         ),
-        stat('sum(farewatch_leader)', {
-          title: 'Shows the whole system',
-          about: 'Good is 1: exactly one process shows the gauges of the whole system.',
+        stat('count(farewatch_routes_live) or vector(0)', {
+          title: 'Processes with system gauges',
+          about:
+            'Processes that can read the gauges of the whole system. Healthy: all of them. At 0 most alerts cannot fire.',
           unit: 'short',
           limits: [1, 1],
           smallIsBad: true,
@@ -56,7 +57,7 @@ export const QUEUE: Dashboard = {
           {
             title: 'Dead jobs',
             about:
-              'Good is 0. Those of checks are made good by the next ones. Failed ticks are not counted.',
+              'Jobs without attempts left. Healthy: 0. Dead checks are harmless: later checks replace them. Ticks are not counted.',
             unit: 'short',
             limits: [1, 10],
             runbook: 'DeadJobs',
@@ -64,7 +65,8 @@ export const QUEUE: Dashboard = {
         ),
         stat('min(farewatch_db_up{instance=~"$instance"})', {
           title: 'Database',
-          about: 'Good is 1: it answers every process.',
+          about:
+            'The smallest value over all processes. Healthy: 1, the database answers every process.',
           unit: 'short',
           limits: [1, 1],
           smallIsBad: true,
@@ -80,7 +82,7 @@ export const QUEUE: Dashboard = {
           {
             title: 'Clock skew',
             about:
-              'Between a process and its stores, the largest. Good is below a tenth of a second; jobs are lost above 30.',
+              'The largest difference between the clocks of a process and a store. Healthy: below 0.1 s. Above 30 s workers lose their jobs.',
             unit: 's',
             limits: [2, 10],
             runbook: 'WorkerNotPolling',
@@ -101,14 +103,14 @@ export const QUEUE: Dashboard = {
           {
             title: 'Jobs in the queues',
             about:
-              'Good is near 0 that wait. Delayed are ticks to come, and attempts after a failure.',
+              'Healthy: nearly none wait. Delayed jobs are future ticks, retries and snoozed syncs.',
             unit: 'short',
             runbook: 'WorkerNotPolling',
           },
         ),
         timeseries(quantiles('farewatch_queue_wait_seconds', ['queue'], '{queue=~"$queue"}'), {
-          title: 'Wait of a job',
-          about: 'Until its first attempt. Good is below a second.',
+          title: 'Waiting time of jobs',
+          about: 'Time from the due time of a job to its first attempt. Healthy: below 1 s.',
           unit: 's',
           limits: [1, 10],
           runbook: 'WorkerNotPolling',
@@ -116,9 +118,9 @@ export const QUEUE: Dashboard = {
         timeseries(
           quantiles('farewatch_queue_job_duration_seconds', ['queue'], '{queue=~"$queue"}'),
           {
-            title: 'Duration of a job',
+            title: 'Duration of jobs',
             about:
-              'Good is milliseconds for ticks, some seconds for a batch of checks, up to a minute for a sync.',
+              'Healthy: milliseconds for ticks, some seconds for a batch of checks, up to a minute for a sync.',
             unit: 's',
           },
         ),
@@ -135,9 +137,9 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Jobs that ended',
+            title: 'Finished attempts',
             about:
-              'Attempts a second. Good is done alone; put off are lists that the upstream does not want to give now.',
+              'Attempts at jobs per second, by outcome. Healthy: only done. put_off is a sync that is snoozed while the upstream is paused.',
             unit: 'reqps',
             runbook: 'DeadJobs',
           },
@@ -150,8 +152,9 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Jobs that lost their worker',
-            about: 'In five minutes. Good is 0 but for a process that was killed.',
+            title: 'Stalled jobs',
+            about:
+              'Jobs in five minutes whose worker died. Healthy: 0, except after a process was killed.',
             unit: 'short',
             runbook: 'WorkerNotPolling',
           },
@@ -164,8 +167,8 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Requests to the API',
-            about: 'A second. Good is few that are 429, and no 5xx.',
+            title: 'API requests',
+            about: 'Requests per second, by status. Healthy: few 429 and no 5xx.',
             unit: 'reqps',
             stacked: true,
             runbook: 'DatabaseTrouble',
@@ -174,9 +177,9 @@ export const QUEUE: Dashboard = {
         timeseries(
           quantiles('farewatch_api_request_duration_seconds', [], '{instance=~"$instance"}'),
           {
-            title: 'Duration of requests to the API',
+            title: 'Duration of API requests',
             about:
-              'Until the last byte. Good is tens of milliseconds; streams and whole lists take as long as their readers.',
+              'Time to the last byte. Healthy: tens of milliseconds. Streams and complete lists take as long as their readers.',
             unit: 's',
           },
         ),
@@ -193,9 +196,9 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Lag of the event loop',
+            title: 'Event loop lag',
             about:
-              'The 99th percentile between two scrapes. Good is below 50 ms: far above, locks of jobs are lost.',
+              'The 99th percentile between two scrapes. Healthy: below 50 ms. With a much larger lag workers lose the locks of their jobs.',
             unit: 's',
             limits: [0.1, 1],
             runbook: 'WorkerNotPolling',
@@ -210,7 +213,7 @@ export const QUEUE: Dashboard = {
           ],
           {
             title: 'Memory',
-            about: 'Resident. Good is a level that returns after each sync.',
+            about: 'Resident memory. Healthy: it returns to the same level after each sync.',
             unit: 'bytes',
           },
         ),
@@ -226,9 +229,9 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Connections to the database',
+            title: 'Database connections',
             about:
-              'Good is nobody waiting, and fewer busy than the pool has (farewatch_db_pool_max_connections).',
+              'Healthy: no query waits, and fewer connections are busy than the pool may open (farewatch_db_pool_max_connections).',
             unit: 'short',
             runbook: 'DatabaseTrouble',
           },
@@ -241,9 +244,9 @@ export const QUEUE: Dashboard = {
             },
           ],
           {
-            title: 'Answer of the database',
+            title: 'Database latency',
             about:
-              'To the smallest question, the wait for a connection included. Good is milliseconds.',
+              'Time of the smallest query, including the wait for a connection. Healthy: milliseconds.',
             unit: 's',
             limits: [0.1, 1],
             runbook: 'DatabaseTrouble',

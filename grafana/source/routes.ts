@@ -4,7 +4,7 @@ import type { Dashboard } from './shapes.ts'
 export const ROUTES: Dashboard = {
   uid: 'farewatch-routes',
   title: 'Routes',
-  question: 'Does every list arrive, and what did it change?',
+  question: 'Does every list arrive, and what does it change?',
   variables: [
     {
       name: 'list',
@@ -25,13 +25,14 @@ export const ROUTES: Dashboard = {
       panels: [
         stat('max(farewatch_routes_live)', {
           title: 'Live routes',
-          about: 'Good is what it was yesterday, a few per cent more or less.',
+          about: 'Healthy: within a few per cent of yesterday.',
           unit: 'short',
           runbook: 'RouteSyncHeld',
         }),
         stat('max(farewatch_routes_available)', {
           title: 'Available routes',
-          about: 'Live routes with something to sell. Good is a steady share of the live ones.',
+          about:
+            'Live routes that are listed as available. Healthy: a steady share of the live routes.',
           unit: 'short',
         }),
         stat(
@@ -43,7 +44,7 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'Last accepted list',
-            about: 'Good is less than one interval ago.',
+            about: 'Healthy: less than one interval of the schedule ago.',
             unit: 'dateTimeFromNow',
             runbook: 'RouteSyncStale',
           },
@@ -57,7 +58,8 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'Held runs',
-            about: 'Good is 0. Several of one list may be one review: lists that agree.',
+            about:
+              'Healthy: 0. Several runs of one list may belong to one review, because agreeing lists join it.',
             unit: 'short',
             limits: [1, 3],
             runbook: 'RouteSyncHeld',
@@ -71,8 +73,8 @@ export const ROUTES: Dashboard = {
             },
           ],
           {
-            title: 'Next slots',
-            about: 'Good is in the future; one that stays in the past is owed, and nobody works.',
+            title: 'Next due times',
+            about: 'Healthy: in the future. If one stays in the past, no worker runs.',
             unit: 'dateTimeFromNow',
             runbook: 'WorkerNotPolling',
           },
@@ -89,7 +91,7 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'Routes over time',
-            about: 'Good is a line without cliffs: the guard holds lists that would make one.',
+            about: 'Healthy: no sudden drop. The guard holds a list that would cause one.',
             unit: 'short',
             runbook: 'RouteSyncHeld',
           },
@@ -103,7 +105,8 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'Runs',
-            about: 'Ended within an hour, by how. Good is applied and unchanged alone.',
+            about:
+              'Runs that ended within an hour, by status. Healthy: only applied and unchanged.',
             unit: 'short',
             stacked: true,
             runbook: 'RouteSyncStale',
@@ -114,7 +117,7 @@ export const ROUTES: Dashboard = {
           {
             title: 'Stages of a run',
             about:
-              'Good is seconds for lists of some ten thousand routes; fetch is the upstream’s part.',
+              'Healthy: seconds for a list of some ten thousand routes. The stage fetch depends on the upstream.',
             unit: 's',
           },
         ),
@@ -135,8 +138,8 @@ export const ROUTES: Dashboard = {
             },
           ],
           {
-            title: 'Oddities of accepted lists',
-            about: 'Good is what it always was: a rise tells of a new version of the upstream.',
+            title: 'Anomalies of accepted lists',
+            about: 'Healthy: a constant level. A rise indicates a new version of the upstream.',
             unit: 'short',
           },
         ),
@@ -149,7 +152,7 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'All recorded runs',
-            about: 'By what they are now. Good is few that are rejected, failed or dropped.',
+            about: 'By present status. Healthy: few are rejected, failed or dropped.',
             unit: 'short',
           },
         ),
@@ -161,7 +164,7 @@ export const ROUTES: Dashboard = {
           {
             title: 'Churn by day',
             about:
-              'Confirmed changes by the UTC day of the list. Good is single per cents of the live routes.',
+              'Confirmed changes by the UTC day of the list. Healthy: a few per cent of the live routes.',
             unit: 'short',
           },
         ),
@@ -177,8 +180,9 @@ export const ROUTES: Dashboard = {
  order by started_at desc
  limit 20`,
           {
-            title: 'The last runs',
-            about: 'Newest first. Good is applied or unchanged; the reason says why it is not.',
+            title: 'Latest runs',
+            about:
+              'Newest first. Healthy: applied or unchanged. The reason explains any other status.',
             unit: 'short',
             runbook: 'RouteSyncStale',
           },
@@ -192,7 +196,7 @@ export const ROUTES: Dashboard = {
  limit 50`,
           {
             title: 'Live routes by country of departure',
-            about: 'Good is that no country is missing that is sold.',
+            about: 'Healthy: no country is missing.',
             unit: 'short',
           },
         ),

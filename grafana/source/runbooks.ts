@@ -9,7 +9,7 @@ interface Section {
   readonly markdown: string
 }
 
-/** The sections of docs/reference/runbooks.md, one an alert. */
+/** The sections of docs/reference/runbooks.md: one for each alert. */
 export function runbookSections(): Section[] {
   const [, ...sections] = readFileSync(PAGE, 'utf8').split(/^## /m)
   return sections.map((section) => {
@@ -18,12 +18,12 @@ export function runbookSections(): Section[] {
   })
 }
 
-/** Of links between pages only the text is left: in Grafana they lead nowhere. */
+/** Replaces links between pages by their text, because they do not work in Grafana. */
 function withoutPageLinks(markdown: string): string {
   return markdown.replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
 }
 
-/** Where a panel sends who finds it bad: the section of an alert, or `all` of them. */
+/** The link of a panel to the runbook of an alert, or to `all` runbooks. */
 export function runbookLink(alert: string): object {
   if (alert === 'all') return { title: 'Runbooks', url: `/d/${UID}`, targetBlank: true }
   const at = runbookSections().findIndex(({ title }) => title === alert)
@@ -38,7 +38,7 @@ export function runbooksDashboard(): Dashboard {
   return {
     uid: UID,
     title: 'Runbooks',
-    question: 'What does this alert mean, and what is to be done?',
+    question: 'What does an alert mean, and what must be done?',
     rows,
   }
 }

@@ -1,6 +1,6 @@
 import type { Panel } from './panel.ts'
 
-/** A choice at the head of a dashboard, of what a query finds. */
+/** A variable of a dashboard. A query returns its values. */
 export interface Variable {
   readonly name: string
   readonly label: string
@@ -18,7 +18,7 @@ export interface Row {
 export interface Dashboard {
   readonly uid: string
   readonly title: string
-  /** The question that it answers. */
+  /** The question that the dashboard answers. */
   readonly question: string
   readonly variables?: readonly Variable[]
   readonly rows: readonly Row[]

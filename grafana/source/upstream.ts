@@ -5,7 +5,7 @@ import type { Dashboard } from './shapes.ts'
 export const UPSTREAM: Dashboard = {
   uid: 'farewatch-upstream',
   title: 'Upstream and budget',
-  question: 'Does it answer, and is what we may ask well spent?',
+  question: 'Does the upstream answer, and how is the budget used?',
   variables: [
     {
       name: 'endpoint',
@@ -29,7 +29,7 @@ export const UPSTREAM: Dashboard = {
           {
             title: 'Good answers',
             about:
-              'The share of the calls in the time shown; that a list is the same, or an id gone, is an answer. Good is above 99 %.',
+              'The share of requests in the time range that got an answer. An unchanged list and an unknown flight id are answers. Healthy: above 99 %.',
             unit: 'percentunit',
             limits: [0.9, 0.99],
             smallIsBad: true,
@@ -44,33 +44,33 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'Breakers',
-            about: '1 while calls are kept back, but for probes. Good is 0 of all.',
+            title: 'Circuit breakers',
+            about: '1 while requests are blocked, except probes. Healthy: 0.',
             unit: 'short',
             limits: [1, 1],
             runbook: 'UpstreamAuthFailing',
           },
         ),
         stat('max(farewatch_upstream_budget_ratio)', {
-          title: 'What may be spent of the budget',
+          title: 'Usable part of the budget',
           about:
-            'Good is 100 %. A 429 takes three tenths, of which one per cent comes back each second; during a pause it is 0.',
+            'Healthy: 100 %. A 429 lowers it by three tenths, and it recovers by 1 % each second. During a pause it is 0.',
           unit: 'percentunit',
           limits: [0.5, 0.8],
           smallIsBad: true,
           runbook: 'BudgetThrottled',
         }),
         stat('clamp_min(max(farewatch_upstream_paused_until_timestamp_seconds) - time(), 0)', {
-          title: 'Pause still to run',
-          about: 'For as long the upstream asked us to wait. Good is 0.',
+          title: 'Remaining pause',
+          about: 'How long the upstream has asked us to wait. Healthy: 0.',
           unit: 's',
           limits: [1, 120],
           runbook: 'UpstreamPaused',
         }),
         stat('max(farewatch_checks_turn_seconds)', {
-          title: 'One turn of all fares',
+          title: 'Expected interval of a fare',
           about:
-            'How long it takes at the budget, which is the interval of a fare that nobody asks for more often. Good is what resellers were promised.',
+            'The time that one check of every fare takes at the present budget. Healthy: not longer than resellers were promised.',
           unit: 's',
           runbook: 'BeliefsStale',
         }),
@@ -87,8 +87,8 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'Calls by outcome',
-            about: 'A second. Good is ok alone, with single others.',
+            title: 'Requests by outcome',
+            about: 'Requests per second. Healthy: nearly all are ok.',
             unit: 'reqps',
             stacked: true,
             runbook: 'UpstreamErrors',
@@ -101,8 +101,8 @@ export const UPSTREAM: Dashboard = {
             '{endpoint=~"$endpoint"}',
           ),
           {
-            title: 'Duration of calls',
-            about: 'Good is a flat line, below a second for verify.',
+            title: 'Duration of requests',
+            about: 'Healthy: a flat line, below 1 s for verify.',
             unit: 's',
             runbook: 'UpstreamErrors',
           },
@@ -119,8 +119,8 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'Refusals and second calls',
-            about: 'A minute. Good is 0 of 429, and second calls that mend.',
+            title: '429 responses and quick retries',
+            about: 'Per minute. Healthy: no 429, and quick retries that end as mended.',
             unit: 'cpm',
             runbook: 'BudgetThrottled',
           },
@@ -138,9 +138,9 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'What the budget is spent on',
+            title: 'Use of the budget',
             about:
-              'Slots a second. Good is mostly turns; all lanes together take two fifths at most. Many retries tell of an upstream that fails.',
+              'Slots per second, by lane. Healthy: mostly turn, the regular checks. The other lanes together take at most two fifths. Many retries mean that the upstream fails.',
             unit: 'reqps',
             stacked: true,
             runbook: 'UpstreamErrors',
@@ -154,9 +154,9 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'Fares that wait for a slot',
+            title: 'Fares waiting for a slot',
             about:
-              'Good is few in the lanes. Those that wait for their turn are always some: the budget is what limits.',
+              'Healthy: few in all lanes except turn. Some fares of turn always wait, because the budget limits regular checks.',
             unit: 'short',
             runbook: 'BeliefsStale',
           },
@@ -170,7 +170,7 @@ export const UPSTREAM: Dashboard = {
           ],
           {
             title: 'Longest wait for a slot',
-            about: 'Good is seconds in the lane of confirmations, and near one turn for turns.',
+            about: 'Healthy: seconds for confirmation, and near the expected interval for turn.',
             unit: 's',
             runbook: 'BeliefsStale',
           },
@@ -183,9 +183,9 @@ export const UPSTREAM: Dashboard = {
             },
           ],
           {
-            title: 'Beside the contract',
+            title: 'Anomalies of answers',
             about:
-              'In an hour; docs/reference/upstream.md tells each. Good is what it always was: a new one tells of a new version of the upstream.',
+              'In an hour; docs/reference/upstream.md describes each. Healthy: a constant level. A new anomaly indicates a new version of the upstream.',
             unit: 'short',
           },
         ),

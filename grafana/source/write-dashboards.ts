@@ -1,4 +1,4 @@
-/** Writes grafana/dashboards anew; `npm run format` then lays the files out. */
+/** `npm run dashboards`: writes grafana/dashboards. */
 import { writeFile } from 'node:fs/promises'
 import { dashboardFiles } from './dashboards.ts'
 

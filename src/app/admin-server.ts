@@ -1,50 +1,49 @@
 import { messageOf } from '../base/errors.ts'
+import { withTimeout } from '../base/timeout.ts'
 import { sql } from '../db/database.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { renderMetrics } from '../metrics/metrics.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import type { App } from './app.ts'
-import { withinCheck } from './deadline.ts'
-import { readProcessGauges } from './process-gauges.ts'
+import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { setProcessGauges } from './process-gauges.ts'
 import type { SystemGauges } from './system-gauges.ts'
 import type { Work } from './work.ts'
 
-/** A worker polls every few seconds when idle; this long without any sign of it is a wedged one. */
-const WORKER_SILENCE_MS = 90_000
+/** An idle worker polls every few seconds. One that was inactive for this long is not ready. */
+const WORKER_INACTIVE_MS = 90_000
 
 export interface AdminDeps {
   readonly app: App
-  /** Whether this process is to work; and its work, once that has started. */
+  /** Whether this process has the worker role; and its work, once that has started. */
   readonly works: boolean
   readonly work: () => Work | undefined
-  /** Whether the API takes requests, or is none of this process's roles. */
+  /** Whether the API accepts requests, or this process does not have the api role. */
   readonly serving: () => boolean
-  /** Why its work is of no use any more; null while it is. */
+  /** Why the process must restart; null while it makes progress. */
   readonly fault: () => string | null
   readonly queue: Pick<QueueSystem, 'clockSkewMs'>
   readonly systemGauges: SystemGauges
-  /** Whether the process is on its way out. */
+  /** Whether the process is shutting down. */
   readonly draining: () => boolean
 }
 
 interface Check {
   readonly name: string
-  /** Null where all is well. */
+  /** Null if the check passes. */
   readonly fault: string | null
-  /** How long a store took to answer. */
+  /** How long the store took to answer. */
   readonly tookMs?: number
   /** When a worker last polled or ended a job. */
   readonly lastActivityAt?: Date
 }
 
 /**
- * Health and metrics for ops, apart from the API.
+ * Serves health and metrics to operators, on a port of its own.
  *
- * /livez is the event loop, and that the work makes progress: 503 is a process that only a new start mends, and that
- * ends itself soon. /readyz is what this process needs to be of use: database, schema, workers
- * that move, not draining; an upstream that is down does not fail it, for a restart would not mend that. It tells the
- * checks that fail, `?verbose` all of them.
+ * /livez checks the event loop and the progress of the work. After a 503 the process ends itself; a restart helps.
+ * /readyz checks the database, the schema, the activity of workers, and that the process is not draining. An upstream
+ * that is down does not fail it, because a restart would not help. It lists the failed checks; `?verbose` lists all.
  */
 export function createAdminServer(deps: AdminDeps): HttpServer {
   const { app } = deps
@@ -52,7 +51,7 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
   server.get('/livez', async (_request, reply) => {
     const reason = deps.fault()
     if (reason === null) return { status: 'live' }
-    return reply.code(503).send({ status: 'wedged', reason })
+    return reply.code(503).send({ status: 'no progress', reason })
   })
   server.get('/readyz', async (request, reply) => {
     const checks = await checkReadiness(deps)
@@ -64,7 +63,7 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
       .send({ status: ready ? 'ready' : 'not ready', checks: verbose ? checks : failing })
   })
   server.get('/metrics', async (_request, reply) => {
-    await readProcessGauges(app, deps.work(), deps.queue)
+    await setProcessGauges(app, deps.work(), deps.queue)
     const withSystem = await deps.systemGauges.refresh()
     return reply
       .type(app.metrics.registry.contentType)
@@ -82,8 +81,8 @@ async function checkReadiness(deps: AdminDeps): Promise<Check[]> {
   ])
   const workers = (work()?.workers ?? []).map(({ queue, handle }) => {
     const { lastActivityAt } = handle.progress()
-    const silentMs = app.clock.now().getTime() - lastActivityAt.getTime()
-    const fault = silentMs > WORKER_SILENCE_MS ? `no sign of life for ${silentMs} ms` : null
+    const inactiveMs = app.clock.now().getTime() - lastActivityAt.getTime()
+    const fault = inactiveMs > WORKER_INACTIVE_MS ? `no activity for ${inactiveMs} ms` : null
     return { name: `worker ${queue}`, fault, lastActivityAt }
   })
   return [
@@ -106,7 +105,7 @@ async function checkStore(
   { app }: AdminDeps,
 ): Promise<Check> {
   const fromMs = performance.now()
-  const fault = await withinCheck(answer).then(
+  const fault = await withTimeout(answer, STORE_TIMEOUT_MS).then(
     () => null,
     (err: unknown) => app.syncDeps.scrub(messageOf(err)),
   )

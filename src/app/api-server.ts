@@ -13,7 +13,7 @@ import { disableReseller } from '../watch/disable-reseller.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
-import { requestCounter } from './count-requests.ts'
+import { requestCounter } from './count-work.ts'
 
 /** What requests that are under way are given to be answered once the process is to end: a little less than the API is. */
 const DRAIN_MS = 2_500

@@ -14,15 +14,17 @@ import { type CircuitBreaker, createCircuitBreaker } from '../upstream/breaker/c
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 import { anomalyCounter, countCalls } from '../upstream/upstream-metrics.ts'
-import { COUNT_GAP_MS } from '../verify/decide/leg-belief.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
-import { guardOf } from './guard-of.ts'
+import { guardLimitsOf, verifyRulesOf } from './settings-for.ts'
 
-/** The configuration once every store has an address: given by the user, or embedded. */
+/** The configuration with the addresses of all stores: configured or embedded. */
 export type ReadyConfig = Config & {
   readonly DATABASE_URL: string
   readonly UPSTREAM_BASE_URL: string
 }
+
+/** How long health checks and gauges wait for a store. */
+export const STORE_TIMEOUT_MS = 2_000
 
 export interface AppOptions {
   readonly config: ReadyConfig
@@ -32,7 +34,7 @@ export interface AppOptions {
   readonly role: string
 }
 
-/** What every command and every role of a process is built from. Nothing connects before it is used. */
+/** The dependencies of every command and every role. Nothing connects before its first use. */
 export interface App extends AppOptions {
   readonly database: Database
   readonly upstream: UpstreamClient
@@ -69,7 +71,7 @@ export function openApp(options: AppOptions): App {
       db: database.db,
       upstream,
       confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
-      guard: guardOf(config),
+      guard: guardLimitsOf(config),
       scrub: createScrub(secretsOf(config)),
     },
     verifyDeps: {
@@ -77,7 +79,7 @@ export function openApp(options: AppOptions): App {
       upstream,
       breaker,
       clock: options.clock,
-      rules: rulesOf(config),
+      rules: verifyRulesOf(config),
       metrics,
       log,
     },
@@ -89,20 +91,10 @@ export function openApp(options: AppOptions): App {
   }
 }
 
-function rulesOf(config: ReadyConfig): VerifyDeps['rules'] {
-  return {
-    requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
-    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
-    lossConfirmations: config.LOSS_CONFIRMATIONS,
-    gainConfirmations: config.GAIN_CONFIRMATIONS,
-    countGapMs: COUNT_GAP_MS,
-  }
-}
-
-/** One question waits its latency on a connection of its own; ten seconds of the budget may be under way at once. */
+/** Every request needs a connection of its own while it waits. Requests of ten seconds may be in progress at once. */
 const CONNECTIONS_PER_REQUEST_A_SECOND = 10
 const SPARE_CONNECTIONS = 8
-/** A quick retry that had to wait longer would be none. */
+/** A quick retry gives up if it would wait longer for a slot. */
 const RETRY_WITHIN_MS = 1_000
 
 function openUpstream(
@@ -135,7 +127,7 @@ interface SlotDeps {
   readonly requestsPerSecond: number
 }
 
-/** How the client takes its slots of the budget: a list is one request like any other, and so is a quick retry. */
+/** The functions by which the client takes slots of the budget. A list and a quick retry cost one slot each. */
 function slotTakers({ db, metrics, clock, requestsPerSecond }: SlotDeps) {
   const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS, clock }
   return {
@@ -160,7 +152,7 @@ export function openQueue({ config, log }: App): QueueSystem {
   return createQueueSystem({ connection, log, scrub: createScrub(secretsOf(config)) })
 }
 
-/** Brings the database up to this code: our schema, then BullMQ's. Returns the names of what was applied. */
+/** Migrates our schema, then BullMQ's. Returns the names of the applied migrations. */
 export async function migrateApp({ config, database }: App): Promise<string[]> {
   await probeDatabase(database.db, config.DATABASE_URL)
   const applied = await migrate(database.db)
@@ -173,7 +165,7 @@ export async function migrateApp({ config, database }: App): Promise<string[]> {
   return applied
 }
 
-/** Throws unless the database answers and this code can run on its schema. */
+/** Throws unless the database answers and this code can run on its schema. Returns the version of the server. */
 export async function assertReady({ config, database }: App): Promise<string> {
   const version = await probeDatabase(database.db, config.DATABASE_URL)
   await assertMigrated(database.db)

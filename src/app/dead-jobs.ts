@@ -7,26 +7,26 @@ export interface DeadJobsDeps {
 }
 
 export interface DeadJobsChoice {
-  /** The queue's. */
+  /** The name of the queue. */
   readonly name: string
   readonly ids: readonly string[] | 'all'
 }
 
 export interface ChangeProgress {
   readonly signal: AbortSignal
-  /** Called with how many are done. */
+  /** Called with the number of changed jobs. */
   readonly onProgress: (changed: number) => void
 }
 
 export interface DeadJobsChange {
   readonly changed: number
-  /** Named ids that no dead job has, or has any more. */
+  /** Given ids of which no dead job exists (any more). */
   readonly missing: readonly string[]
 }
 
 const PAGE = 200
 
-/** Gives dead jobs all their attempts anew. Safe to run twice: a job that waits or runs is not dead. */
+/** Queues dead jobs again with all their attempts. Safe to run twice: a job that waits or runs is not dead. */
 export function retryDeadJobs(
   deps: DeadJobsDeps,
   choice: DeadJobsChoice,
@@ -35,7 +35,7 @@ export function retryDeadJobs(
   return change(deps, choice, { ...progress, one: deps.queue.retryDead })
 }
 
-/** Forgets dead jobs for good. What they were to do is owed by our tables, where it still is. */
+/** Deletes dead jobs. Our tables still hold the work that is due. */
 export function dropDeadJobs(
   deps: DeadJobsDeps,
   choice: DeadJobsChoice,
@@ -71,12 +71,12 @@ async function change(
   for (;;) {
     const before = changed
     await changeEach(await deadBefore(deps, name, until))
-    // Those that others changed meanwhile are missing to nobody who said "all".
+    // With "all", a job that another caller changed in the meantime does not count as missing.
     if (changed === before) return { changed, missing: [] }
   }
 }
 
-/** A job that is retried and dies again at once must not be retried for ever. */
+/** Jobs that died before `until`: a job that dies again after its retry must not be retried without end. */
 async function deadBefore(
   { queue }: DeadJobsDeps,
   name: string,

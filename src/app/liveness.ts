@@ -1,32 +1,61 @@
 import { AppError } from '../base/errors.ts'
+import { withTimeout } from '../base/timeout.ts'
 import { pingDatabase } from '../db/database-health.ts'
+import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import { RECONCILE_EVERY_MS } from '../schedules/reconciler.ts'
-import type { App } from './app.ts'
-import { CHECK_DEADLINE_MS, withinCheck } from './deadline.ts'
-import { judgeLiveness, type Sign } from './judge-liveness.ts'
-import { lastTickOf } from './last-tick.ts'
+import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { lastTickOf } from './queue-state.ts'
 import type { Work } from './work.ts'
 
-/** This process does nothing any more, and would never again. */
-export class WedgedError extends AppError {
-  override readonly name = 'WedgedError'
-  override readonly code = 'app.wedged'
+/** Something that a healthy process does repeatedly. */
+export interface Heartbeat {
+  /** The reason to report when it is missing: "no tick has ended". */
+  readonly missing: string
+  readonly lastAt: Date
+  /** How long it may be missing while the stores are available. */
+  readonly limitMs: number
+}
+
+/**
+ * Returns the first heartbeat that is missing for too long, as a reason; null if there is none.
+ *
+ * Only time in which the stores were available counts, so that an outage of a store is not blamed on the process:
+ * `storesUpSince` is when they became available without interruption.
+ * @example
+ * findMissing([{ missing: 'no tick has ended', lastAt: t(0), limitMs: 60_000 }], { now: t(90), storesUpSince: t(0) })
+ * // 'no tick has ended for 90 s although the stores are available'
+ */
+export function findMissing(
+  heartbeats: readonly Heartbeat[],
+  { now, storesUpSince }: { readonly now: Date; readonly storesUpSince: Date },
+): string | null {
+  const found = heartbeats.find(({ lastAt, limitMs }) => {
+    const since = Math.max(lastAt.getTime(), storesUpSince.getTime())
+    return now.getTime() - since > limitMs
+  })
+  if (found === undefined) return null
+  const seconds = Math.round((now.getTime() - found.lastAt.getTime()) / 1000)
+  return `${found.missing} for ${seconds} s although the stores are available`
+}
+
+/** This process makes no progress, and only a restart helps. */
+export class NoProgressError extends AppError {
+  override readonly name = 'NoProgressError'
+  override readonly code = 'app.no_progress'
   override readonly retryable = true
 
   constructor(reason: string) {
-    super(
-      `${reason}: this process is wedged and ends, to be started anew; what it held is taken up again`,
-    )
+    super(`${reason}: this process makes no progress and ends; a restart continues its work`)
   }
 }
 
-/** Whether a process that is to work gets on with it. */
+/** Whether the workers of this process make progress. */
 export interface Liveness {
-  /** Why it is of no use any more; null while it is, or while the stores are away and nothing can be told. */
+  /** Why the process must restart; null while it makes progress or a store is down. */
   fault(): string | null
-  /** Looks from time to time until the signal; rejects with WedgedError at the first fault. */
+  /** Checks regularly until the signal aborts. Rejects with NoProgressError at the first fault. */
   watch(signal: AbortSignal): Promise<never>
 }
 
@@ -36,62 +65,70 @@ export interface LivenessDeps {
   readonly work: Pick<Work, 'workers' | 'progress'>
 }
 
-/** So often within the limit a process is looked at, once in ten seconds at least. */
-const LOOKS = 6
-const MAX_LOOK_MS = 10_000
-/** A look that comes so late was not late for the work's sake: the whole process was stopped, or asleep. */
-const OVERSLEPT = 3
-/** A list of a million routes takes minutes; everything else seconds. */
+/** The number of checks within the limit. A check runs at least every ten seconds. */
+const CHECKS_PER_LIMIT = 6
+const MAX_CHECK_MS = 10_000
+/** A check that is late by this factor shows that the whole process was suspended, not that its work hangs. */
+const SUSPENDED_FACTOR = 3
+/** A list of a million routes takes minutes, everything else seconds. */
 const SYNC_FACTOR = 10
 
 /**
- * Judges a process by its progress: its workers ask their queues, their handlers end, ticks end, the reconciler
- * passes. A worker that has lost its store is replaced by its supervisor long before; what is left for here is what
- * no replacing within the process would mend, such as handlers that hang on connections which went silent.
+ * Judges a process by its progress: workers poll their queues, handlers end, ticks end, the reconciler passes.
+ *
+ * A worker that lost its connection is replaced by its supervisor long before. Only faults that a replacement does not
+ * repair remain for this check, for example handlers that hang on stalled connections.
  */
 export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
   const { clock, config, log } = app
   const limitMs = config.WEDGED_AFTER_SECONDS * 1000
-  const lookMs = Math.min(MAX_LOOK_MS, limitMs / LOOKS)
-  let soundSince = clock.now()
+  const everyMs = Math.min(MAX_CHECK_MS, limitMs / CHECKS_PER_LIMIT)
+  let storesUpSince = clock.now()
   let fault: string | null = null
 
-  async function look(): Promise<void> {
-    if (!(await storesAnswer(config.DATABASE_URL, queue))) soundSince = clock.now()
-    const tickedAt = await lastTickAt(queue, work, new Date(clock.now().getTime() - limitMs / 2))
-    const signs = [...workSigns(work, { limitMs, now: clock.now() }), tickSign(tickedAt, limitMs)]
-    fault = judgeLiveness(signs, { now: clock.now(), soundSince })
+  async function check(): Promise<void> {
+    if (!(await storesAnswer(config.DATABASE_URL, queue))) storesUpSince = clock.now()
+    const recently = new Date(clock.now().getTime() - limitMs / 2)
+    const lastAt = await lastTickAt(queue, work, recently)
+    const heartbeats = [
+      ...workHeartbeats(work, { limitMs, now: clock.now() }),
+      { missing: 'no tick has ended', lastAt, limitMs },
+    ]
+    fault = findMissing(heartbeats, { now: clock.now(), storesUpSince })
   }
 
   async function watch(signal: AbortSignal): Promise<never> {
     for (;;) {
       const before = clock.now().getTime()
-      await clock.sleep(lookMs, signal)
-      if (clock.now().getTime() - before > OVERSLEPT * lookMs) soundSince = clock.now()
-      await look()
+      await clock.sleep(everyMs, signal)
+      if (clock.now().getTime() - before > SUSPENDED_FACTOR * everyMs) storesUpSince = clock.now()
+      await check()
       if (fault === null) continue
-      log.fatal({ reason: fault }, 'wedged')
-      throw new WedgedError(fault)
+      log.fatal({ reason: fault }, 'no progress')
+      throw new NoProgressError(fault)
     }
   }
 
-  return {
-    fault: () => fault,
-    watch: (signal) =>
-      watch(signal).catch((err: unknown) => {
-        if (signal.aborted) return new Promise<never>(() => undefined)
-        throw err
-      }),
+  return { fault: () => fault, watch: (signal) => untilAborted(watch(signal), signal) }
+}
+
+/** Passes a rejection on, except after the signal has aborted: then it never settles. */
+async function untilAborted(work: Promise<never>, signal: AbortSignal): Promise<never> {
+  try {
+    return await work
+  } catch (err) {
+    if (signal.aborted) return new Promise<never>(() => undefined)
+    throw err
   }
 }
 
 async function storesAnswer(url: string, queue: Pick<QueueSystem, 'facts'>): Promise<boolean> {
-  const asked = [pingDatabase(url, CHECK_DEADLINE_MS), queue.facts()]
-  const answered = await Promise.allSettled(asked.map((one) => withinCheck<unknown>(one)))
-  return answered.every(({ status }) => status === 'fulfilled')
+  const pings: Promise<unknown>[] = [pingDatabase(url, STORE_TIMEOUT_MS), queue.facts()]
+  const results = await Promise.allSettled(pings.map((ping) => withTimeout(ping, STORE_TIMEOUT_MS)))
+  return results.every(({ status }) => status === 'fulfilled')
 }
 
-/** Of many processes this one may get no tick for a while: that others do is as good. */
+/** A tick in any process counts: with many processes this one may run none for a while. */
 async function lastTickAt(
   queue: Pick<QueueSystem, 'jobs'>,
   work: Pick<Work, 'progress'>,
@@ -103,27 +140,54 @@ async function lastTickAt(
   return last !== undefined && last.at > tickedAt ? last.at : tickedAt
 }
 
-function tickSign(at: Date, limitMs: number): Sign {
-  return { says: 'no tick has ended', at, limitMs }
-}
-
-function workSigns(
+function workHeartbeats(
   work: Pick<Work, 'workers' | 'progress'>,
   { limitMs, now }: { limitMs: number; now: Date },
-): Sign[] {
+): Heartbeat[] {
   const workers = work.workers.flatMap(({ queue, handle }) => {
     const { lastActivityAt, busySince } = handle.progress()
     const factor = queue === SYNC_QUEUE ? SYNC_FACTOR : 1
     return [
-      { says: `queue ${queue} has not been asked for jobs`, at: lastActivityAt, limitMs },
+      { missing: `queue ${queue} was not polled`, lastAt: lastActivityAt, limitMs },
       {
-        says: `a job of queue ${queue} has not ended`,
-        at: busySince ?? now,
+        missing: `a job of queue ${queue} has not ended`,
+        lastAt: busySince ?? now,
         limitMs: limitMs * factor,
       },
     ]
   })
   const { reconciledAt } = work.progress()
-  const reconciler = { says: 'the reconciler has not passed', at: reconciledAt }
+  const reconciler = { missing: 'the reconciler has not passed', lastAt: reconciledAt }
   return [...workers, { ...reconciler, limitMs: limitMs + RECONCILE_EVERY_MS }]
+}
+
+const EMBEDDED_CHECK_MS = 5_000
+/** After this many failed checks in a row the private server has died. Only a new start of farewatch starts it again. */
+const EMBEDDED_FAILURES = 4
+
+/** The private database has died under a running process. */
+export class EmbeddedDiedError extends AppError {
+  override readonly name = 'EmbeddedDiedError'
+  override readonly code = 'embedded.died'
+  override readonly retryable = true
+
+  constructor() {
+    super('the embedded PostgreSQL has died: start farewatch again to restart it; no data is lost')
+  }
+}
+
+/** Rejects with EmbeddedDiedError when the private database does not answer any more. Ends with the signal. */
+export function monitorEmbedded({ database, clock }: App, signal: AbortSignal): Promise<never> {
+  const monitor = async (): Promise<never> => {
+    for (let failures = 0; ; ) {
+      await clock.sleep(EMBEDDED_CHECK_MS, signal)
+      const answered = await databaseNow(database.db).then(
+        () => true,
+        () => false,
+      )
+      failures = answered ? 0 : failures + 1
+      if (failures === EMBEDDED_FAILURES) throw new EmbeddedDiedError()
+    }
+  }
+  return untilAborted(monitor(), signal)
 }

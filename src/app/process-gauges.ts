@@ -1,49 +1,42 @@
-import type { Clock } from '../base/clock.ts'
-import { sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import { withTimeout } from '../base/timeout.ts'
+import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import type { App } from './app.ts'
-import { withinCheck } from './deadline.ts'
+import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import type { Work } from './work.ts'
 
-/** Sets what a process tells of itself at a scrape. Never rejects: a store that is away is what it tells. */
-export async function readProcessGauges(
-  { database, metrics, clock }: App,
+/** Sets the gauges of this process for a scrape. Never rejects: an unavailable store is a value of the gauges. */
+export async function setProcessGauges(
+  app: App,
   work: Work | undefined,
   queue: Pick<QueueSystem, 'clockSkewMs'>,
 ): Promise<void> {
+  const { database, metrics } = app
   for (const { queue: name, handle } of work?.workers ?? []) {
     const at = handle.progress().lastActivityAt.getTime() / 1000
     metrics.queueLastActivity.set({ queue: name }, at)
   }
-  readPool(database, metrics)
+  setPoolGauges(database, metrics)
   await Promise.all([
-    pingDatabase({ database, metrics, clock }),
-    // A process without workers needs no connection to the queue's store.
-    work === undefined ? undefined : readQueueSkew(queue, metrics),
+    setDatabaseGauges(app),
+    // A process without workers needs no connection to the store of the queue.
+    work === undefined ? undefined : setQueueSkew(queue, metrics),
   ])
 }
 
-function readPool({ pool }: App['database'], metrics: App['metrics']): void {
+function setPoolGauges({ pool }: App['database'], metrics: App['metrics']): void {
   metrics.databaseConnections.set({ state: 'idle' }, pool.idleCount)
   metrics.databaseConnections.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
   metrics.databaseConnectionsMax.set(pool.options.max)
   metrics.databaseWaiting.set(pool.waitingCount)
 }
 
-/** Asks through the pool, as all work does: one that is exhausted is as bad as a database that is away. */
-async function pingDatabase({
-  database,
-  metrics,
-  clock,
-}: Pick<App, 'database' | 'metrics'> & { readonly clock: Clock }): Promise<void> {
+/** Queries through the pool, as all work does: for the process an exhausted pool is as bad as a database that is down. */
+async function setDatabaseGauges({ database, metrics, clock }: App): Promise<void> {
   const startedMs = performance.now()
   try {
-    const asked = clock.now().getTime()
-    const { now } = await withinCheck(
-      selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, database.db),
-    )
-    const middle = (asked + clock.now().getTime()) / 2
+    const sentAt = clock.now().getTime()
+    const now = await withTimeout(databaseNow(database.db), STORE_TIMEOUT_MS)
+    const middle = (sentAt + clock.now().getTime()) / 2
     metrics.clockSkew.set({ store: 'database' }, (now.getTime() - middle) / 1000)
     metrics.databaseUp.set(1)
   } catch {
@@ -53,12 +46,12 @@ async function pingDatabase({
   metrics.databasePing.set((performance.now() - startedMs) / 1000)
 }
 
-async function readQueueSkew(
+async function setQueueSkew(
   queue: Pick<QueueSystem, 'clockSkewMs'>,
   metrics: App['metrics'],
 ): Promise<void> {
   try {
-    const skewMs = await withinCheck(queue.clockSkewMs())
+    const skewMs = await withTimeout(queue.clockSkewMs(), STORE_TIMEOUT_MS)
     metrics.clockSkew.set({ store: 'queue' }, skewMs / 1000)
   } catch {
     metrics.clockSkew.remove({ store: 'queue' })

@@ -5,7 +5,7 @@ import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
 import { type App, assertReady, migrateApp, openQueue } from './app.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
-import { LeftBehindError, type Part, stopInOrder } from './stop-in-order.ts'
+import { type Part, StopTimeoutError, stopInOrder } from './stop-in-order.ts'
 import { createSystemGauges } from './system-gauges.ts'
 import { startWork, type Work } from './work.ts'
 
@@ -13,23 +13,23 @@ export type RoleName = 'worker' | 'api'
 
 export interface RunOptions {
   readonly roles: readonly RoleName[]
-  /** Whether to migrate first; else the schema must be there. */
+  /** Whether to migrate first. Otherwise the schema must be up to date. */
   readonly migrate: boolean
-  /** Ends the run, in order and within the grace time. */
+  /** Stops the run in order and within the grace time. */
   readonly signal: AbortSignal
-  /** Watches what the process stands on, until the signal: rejects when it is gone for good. */
-  readonly watch?: (app: App, signal: AbortSignal) => Promise<never>
-  /** The name of the reseller whose data need no key on this machine, until a first key exists. */
+  /** Monitors a dependency of the process until the signal aborts. Rejects when the dependency has died. */
+  readonly monitor?: (app: App, signal: AbortSignal) => Promise<never>
+  /** The name of the reseller whose data can be read without a key on this machine, until a first key exists. */
   readonly openReseller?: string
-  /** What a demonstration puts into the migrated database before the work begins. */
+  /** Writes demonstration data into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
   readonly onReady: (addresses: readonly (readonly [string, string])[]) => void
-  /** Ends what the process stands on, after its parts. */
+  /** Stops the dependencies of the process, after its parts. */
   readonly release: () => Promise<void>
 }
 
-/** For everything, and at the most for each part: container engines kill after ten seconds unless told otherwise. */
+/** In all, and at most for each part. Container engines kill a process after ten seconds by default. */
 const GRACE_MS = 9_000
 const PART_GRACE_MS = {
   stores: 1_500,
@@ -41,13 +41,13 @@ const PART_GRACE_MS = {
 }
 
 /**
- * Runs the roles of this process until the signal, or until `watch` says that they cannot go on, or until they make no
- * progress any more (WedgedError). Ends them in order, each part within its time: readiness says so first and health
- * goes last, the API takes no more, the workers end or give back what they hold, the stores are let go. Rejects with
- * LeftBehindError where a part did not end.
+ * Runs the roles of this process until the signal aborts, until `monitor` rejects, or until they make no progress
+ * (NoProgressError). Then it stops them in order, each part within its time: /readyz fails first, the API accepts no more
+ * requests, the workers finish or release their jobs, the health endpoints close, then the stores. Rejects with
+ * StopTimeoutError if a part did not stop.
  */
 export async function runRoles(app: App, options: RunOptions): Promise<void> {
-  const { signal, watch, onStep, onReady } = options
+  const { signal, monitor, onStep, onReady } = options
   const ending = new AbortController()
   const parts: Part[] = [part('stores', () => app.close())]
   const stop = async () => {
@@ -68,7 +68,7 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     await Promise.race([
       signal.aborted ? undefined : once(signal, 'abort'),
       ...(liveness === undefined ? [] : [liveness.watch(ending.signal)]),
-      ...(watch === undefined ? [] : [watch(app, ending.signal)]),
+      ...(monitor === undefined ? [] : [monitor(app, ending.signal)]),
     ])
     onStep('stopping')
     app.log.info('stopping')
@@ -77,12 +77,12 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     throw err
   }
   const left = await stop()
-  if (left.length > 0) throw new LeftBehindError(left)
+  if (left.length > 0) throw new StopTimeoutError(left)
 }
 
-/** The last that a service says. */
+/** The fields of the last log line. */
 function stoppedFields(left: readonly string[], tookMs: number) {
-  return { tookMs, ...(left.length === 0 ? {} : { leftBehind: left }) }
+  return { tookMs, ...(left.length === 0 ? {} : { notStopped: left }) }
 }
 
 function part(name: keyof typeof PART_GRACE_MS, stop: Part['stop']): Part {
@@ -101,20 +101,20 @@ async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promi
 type Addresses = (readonly [string, string])[]
 
 interface Starting {
-  /** What runs, to be ended in the reverse order. */
+  /** The started parts, to be stopped in reverse order. */
   readonly parts: Part[]
-  /** Aborted when the process is on its way out, for whatever reason. */
+  /** Aborted when the process is shutting down, for any reason. */
   readonly ending: AbortSignal
 }
 
 interface Running {
   work?: Work
   liveness?: Liveness
-  /** Whether the API takes requests. */
+  /** Whether the API accepts requests. */
   api?: boolean
 }
 
-/** Starts what the roles ask for, and notes how to end it. */
+/** Starts the parts that the roles need, and adds each to `parts`. */
 async function startRoles(
   app: App,
   { roles, signal, onStep, openReseller }: RunOptions,
@@ -123,7 +123,7 @@ async function startRoles(
   const running: Running = {}
   const works = roles.includes('worker')
   const queue = openQueue(app)
-  const systemGauges = createSystemGauges({ app, queue })
+  const systemGauges = createSystemGauges(app, queue)
   parts.push(part('gauges', () => systemGauges.close()))
   const admin = createAdminServer({
     app,
@@ -136,9 +136,9 @@ async function startRoles(
     draining: () => signal.aborted || ending.aborted,
   })
   const { ADMIN_HOST, ADMIN_PORT, API_HOST, API_PORT } = app.config
-  const adminPlace = { host: ADMIN_HOST, port: ADMIN_PORT, setting: 'ADMIN_PORT' }
+  const adminAddress = { host: ADMIN_HOST, port: ADMIN_PORT, setting: 'ADMIN_PORT' }
   parts.push(part('admin', () => admin.close()))
-  const adminUrl = await listen(admin, adminPlace)
+  const adminUrl = await listen(admin, adminAddress)
   parts.push(part('queue', (graceMs) => queue.close({ graceMs })))
   if (works) {
     running.work = await startWorker(app, queue, { onStep, parts })

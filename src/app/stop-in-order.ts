@@ -3,29 +3,34 @@ import { AppError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { withTimeout } from '../base/timeout.ts'
 
-/** A part of a running process, and how to end it. */
+/** A part of a running process that must be stopped. */
 export interface Part {
   readonly name: string
-  /** The longest that its end may take. */
+  /** How long stopping may take. */
   readonly graceMs: number
-  /** Ends it within the time that is left for it. */
+  /** Stops the part within the time that is left. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Some parts did not end in time; the process ends all the same, and what they held is taken up again. */
-export class LeftBehindError extends AppError {
-  override readonly name = 'LeftBehindError'
-  override readonly code = 'app.left_behind'
+/** Some parts did not stop in time. The process ends anyway, and other processes continue their work. */
+export class StopTimeoutError extends AppError {
+  override readonly name = 'StopTimeoutError'
+  override readonly code = 'app.stop_timeout'
   override readonly retryable = true
 
   constructor(parts: readonly string[]) {
-    super(`did not end in time: ${parts.join(', ')}; what they held is taken up again`)
+    super(`did not stop in time: ${parts.join(', ')}; their work continues at the next start`)
   }
 }
 
+/** The time that is reserved for each later part. */
+const RESERVE_MS = 250
+/** A part may exceed its time by this much, because timers are late. */
+const TOLERANCE_MS = 100
+
 /**
- * Ends the parts, the last started first, each within its own time and all within `graceMs`: one that hangs takes
- * no time from the ones after it. Returns the names of those that did not end. Never rejects.
+ * Stops the parts, the last started first, each within its own time and all within `graceMs`. A part that hangs takes no
+ * time from the parts after it. Returns the names of the parts that did not stop. Never rejects.
  */
 export async function stopInOrder(
   parts: readonly Part[],
@@ -35,17 +40,12 @@ export async function stopInOrder(
   const left: string[] = []
   for (const [i, part] of parts.toReversed().entries()) {
     const later = parts.slice(0, parts.length - 1 - i)
-    const reserved = later.reduce((sum, { graceMs: own }) => sum + Math.min(own, SMALL_MS), 0)
+    const reserved = later.reduce((sum, { graceMs: own }) => sum + Math.min(own, RESERVE_MS), 0)
     const ms = Math.max(0, Math.min(part.graceMs, endsAt - clock.now().getTime() - reserved))
-    await withTimeout(part.stop(ms), ms + PATIENCE_MS).catch((err: unknown) => {
+    await withTimeout(part.stop(ms), ms + TOLERANCE_MS).catch((err: unknown) => {
       left.push(part.name)
-      log.warn({ part: part.name, reason: messageOf(err) }, 'a part did not end in time')
+      log.warn({ part: part.name, reason: messageOf(err) }, 'a part did not stop in time')
     })
   }
   return left
 }
-
-/** What is kept for each part after the one that ends. */
-const SMALL_MS = 250
-/** A part that keeps to its time is not blamed for the last moment. */
-const PATIENCE_MS = 100

@@ -1,124 +1,87 @@
 import { messageOf } from '../base/errors.ts'
-import { TimeoutError } from '../base/timeout.ts'
+import { endsWithin, TimeoutError, withTimeout } from '../base/timeout.ts'
 import { readFeedGauges } from '../changes/feed-gauges.ts'
-import type { Db } from '../db/database.ts'
-import { type LeadershipTimings, seekLeadership } from '../db/leadership.ts'
+import { type Db, openDatabase } from '../db/database.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { readRecheckGauges } from '../recheck/recheck-gauges.ts'
 import { readSyncGauges } from '../route-sync/read/sync-state.ts'
 import { readScheduleGauges } from '../schedules/schedules.ts'
 import { setHealthGauges } from '../upstream/upstream-metrics.ts'
 import { readFareGauges } from '../verify/read/fare-gauges.ts'
-import type { App } from './app.ts'
-import { withinCheck } from './deadline.ts'
-import { readQueueGauges } from './queue-gauges.ts'
-import { readIntervalGauges } from './schedules-of.ts'
+import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { setQueueGauges } from './queue-state.ts'
+import { setIntervalGauges } from './settings-for.ts'
 
-/** The gauges of the whole system, which one process at a time reads and shows. */
+/** The gauges of the whole system. Every process reads them from the shared stores and exports them. */
 export interface SystemGauges {
-  /** Brings them up to date; false where they are another process's to show, or cannot be read. Never rejects. */
+  /** Updates the gauges if they are due. Returns false if there are no values to export. Never rejects. */
   refresh(): Promise<boolean>
-  /** Lets another process show them. */
   close(): Promise<void>
 }
 
-export interface SystemGaugesDeps {
-  readonly app: App
-  readonly queue: Pick<QueueSystem, 'counts'>
-  readonly timings?: LeadershipTimings
-}
+/** Reading takes about a second for a million fares. A process spends at most 2 % of its time on it. */
+const PAUSE_FACTOR = 50
+const STATEMENT_TIMEOUT_MS = 10_000
+const CLOSE_TIMEOUT_MS = 1_000
 
-/** Of a million fares a reading takes a second: it may take a twentieth of the database's time, no more. */
-const REST_FACTOR = 20
-
-/** Seeks the lead of all processes on this database, and reads the gauges while it has it. */
-export function createSystemGauges({ app, queue, timings }: SystemGaugesDeps): SystemGauges {
+/** Opens one connection outside the pool, so that the gauges can be read while the pool is exhausted. */
+export function createSystemGauges(app: App, queue: Pick<QueueSystem, 'counts'>): SystemGauges {
   const { config, log, clock, metrics } = app
-  readIntervalGauges(config, metrics, clock.now())
-  const leadership = seekLeadership({
+  const database = openDatabase({
     url: config.DATABASE_URL,
-    name: 'system-gauges',
     applicationName: 'farewatch gauges',
     log,
-    clock,
-    ...(timings === undefined ? {} : { timings }),
+    maxConnections: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   })
-  const reader = createReader(async () => {
-    const session = await leadership.session()
-    if (session === undefined) throw new Error('another process leads')
-    await readGauges(app, session, queue)
-  })
+  setIntervalGauges(config, metrics, clock.now())
+  let reading: Promise<void> | undefined
+  let nextReadMs = 0
+  let hasValues = false
+
+  async function read(): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      await setGauges(app, database.db, queue)
+      hasValues = true
+    } catch (err) {
+      hasValues = false
+      throw err
+    } finally {
+      const endedMs = performance.now()
+      nextReadMs = endedMs + (hasValues ? PAUSE_FACTOR * (endedMs - startedMs) : 0)
+      reading = undefined
+    }
+  }
+
   return {
     async refresh() {
+      if (reading === undefined && performance.now() < nextReadMs) return hasValues
+      reading ??= read()
       try {
-        const leads = (await withinCheck(leadership.session())) !== undefined
-        metrics.leader.set(leads ? 1 : 0)
-        if (leads) return await reader.refresh()
-        reader.forget()
-        return false
+        await withTimeout(reading, STORE_TIMEOUT_MS)
       } catch (err) {
-        metrics.leader.set(0)
-        reader.forget()
-        log.warn({ reason: messageOf(err) }, 'gauges of the whole system could not be read')
+        // A slow reading continues. Until it ends, the gauges keep their previous values.
+        if (err instanceof TimeoutError && hasValues) return true
+        log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
         return false
       }
+      return hasValues
     },
-    close: () => leadership.close(),
+    close: async () => void (await endsWithin(database.close(), CLOSE_TIMEOUT_MS)),
   }
 }
 
-async function readGauges(
+async function setGauges(
   { config, metrics }: App,
-  session: Db,
+  db: Db,
   queue: Pick<QueueSystem, 'counts'>,
 ): Promise<void> {
-  await readSyncGauges(session, metrics)
-  await readScheduleGauges(session, metrics)
-  await setHealthGauges(session, metrics)
-  await readRecheckGauges(session, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
-  await readFareGauges(session, metrics)
-  await readFeedGauges(session, metrics)
-  await readQueueGauges(queue, metrics)
-}
-
-interface Reader {
-  /** Reads, where it is time to; true where there is a reading to show. Rejects as the reading does. */
-  refresh(): Promise<boolean>
-  /** What was read is another's to tell now. */
-  forget(): void
-}
-
-/**
- * Reads anew when it has rested for as long as its last reading was dear; until then what is known is new enough. A
- * reading that takes longer than a scrape waits goes on, and the one before it is shown meanwhile.
- */
-function createReader(read: () => Promise<void>): Reader {
-  let reading: Promise<void> | undefined
-  let restsUntilMs = 0
-  let hasRead = false
-  const run = async () => {
-    const startedMs = performance.now()
-    await read()
-    const endedMs = performance.now()
-    restsUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs)
-    hasRead = true
-  }
-  return {
-    async refresh() {
-      if (reading === undefined && performance.now() < restsUntilMs) return hasRead
-      reading ??= run().finally(() => {
-        reading = undefined
-      })
-      try {
-        await withinCheck(reading)
-      } catch (err) {
-        if (!(err instanceof TimeoutError && hasRead)) throw err
-      }
-      return hasRead
-    },
-    forget() {
-      hasRead = false
-      restsUntilMs = 0
-    },
-  }
+  await readSyncGauges(db, metrics)
+  await readScheduleGauges(db, metrics)
+  await setHealthGauges(db, metrics)
+  await readRecheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
+  await readFareGauges(db, metrics)
+  await readFeedGauges(db, metrics)
+  await setQueueGauges(queue, metrics)
 }

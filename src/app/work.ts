@@ -18,17 +18,16 @@ import { expireFares } from '../verify/expire-fares-job.ts'
 import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
-import { countJobs, countStalled } from './count-jobs.ts'
-import { countTick, type RunningTick } from './count-tick.ts'
-import { TICK_EVERY_MS } from './last-tick.ts'
-import { schedulesOf } from './schedules-of.ts'
+import { countJobs, countStalled, countTick, type RunningTick } from './count-work.ts'
+import { TICK_EVERY_MS } from './queue-state.ts'
+import { schedulesOf } from './settings-for.ts'
 
-/** The part of a process that does the work. */
+/** The workers and the reconciler of a process. */
 export interface Work {
   readonly workers: readonly NamedWorker[]
-  /** When a tick last ended here, and when the reconciler last passed, well or badly. */
+  /** When a tick last ended in this process, and when the reconciler last passed. Failures count too. */
   progress(): { readonly tickedAt: Date; readonly reconciledAt: Date }
-  /** Ends the reconciler; the workers end with the queue. */
+  /** Stops the reconciler. Closing the queue stops the workers. */
   stop(): Promise<void>
 }
 
@@ -37,19 +36,19 @@ interface NamedWorker {
   readonly handle: WorkerHandle
 }
 
-/** An upstream that is down is asked again after a pause that grows to ten minutes. */
+/** A sync that failed because the upstream is down is retried after a pause that grows to ten minutes. */
 const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
 /**
- * Batches at a time. A batch does nothing most of the while: its slots lie up to five seconds ahead, it lasts
- * about one, and its last answer may take ten. At two batches a second, with as much again in reserve.
+ * How many batches run at a time. A batch mostly waits: its slots are up to 5 s ahead, it lasts about 1 s, and its last
+ * answer may take 10 s. At two batches a second that is about 32 batches, doubled as a reserve.
  */
 const VERIFY_CONCURRENCY = 64
-/** Lists that the upstream does not want to give now are put off, by a minute or a quarter of an hour, for hours. */
+/** While the upstream is paused a sync is snoozed, each time for 1 to 15 min, for hours. Every snooze is a start. */
 const SYNC_STARTS = 100
-/** One is written while the next is decided. */
+/** One batch is written while the next one is decided. */
 const RECORDINGS = 2
 
-/** Starts the workers of all queues, and the reconciler that keeps the queue whole. */
+/** Starts the workers of all queues, and the reconciler that enqueues what our tables owe. */
 export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   const { log, clock } = app
   const { db } = app.database
@@ -83,7 +82,7 @@ export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
   }
 }
 
-/** A handler that does not end in time would look wedged. */
+/** A tick that ran longer would fail the liveness check. */
 const TICK_LIMIT_MS = 30_000
 
 function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown>): RunningTick[] {
@@ -92,8 +91,8 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
     const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
     const rates = { requestsPerSecond, budgetPerSecond }
-    const turns = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
-    for (const { lane } of turns) app.metrics.budgetSlots.inc({ lane })
+    const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
+    for (const { lane } of claimed) app.metrics.budgetSlots.inc({ lane })
   }
   const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
   return [
@@ -126,7 +125,7 @@ async function startTicks(
   const handle = await queue.work<{ tick: string }>(
     TICK_QUEUE,
     countJobs(metrics, TICK_QUEUE, async ({ tick }, { signal }) => {
-      // A tick of another version, still in the queue after a deploy, is nobody's.
+      // After a deploy the queue may still hold ticks of another version. They are ignored.
       await ticks
         .find(({ name }) => name === tick)
         ?.run(AbortSignal.any([signal, AbortSignal.timeout(TICK_LIMIT_MS)]))

@@ -26,7 +26,7 @@ const UNKNOWN_REASONS = [
 ]
 const DROP_REASONS = ['late_slot', 'upstream_closed', 'superseded']
 const ENDPOINTS = [...LISTS, 'verify']
-/** What every call may come to. */
+/** The outcomes of a call to any endpoint. */
 const CALL_OUTCOMES = [
   'ok',
   'aborted',
@@ -43,7 +43,7 @@ const CALL_OUTCOMES = [
 ]
 const LIST_OUTCOMES = [...CALL_OUTCOMES, 'upstream.not_modified']
 const VERIFY_OUTCOMES = [...CALL_OUTCOMES, 'upstream.malformed', 'upstream.id_missing']
-/** What a slot of the budget is spent on. */
+/** The purposes of a slot of the budget. */
 const LANES = ['turn', 'confirmation', 'new_watch', 'retry', 'on_demand', 'quick_retry', 'list']
 
 interface Zeroable {
@@ -62,8 +62,8 @@ interface Zeroable {
 }
 
 /**
- * Lets every label of a closed set begin at 0: the first failure of its kind is then an increase that a rate shows,
- * and not a series that appears out of nothing.
+ * Sets every series of a closed label set to 0. Otherwise a series would appear with its first event, and `rate` would
+ * not show that event.
  */
 export function beginAtZero(metrics: Zeroable): void {
   for (const list of LISTS) {

@@ -1,17 +1,21 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { apiMetrics } from './api-metrics.ts'
 import { beginAtZero } from './begin-at-zero.ts'
-import { budgetGauges, budgetMetrics } from './budget-metrics.ts'
-import { feedGauges, feedMetrics } from './feed-metrics.ts'
-import { processMetrics } from './process-metrics.ts'
+import {
+  budgetGauges,
+  budgetMetrics,
+  fareGauges,
+  feedGauges,
+  feedMetrics,
+  verifyMetrics,
+} from './fare-metrics.ts'
+import { apiMetrics, processMetrics } from './process-metrics.ts'
 import { queueGauges, queueMetrics } from './queue-metrics.ts'
 import { syncGauges, syncMetrics } from './sync-metrics.ts'
 import { upstreamGauges, upstreamMetrics } from './upstream-metrics.ts'
-import { fareGauges, verifyMetrics } from './verify-metrics.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Gauges whose names end like counters, which no rule may take for such. */
+/** Gauges of prom-client whose names end in `_total` like those of counters. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -19,11 +23,11 @@ const MISNAMED = [
 ]
 
 /**
- * Every metric of farewatch, declared once. Base units, `_total` on counters, timestamps of events instead of
- * ages, bounded label sets that begin at 0; never a route, a flight, a URL, a key or a message as a label.
+ * Declares every metric of farewatch: base units, `_total` on counters, timestamps of events instead of ages, and closed
+ * sets of labels that begin at 0. A route, flight, URL, key or message is never a label.
  *
- * `registry` is of this process. `systemRegistry` holds the gauges of the whole system, read from the stores that all
- * processes share: they are shown by one process at a time, so that a sum over processes is right.
+ * `registry` holds the metrics of this process. `systemRegistry` holds gauges of the whole system, read from the shared
+ * stores: every process exports them, so queries take `max` over processes, never `sum`.
  */
 export function createMetrics() {
   const registry = new Registry()
@@ -54,7 +58,7 @@ export function createMetrics() {
   return metrics
 }
 
-/** What a scrape of this process is answered; with the gauges of the whole system where it is the one that shows them. */
+/** The text for a scrape, with the gauges of the whole system unless they could not be read. */
 export async function renderMetrics(
   { registry, systemRegistry }: Pick<Metrics, 'registry' | 'systemRegistry'>,
   { withSystem }: { readonly withSystem: boolean },

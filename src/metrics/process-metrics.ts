@@ -1,17 +1,12 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What a process tells of itself and of its way to the stores, beside what the runtime tells. */
+/** The process and its connections to the stores. prom-client measures the runtime. */
 export function processMetrics(registers: Registry[]) {
   return {
     buildInfo: new Gauge({
       name: 'farewatch_build_info',
       help: 'Always 1: the version, the Node.js version and the command of this process.',
       labelNames: ['version', 'node', 'role'],
-      registers,
-    }),
-    leader: new Gauge({
-      name: 'farewatch_leader',
-      help: '1 in the one process that shows the gauges of the whole system.',
       registers,
     }),
     clockSkew: new Gauge({
@@ -44,6 +39,27 @@ export function processMetrics(registers: Registry[]) {
     databaseWaiting: new Gauge({
       name: 'farewatch_db_pool_waiting',
       help: 'Queries that wait for a connection of the pool.',
+      registers,
+    }),
+  }
+}
+
+/** From an answer out of memory to a request that waited for a slot of the budget. */
+const API_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export function apiMetrics(registers: Registry[]) {
+  return {
+    apiRequests: new Counter({
+      name: 'farewatch_api_requests_total',
+      help: 'Requests that the API answered; operation "none" is the documentation and unknown paths.',
+      labelNames: ['operation', 'status'],
+      registers,
+    }),
+    apiDuration: new Histogram({
+      name: 'farewatch_api_request_duration_seconds',
+      help: 'Duration of API requests, until the last byte was handed to the operating system.',
+      labelNames: ['operation'],
+      buckets: API_BUCKETS_S,
       registers,
     }),
   }

@@ -44,7 +44,7 @@ export function syncMetrics(registers: Registry[]) {
   }
 }
 
-/** Of the whole system: true after a restart, whichever process ran the sync. */
+/** Of the whole system: read from the database, so correct after a restart and for runs of any process. */
 export function syncGauges(registers: Registry[]) {
   return { ...runGauges(registers), ...routeGauges(registers) }
 }

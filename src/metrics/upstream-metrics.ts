@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { REQUEST_BUCKETS_S } from './request-buckets.ts'
+
+/** For requests to the upstream, in seconds: from a cached answer to the timeout of a list. */
+export const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
 export function upstreamMetrics(registers: Registry[]) {
   return {
@@ -37,7 +39,7 @@ export function upstreamMetrics(registers: Registry[]) {
   }
 }
 
-/** Of the whole system: what all processes share of the upstream's health. */
+/** Of the whole system: the shared health of the upstream. */
 export function upstreamGauges(registers: Registry[]) {
   return {
     upstreamBreakerOpen: new Gauge({

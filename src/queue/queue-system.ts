@@ -149,10 +149,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
 
 function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
   if (Math.abs(clockSkewMs) > MAX_SKEW_MS) {
-    log.warn(
-      { clockSkewMs },
-      'the clock differs from that of the queue store: jobs may run late or twice',
-    )
+    log.warn({ clockSkewMs }, 'clock differs from the queue store: jobs may run late or twice')
   }
   if (redis !== undefined && redis.evictionPolicy !== 'noeviction') {
     log.warn(

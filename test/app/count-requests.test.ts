@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { requestCounter } from '../../src/app/count-requests.ts'
+import { requestCounter } from '../../src/app/count-work.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 
-it('every operation is counted from 0, by its status', async () => {
+it('the counters of every operation begin at 0', async () => {
   const metrics = createMetrics()
   const count = requestCounter(metrics)
   const before = await metrics.apiRequests.get()

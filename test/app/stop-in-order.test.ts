@@ -21,7 +21,7 @@ function book() {
 }
 
 describe('the parts of a process', () => {
-  it('end one after another, the last started first', async () => {
+  it('stop one after another, the last started first', async () => {
     const { ended, part } = book()
 
     const left = await stopInOrder(
@@ -33,7 +33,7 @@ describe('the parts of a process', () => {
     expect(left).toEqual([])
   })
 
-  it('do not wait for one that hangs longer than its time, and are told of it', async () => {
+  it('do not wait longer for a part that hangs, and its name is reported', async () => {
     const { ended, part } = book()
     const hangs = () => new Promise<never>(() => undefined)
     const parts = [part('stores', 500), part('queue', 100, hangs), part('api', 500)]
@@ -46,7 +46,7 @@ describe('the parts of a process', () => {
     expect(performance.now() - from).toBeLessThan(1_000)
   })
 
-  it('end though one of them fails', async () => {
+  it('stop even if one of them fails', async () => {
     const { ended, part } = book()
     const fails = () => Promise.reject(new Error('broken'))
 
@@ -56,7 +56,7 @@ describe('the parts of a process', () => {
     expect(left).toEqual(['api'])
   })
 
-  it('leave each other time: none has all of it', async () => {
+  it('leave time for each other', async () => {
     const { given, part } = book()
 
     await stopInOrder([part('stores', 1_500), part('admin', 100), part('queue', 9_000)], OPTIONS)

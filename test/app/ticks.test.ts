@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { countTick } from '../../src/app/count-tick.ts'
-import { failingTicks } from '../../src/app/last-tick.ts'
+import { countTick } from '../../src/app/count-work.ts'
+import { failingTicks } from '../../src/app/queue-state.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import type { JobState, QueuedJob } from '../../src/queue/queue-system.ts'
@@ -13,7 +13,7 @@ interface Ended {
   readonly failure?: string
 }
 
-/** A queue that remembers these ticks. */
+/** A queue that has records of these ticks. */
 function remembering(...ticks: readonly Ended[]) {
   return {
     jobs: async (queue: string, state: JobState): Promise<QueuedJob[]> =>
@@ -27,8 +27,8 @@ function remembering(...ticks: readonly Ended[]) {
   }
 }
 
-describe('ticks that fail', () => {
-  it('are named, though all others end well', async () => {
+describe('failing ticks', () => {
+  it('are listed although all others succeed', async () => {
     const queue = remembering(
       { name: 'dispatch-checks', secondsAgo: 1 },
       { name: 'schedules', secondsAgo: 3 },
@@ -45,11 +45,11 @@ describe('ticks that fail', () => {
     ])
   })
 
-  it('are not those that ended well since, or that may have', async () => {
+  it('exclude ticks that have succeeded since, or may have', async () => {
     const queue = remembering(
       { name: 'dispatch-checks', secondsAgo: 1 },
       { name: 'dispatch-checks', secondsAgo: 2, failure: 'deadlock detected' },
-      // Its next run was forgotten under the many that are more frequent.
+      // The records of its next run may have been overwritten by more frequent ticks.
       { name: 'end-watches', secondsAgo: 90, failure: 'deadlock detected' },
     )
 
@@ -57,8 +57,8 @@ describe('ticks that fail', () => {
   })
 })
 
-describe('the metric of ticks', () => {
-  it('begins with the start, and moves when a tick ends well', async () => {
+describe('the tick metric', () => {
+  it('begins with the start of the process and is updated when a tick succeeds', async () => {
     const metrics = createMetrics()
     let now = NOW
     const failures = [new Error('canceling statement')]

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { blockTable } from '../verify/worker-fixtures.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
 
-/** The least that may be asked for; a minute and more is what a real one has. */
+/** The smallest value that the setting accepts. */
 const WEDGED_AFTER_SECONDS = 10
 
 function startWorker(databaseUrl: string) {
@@ -22,8 +22,8 @@ function startWorker(databaseUrl: string) {
   return worker
 }
 
-describe('a worker whose work stands still', () => {
-  it('says so at /livez and ends, with a reason, while its database answers', async ({
+describe('a worker that makes no progress', () => {
+  it('reports it at /livez and ends with a reason while its database answers', async ({
     databaseUrl,
   }) => {
     const worker = startWorker(databaseUrl)
@@ -31,21 +31,23 @@ describe('a worker whose work stands still', () => {
     const livez = health.replace('readyz', 'livez')
     expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
 
-    // Whatever dispatches checks waits for this table now.
+    // The tick that dispatches checks now waits for this table.
     await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
 
-    const said = await until('a 503', async () => {
+    const answered = await until('a 503', async () => {
       const answer = await fetch(livez).catch(() => undefined)
       return answer?.status === 503 && ((await answer.json()) as { reason: string })
     })
-    expect(said).toMatchObject({ status: 'wedged' })
-    expect(said.reason).toMatch(/^(a job of queue ticks has not ended|no tick has ended) for \d+ s/)
+    expect(answered).toMatchObject({ status: 'no progress' })
+    expect(answered.reason).toMatch(
+      /^(a job of queue ticks has not ended|no tick has ended) for \d+ s/,
+    )
     expect(await worker.ended).toBe(1)
-    expect(worker.stderr()).toContain('this process is wedged and ends')
-    expect(logLines(worker.stdout(), 'wedged')).toHaveLength(1)
+    expect(worker.stderr()).toContain('this process makes no progress and ends')
+    expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)
   })
 
-  it('is not blamed for a database that is away, and goes on when it is back', async ({
+  it('is not blamed for an outage of the database, and continues afterwards', async ({
     databaseUrl,
   }) => {
     const { hostname, port } = new URL(databaseUrl)

@@ -46,12 +46,12 @@ describe.each(STORES)('a worker with its queue in %s that is told to stop', (sto
     expect(await worker.ended).toBe(0)
     expect(Date.now() - from).toBeLessThan(14_000)
     expect(logLines(worker.stdout(), 'stopping')).toHaveLength(1)
-    expect(logLines(worker.stdout(), 'a part did not end in time')).toEqual([])
+    expect(logLines(worker.stdout(), 'a part did not stop in time')).toEqual([])
     const last = worker.stdout().trimEnd().split('\n').at(-1) ?? ''
     expect(logLines(last, 'stopped')).toEqual([
       expect.objectContaining({ level: 'info', tookMs: expect.any(Number) as number }),
     ])
-    expect(last).not.toContain('leftBehind')
+    expect(last).not.toContain('notStopped')
     const counts = await queueOf(world).counts('route-sync')
     expect(counts).toMatchObject({ active: 0, failed: 0 })
     expect(counts.waiting + counts.delayed).toBeGreaterThan(0)

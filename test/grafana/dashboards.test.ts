@@ -7,7 +7,7 @@ import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/breaker/breaker
 import { type PanelFile, readDashboards, variablesIn } from './dashboard-files.ts'
 
 const PROVISIONING = path.resolve(import.meta.dirname, '../../grafana/provisioning')
-/** Those of Grafana's units that we use. */
+/** The units of Grafana that the panels use. */
 const UNITS = ['s', 'percentunit', 'short', 'reqps', 'cpm', 'bytes', 'dateTimeFromNow']
 const COLUMNS = 24
 
@@ -28,12 +28,12 @@ function overlaps(a: PanelFile['gridPos'], b: PanelFile['gridPos']): boolean {
 }
 
 describe('the dashboards', () => {
-  it('are what their source says: node grafana/source/write-dashboards.ts writes them', () => {
+  it('are the output of `npm run dashboards`', () => {
     const written = new Map(dashboardFiles().map(([name, text]) => [name, JSON.parse(text)]))
     expect(files).toEqual(written)
   })
 
-  it('have names of their own, and no id of some installation', () => {
+  it('have unique names and no id of an installation', () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length)
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(dashboards.length)
     for (const { id, uid, schemaVersion } of dashboards) {
@@ -43,7 +43,7 @@ describe('the dashboards', () => {
     }
   })
 
-  it('lay their panels within the grid, none over another', () => {
+  it('place their panels inside the grid without overlap', () => {
     for (const { title, panels } of dashboards) {
       expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
       for (const [i, { gridPos, title: name }] of panels.entries()) {
@@ -55,9 +55,9 @@ describe('the dashboards', () => {
     }
   })
 
-  it('give every panel a unit, and say what is good', () => {
+  it('give every panel a unit and a healthy value', () => {
     const wrong = panelsOf(isQuestion).filter(({ fieldConfig, description = '' }) => {
-      return !UNITS.includes(fieldConfig?.defaults.unit ?? '') || !/\bgood is\b/i.test(description)
+      return !UNITS.includes(fieldConfig?.defaults.unit ?? '') || !/\bHealthy: /.test(description)
     })
     expect(wrong.map(({ name }) => name)).toEqual([])
   })
@@ -82,7 +82,7 @@ describe('the dashboards', () => {
     }
   })
 
-  it('ask the data sources that are provisioned, by their uid', () => {
+  it('query the provisioned data sources by their uid', () => {
     const { datasources } = readYaml('datasources/datasources.yml') as {
       datasources: { uid: string; type: string }[]
     }
@@ -100,7 +100,7 @@ describe('the dashboards', () => {
     }
   })
 
-  it('use the variables that they have, and no others', () => {
+  it('use exactly the variables that they declare', () => {
     for (const { title, panels, templating } of dashboards) {
       const used = panels.flatMap(({ targets = [] }) => targets.flatMap(variablesIn))
       const declared = templating.list.map(({ name }) => name)
@@ -108,7 +108,7 @@ describe('the dashboards', () => {
     }
   })
 
-  it('show as a good answer what is one to the breakers', () => {
+  it('count as a good answer what the circuit breakers count as one', () => {
     const [good] = panelsOf(({ title }) => title === 'Good answers')
     const expr = good?.targets?.[0]?.expr ?? ''
     const [, shown = ''] = /outcome=~"([^"]+)"/.exec(expr) ?? []

@@ -42,7 +42,7 @@ describe('the metrics', () => {
     expect(documented('Of the whole system')).toEqual(declared(metrics.systemRegistry))
   })
 
-  it('show those of the whole system only where asked to', async () => {
+  it('include those of the whole system only on request', async () => {
     const names = declared(metrics.systemRegistry).map((line) => line.split(' ')[0] ?? '')
     const alone = await renderMetrics(metrics, { withSystem: false })
     const both = await renderMetrics(metrics, { withSystem: true })
@@ -51,7 +51,7 @@ describe('the metrics', () => {
     expect(names.filter((name) => !both.includes(`# HELP ${name} `))).toEqual([])
   })
 
-  it('begin at 0 in every label of a closed set', async () => {
+  it('begin at 0 for every value of a closed label set', async () => {
     const text = await renderMetrics(metrics, { withSystem: false })
 
     for (const line of [
@@ -65,13 +65,13 @@ describe('the metrics', () => {
     }
   })
 
-  it('begin at 0 in every outcome that a call can have', async () => {
+  it('begin at 0 for every outcome of a call', async () => {
     const { values } = await metrics.upstreamRequests.get()
     const outcomes = new Set(values.map(({ labels }) => labels.outcome))
     expect(outcomes).toEqual(new Set(CALL_OUTCOMES))
   })
 
-  it.runIf(hasPrometheus())('hold to the conventions of Prometheus', async () => {
+  it.runIf(hasPrometheus())('follow the conventions of Prometheus', async () => {
     const text = await renderMetrics(metrics, { withSystem: true })
 
     expect(promtool(['check', 'metrics'], { input: text })).toEqual({ exit: 0, output: '' })

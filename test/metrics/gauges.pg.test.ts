@@ -21,7 +21,7 @@ async function valuesOf(gauge: Gauge): Promise<Record<string, number | undefined
   )
 }
 
-/** Says of a fare when it was last well answered. */
+/** Records when a fare had its last good check. */
 async function answered(db: Db, fareId: number, secondsAgo: number): Promise<void> {
   await sql`
     insert into fare_state (tracked_fare_id, pair, outbound, state, last_good_check_at)
@@ -32,11 +32,13 @@ async function answered(db: Db, fareId: number, secondsAgo: number): Promise<voi
 const nowSeconds = () => Date.now() / 1000
 
 describe('the gauges of fares', () => {
-  it('count beliefs, those that are stale, and since when which share is good', async ({ db }) => {
+  it('count beliefs and stale beliefs, and hold the age of the good checks by share', async ({
+    db,
+  }) => {
     const ages = [60, 120, 180, 5_000]
     const fares = await trackFares(db, [{}, {}, {}, {}, {}])
     for (const [i, age] of ages.entries()) await answered(db, fares[i] ?? 0, age)
-    // The last was asked and never well answered: nothing is believed of it.
+    // The last fare was checked but never had a good check, so it has no belief.
     await sql`insert into fare_state (tracked_fare_id, state) values (${fares[4] ?? 0}, '{}')`.execute(
       db,
     )
@@ -55,7 +57,7 @@ describe('the gauges of fares', () => {
     expect([old('0.5'), old('0.95'), old('1')]).toEqual([180, 5_000, 5_000])
   })
 
-  it('are all 0 where nothing is watched', async ({ db }) => {
+  it('are all 0 without watches', async ({ db }) => {
     const metrics = createMetrics()
 
     await readFareGauges(db, metrics)
@@ -74,8 +76,8 @@ describe('the gauges of fares', () => {
   })
 })
 
-describe('the gauges of turns', () => {
-  it('tell by lane who waits, and since when', async ({ db }) => {
+describe('the gauges of due checks', () => {
+  it('hold by lane how many fares wait, and since when', async ({ db }) => {
     await trackFares(db, [
       { notBefore: -300 },
       { notBefore: -20 },
@@ -107,7 +109,7 @@ describe('the gauges of the upstream', () => {
            recovers_from = clock_timestamp() + interval '1 hour'
   `
 
-  it('say that nothing may be spent during a pause, and how much after it', async ({ db }) => {
+  it('hold a budget of 0 during a pause, and a part of it afterwards', async ({ db }) => {
     const metrics = createMetrics()
     const ratio = async () => {
       await setHealthGauges(db, metrics)
@@ -126,7 +128,7 @@ describe('the gauges of the upstream', () => {
 })
 
 describe('the gauges of feeds', () => {
-  it('tell the last number of each feed, and when it was written', async ({ db }) => {
+  it('hold the last seq of each feed, and when it was written', async ({ db }) => {
     const fareId = await trackFare(db)
     await watchFare(db, 'ana', fareId)
     await watchFare(db, 'ben', fareId)

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, expect, it, onTestFinished } from 'vitest'
-import { countJobs, countStalled } from '../../src/app/count-jobs.ts'
-import { QUEUES, readQueueGauges } from '../../src/app/queue-gauges.ts'
+import { countJobs, countStalled } from '../../src/app/count-work.ts'
+import { QUEUES, setQueueGauges } from '../../src/app/queue-state.ts'
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
 import type { WorkerProcessOrder } from '../queue/fixtures/worker-process.ts'
 import { aQueue, createSystems, FAST_WORK, untilCounts } from '../queue/queue-fixtures.ts'
@@ -32,7 +32,7 @@ describeStores('the metrics of the queue', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  it('tell how long a job waited for its first attempt, and how long attempts last', async () => {
+  it('measure how long a job waited for its first attempt, and how long attempts last', async () => {
     const system = systems.open()
     const metrics = createMetrics()
     const queue = aQueue()
@@ -51,7 +51,7 @@ describeStores('the metrics of the queue', (store) => {
 
     expect(await read(metrics.queueWait, { queue }, '_count')).toBe(2)
     const waited = (await read(metrics.queueWait, { queue }, '_sum')) ?? 0
-    // One since it was enqueued, one since its delay was over; with what the store and the machine take.
+    // One waited since it was enqueued, one since the end of its delay; plus the latency of the store and the machine.
     expect(waited).toBeGreaterThan(1.5)
     expect(waited).toBeLessThan(8)
     expect(await read(metrics.queueJobDuration, { queue }, '_count')).toBe(3)
@@ -59,7 +59,7 @@ describeStores('the metrics of the queue', (store) => {
     expect(await read(metrics.queueJobs, { queue, outcome: 'failed' })).toBe(1)
   })
 
-  it('give a tick no wait of the time until it was due', async () => {
+  it('do not count the time before a tick is due as waiting', async () => {
     const system = systems.open()
     const waits: (number | null)[] = []
     const queue = aQueue()
@@ -71,7 +71,7 @@ describeStores('the metrics of the queue', (store) => {
     expect(waits.slice(0, 3).every((ms) => ms !== null && ms < 700)).toBe(true)
   })
 
-  it('count a job whose worker has died', async () => {
+  it('count a job of a worker that died', async () => {
     const system = systems.open()
     const metrics = createMetrics()
     const queue = aQueue()
@@ -94,25 +94,26 @@ describeStores('the metrics of the queue', (store) => {
     await system.work(queue, handler, { ...FAST_WORK, onStalled })
     await untilCounts(system, queue, { completed: 1 })
 
-    expect(await read(metrics.queueStalled, { queue })).toBe(1)
-    // When it was to run again only the store knows.
+    // The event of a stalled job may arrive after the job has run again.
+    await until('the count', async () => (await read(metrics.queueStalled, { queue })) === 1)
+    // Only the store knows when the job became due again.
     expect(await read(metrics.queueWait, { queue }, '_count')).toBe(0)
   })
 
-  it('tell the depth of every queue by state, and nothing while the store is away', async () => {
+  it('hold the depth of every queue by state, and nothing while the store is down', async () => {
     const system = systems.open()
     const metrics = createMetrics()
     const [, syncs] = QUEUES
     await system.enqueue(syncs, { payload: { n: 1 } })
     await system.enqueue(syncs, { payload: { n: 2 }, delayMs: 600_000 })
 
-    await readQueueGauges(system, metrics)
+    await setQueueGauges(system, metrics)
 
     const depth = (state: string) => read(metrics.queueDepth, { queue: syncs, state })
     expect(await depth('waiting')).toBe(1)
     expect(await depth('delayed')).toBe(1)
     expect(await depth('dead')).toBe(0)
-    await readQueueGauges({ counts: () => Promise.reject(new Error('away')) }, metrics)
+    await setQueueGauges({ counts: () => Promise.reject(new Error('away')) }, metrics)
     expect(await depth('waiting')).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { guardOf } from '../../src/app/guard-of.ts'
+import { guardLimitsOf } from '../../src/app/settings-for.ts'
 import { loadConfig, SETTINGS } from '../../src/config/config.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 
@@ -29,7 +29,7 @@ describe('docs/reference/guard.md', () => {
 
 describe('the settings of the guard', () => {
   it('are by default the limits that the guard is tested with', () => {
-    expect(guardOf(configOf({}))).toEqual(GUARD_LIMITS)
+    expect(guardLimitsOf(configOf({}))).toEqual(GUARD_LIMITS)
   })
 
   it('reach the guard each under its own name, percent as shares', () => {
@@ -37,7 +37,7 @@ describe('the settings of the guard', () => {
     const env = Object.fromEntries(names.map((name, i) => [name, String(2 + i / 2).split('.')[0]]))
 
     expect(
-      guardOf(configOf({ ...env, GUARD_ABSENT_PERCENT: '7.5', GUARD_RELEASE_HOURS: '48' })),
+      guardLimitsOf(configOf({ ...env, GUARD_ABSENT_PERCENT: '7.5', GUARD_RELEASE_HOURS: '48' })),
     ).toEqual({
       absentShare: 0.075,
       minimum: 2,

@@ -1,8 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import { durationText } from '../../base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
-import { failingTicks, lastTickOf } from '../last-tick.ts'
-import { OWED_QUEUES, readDepth } from '../queue-gauges.ts'
+import { failingTicks, JOB_QUEUES, lastTickOf, readDepth } from '../queue-state.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
 /** The shortest tick comes every second; the longest pause of a healthy system is a restart. */
@@ -104,7 +103,7 @@ async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
 async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
   const now = app.clock.now().getTime()
   const told: string[] = []
-  for (const name of OWED_QUEUES) {
+  for (const name of JOB_QUEUES) {
     const { waiting, active } = await queue.counts(name)
     const [oldest] = waiting === 0 ? [] : await queue.jobs(name, 'waiting', 1)
     const waitedMs = oldest === undefined ? 0 : now - oldest.enqueuedAt.getTime()
@@ -124,7 +123,7 @@ async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
 /** What no worker will try again. Ticks are left out: one that failed is made up for by the next. */
 export async function examineDeadJobs({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of OWED_QUEUES) {
+  for (const name of JOB_QUEUES) {
     const { dead } = await readDepth(queue, name)
     const [newest] = dead === 0 ? [] : await queue.jobs(name, 'dead', 1)
     if (newest === undefined) continue

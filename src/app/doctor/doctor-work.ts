@@ -2,7 +2,7 @@ import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/text.ts'
 import { listSchedules } from '../../schedules/schedules.ts'
 import type { Status } from '../../verify/read/read-status.ts'
-import { schedulesOf } from '../schedules-of.ts'
+import { schedulesOf } from '../settings-for.ts'
 import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
 
 /** A tick every five seconds takes what is due. */

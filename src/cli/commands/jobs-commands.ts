@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type DeadJobsChange, dropDeadJobs, retryDeadJobs } from '../../app/dead-jobs.ts'
-import { OWED_QUEUES, QUEUES } from '../../app/queue-gauges.ts'
+import { JOB_QUEUES, QUEUES } from '../../app/queue-state.ts'
 import { durationText } from '../../base/text.ts'
 import {
   JOB_STATES,
@@ -75,7 +75,7 @@ function queueNamed(text: string): string {
 async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
   const context = createContext({ quiet: true })
   await withQueue(context, 'jobs', async ({ clock }, system) => {
-    const listed = await listOf(system, queue === undefined ? OWED_QUEUES : [queue], {
+    const listed = await listOf(system, queue === undefined ? JOB_QUEUES : [queue], {
       state,
       limit,
     })

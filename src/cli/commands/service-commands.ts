@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type App, openApp } from '../../app/app.ts'
+import { monitorEmbedded } from '../../app/liveness.ts'
 import { type RoleName, runRoles } from '../../app/run-roles.ts'
-import { watchEmbedded } from '../../app/watch-embedded.ts'
 import { systemClock } from '../../base/clock.ts'
 import { isLoopback } from '../../base/loopback.ts'
 import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
@@ -54,7 +54,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     })
     await runRoles(app, {
       roles,
-      ...(embedded.postgres === undefined ? {} : { watch: watchEmbedded }),
+      ...(embedded.postgres === undefined ? {} : { monitor: monitorEmbedded }),
       ...(open ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,

@@ -1,4 +1,5 @@
-import type { Overview, QueueState } from '../../app/read-overview.ts'
+import type { QueueState } from '../../app/queue-state.ts'
+import type { Overview } from '../../app/read-overview.ts'
 import { durationText } from '../../base/text.ts'
 import { besideName, count, countOf, printable } from './text-format.ts'
 

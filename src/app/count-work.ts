@@ -1,0 +1,81 @@
+import type { Answered } from '../http/api.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { JobHandler } from '../queue/queue-system.ts'
+import { SnoozeError } from '../queue/snooze.ts'
+import type { Tick } from '../schedules/reconciler.ts'
+import { API_OPERATIONS } from './api-operations.ts'
+import type { App } from './app.ts'
+import type { TICK_EVERY_MS } from './queue-state.ts'
+
+/** Wraps a handler: counts how its jobs end in this process, how long they wait and how long they take. */
+export function countJobs<P>(
+  metrics: Metrics,
+  queue: string,
+  handler: JobHandler<P>,
+): JobHandler<P> {
+  for (const outcome of ['done', 'failed', 'put_off']) metrics.queueJobs.inc({ queue, outcome }, 0)
+  metrics.queueWait.zero({ queue })
+  metrics.queueJobDuration.zero({ queue })
+  return async (payload, context) => {
+    if (context.waitedMs !== null) metrics.queueWait.observe({ queue }, context.waitedMs / 1000)
+    const end = metrics.queueJobDuration.startTimer({ queue })
+    try {
+      await handler(payload, context)
+      metrics.queueJobs.inc({ queue, outcome: 'done' })
+    } catch (err) {
+      const snoozed = err instanceof SnoozeError && context.canSnooze
+      metrics.queueJobs.inc({ queue, outcome: snoozed ? 'put_off' : 'failed' })
+      throw err
+    } finally {
+      end()
+    }
+  }
+}
+
+/** Returns the callback that counts stalled jobs of a queue. */
+export function countStalled({ queueStalled }: Metrics, queue: string): () => void {
+  queueStalled.inc({ queue }, 0)
+  return () => queueStalled.inc({ queue })
+}
+
+export interface RunningTick extends Tick {
+  readonly name: keyof typeof TICK_EVERY_MS
+  /** The next tick does what this one leaves undone when the signal aborts it. */
+  readonly run: (signal: AbortSignal) => Promise<unknown>
+}
+
+/**
+ * Wraps a tick: records when it last succeeded in this process. The record begins with the start of the process, because
+ * the rarest tick runs once an hour in one of many processes.
+ */
+export function countTick(
+  { metrics, clock }: Pick<App, 'metrics' | 'clock'>,
+  tick: RunningTick,
+): RunningTick {
+  const succeeded = () =>
+    metrics.tickLastSuccess.set({ tick: tick.name }, clock.now().getTime() / 1000)
+  metrics.tickInterval.set({ tick: tick.name }, tick.everyMs / 1000)
+  succeeded()
+  return {
+    ...tick,
+    run: async (signal) => {
+      await tick.run(signal)
+      succeeded()
+    },
+  }
+}
+
+/** Returns the callback that counts API requests. The series of every operation begin at 0. */
+export function requestCounter({
+  apiRequests,
+  apiDuration,
+}: Pick<Metrics, 'apiRequests' | 'apiDuration'>): (answered: Answered) => void {
+  for (const { id: operation, answer } of API_OPERATIONS) {
+    apiRequests.inc({ operation, status: String(answer.status ?? 200) }, 0)
+    apiDuration.zero({ operation })
+  }
+  return ({ operation, status, durationMs }) => {
+    apiRequests.inc({ operation, status: String(status) })
+    apiDuration.observe({ operation }, durationMs / 1000)
+  }
+}
