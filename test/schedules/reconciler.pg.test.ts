@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 import { aSchedule, createRecorder, NO_JITTER, saveDue } from './schedule-fixtures.ts'
 
 const SYNC = aSchedule('sync')
-const clock = { now: () => new Date(), sleep: () => Promise.reject(new Error('not here')) }
+const clock = { now: () => new Date(), sleep: () => Promise.reject(new Error('no test sleeps')) }
 
 function openQueue(url: string): QueueSystem {
   const system = createQueueSystem({
@@ -30,7 +30,7 @@ function depsOf(db: Db, queue: ReconcilerDeps['queue']): ReconcilerDeps {
   return { db, queue, schedules: [SYNC], ticks, random: NO_JITTER, clock, log: silentLog }
 }
 
-/** Empties the tables of the queue, as a flushed Redis is empty. Their version is not of the queue. */
+/** Empties the tables of the queue, like a flush of Redis, but keeps the version of its schema. */
 async function emptyQueue(db: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -40,7 +40,7 @@ async function emptyQueue(db: Db): Promise<void> {
   await sql`truncate ${sql.raw(rows.map(({ name }) => name).join(', '))} cascade`.execute(db)
 }
 
-/** What a worker of this queue is given until nothing waits there. */
+/** The jobs that a worker gets until the queue is empty. */
 async function workOff(system: QueueSystem, queue: string): Promise<unknown[]> {
   const payloads: unknown[] = []
   const handle = await system.work(queue, async (payload) => void payloads.push(payload))
@@ -52,8 +52,8 @@ async function workOff(system: QueueSystem, queue: string): Promise<unknown[]> {
   return payloads
 }
 
-describe('one reconcile of a queue on Postgres', () => {
-  it('gives it the ticks, and the job that is due, once however often', async ({
+describe('reconciling a queue on Postgres', () => {
+  it('several passes give the queue its ticks and each due job once', async ({
     db,
     databaseUrl,
   }) => {
@@ -68,7 +68,7 @@ describe('one reconcile of a queue on Postgres', () => {
     )
   })
 
-  it('gives them back after its tables were emptied, the job that had been enqueued too', async ({
+  it('a pass restores the ticks and the enqueued job after the tables of the queue were emptied', async ({
     db,
     databaseUrl,
   }) => {
@@ -88,7 +88,7 @@ describe('one reconcile of a queue on Postgres', () => {
     expect(await workOff(queue, TICK_QUEUE)).toHaveLength(2)
   })
 
-  it('does not bring back a job that was carried out', async ({ db, databaseUrl }) => {
+  it('a pass does not restore a job that has run', async ({ db, databaseUrl }) => {
     await saveDue(db, [SYNC])
     const queue = openQueue(databaseUrl)
     await reconcile(depsOf(db, queue))
@@ -99,7 +99,7 @@ describe('one reconcile of a queue on Postgres', () => {
     expect(await queue.counts('syncs')).toMatchObject({ waiting: 0, completed: 1 })
   })
 
-  it('leaves it to another process that is at it', async ({ db }) => {
+  it('a pass does nothing while another process reconciles', async ({ db }) => {
     await saveDue(db, [SYNC])
     const recorder = { ...createRecorder(), upsertTick: () => Promise.reject(new Error('ran')) }
 
@@ -111,7 +111,7 @@ describe('one reconcile of a queue on Postgres', () => {
   })
 })
 
-describe('the last slot of a schedule', () => {
+describe('enqueueing lost jobs', () => {
   const deps = (db: Db, recorder: ReturnType<typeof createRecorder>) =>
     depsOf(db, {
       ...recorder,
@@ -120,7 +120,7 @@ describe('the last slot of a schedule', () => {
     })
 
   it.for([{ waiting: 1 }, { active: 1 }, { delayed: 1 }, { failed: 1 }, { completed: 1 }])(
-    'is not lost while the queue remembers anything: %o',
+    'no job is lost while the queue holds any job: %o',
     async (counts, { db }) => {
       await saveDue(db, [SYNC])
       await enqueueDueSchedules(deps(db, createRecorder()))
@@ -132,7 +132,7 @@ describe('the last slot of a schedule', () => {
     },
   )
 
-  it('is not lost but late where the next one is due by now', async ({ db }) => {
+  it('a schedule that is due now gets its due job alone', async ({ db }) => {
     await saveDue(db, [SYNC])
     await enqueueDueSchedules(deps(db, createRecorder()))
     await sql`update schedule set next_due_at = now() - interval '1 minute'`.execute(db)
@@ -143,7 +143,7 @@ describe('the last slot of a schedule', () => {
     expect(recorder.jobs).toHaveLength(1)
   })
 
-  it('does not exist before the first one', async ({ db }) => {
+  it('a schedule without an enqueued due time gets no lost job', async ({ db }) => {
     await sql`insert into schedule values ('sync', ${SYNC.cron}, now() + interval '1 hour')`.execute(
       db,
     )

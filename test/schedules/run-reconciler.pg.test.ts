@@ -7,7 +7,7 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { createRecorder, NO_JITTER } from './schedule-fixtures.ts'
 
-/** A clock whose sleepers wait until they are told. */
+/** A clock whose sleeps end only when a test ends them. */
 function createAlarm() {
   const sleeps: number[] = []
   let ring: () => void = () => undefined
@@ -25,7 +25,7 @@ function createAlarm() {
   return { clock, sleeps, ring: () => ring() }
 }
 
-/** A reconciler that runs: each of its passes upserts one tick. */
+/** A running reconciler. Each of its passes upserts one tick. */
 function start(db: Db, upsertTick: () => Promise<void> = async () => undefined) {
   const alarm = createAlarm()
   const ending = new AbortController()
@@ -51,11 +51,11 @@ function start(db: Db, upsertTick: () => Promise<void> = async () => undefined) 
     passes: () => passes,
     running: runReconciler(deps, ending.signal),
     end: () => ending.abort(),
-    asleep: (times: number) => until('it sleeps', () => alarm.sleeps.length === times),
+    asleep: (times: number) => until('the reconciler sleeps', () => alarm.sleeps.length === times),
   }
 }
 
-it('the reconciler works at its start, and every minute', async ({ db }) => {
+it('the reconciler makes a pass at its start and every minute', async ({ db }) => {
   const { alarm, passes, running, end, asleep } = start(db)
 
   await asleep(1)
@@ -69,11 +69,11 @@ it('the reconciler works at its start, and every minute', async ({ db }) => {
   await running
 })
 
-it('the reconciler works at once when the store of the queue is back', async ({ db }) => {
+it('the reconciler makes a pass at once when the store of the queue reconnects', async ({ db }) => {
   const { listeners, passes, running, end, asleep } = start(db)
   await asleep(1)
 
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 
   await asleep(2)
   expect(passes()).toBe(2)
@@ -81,15 +81,13 @@ it('the reconciler works at once when the store of the queue is back', async ({ 
   await running
 })
 
-it('the reconciler works once more when the store comes back while it is at work', async ({
-  db,
-}) => {
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
-  const { listeners, passes, running, end, asleep } = start(db, () => gate)
-  await until('it works', () => passes() === 1)
+it('the reconciler makes one more pass when the store reconnects during a pass', async ({ db }) => {
+  const { promise: upserted, resolve: upsert } = Promise.withResolvers<void>()
+  const { listeners, passes, running, end, asleep } = start(db, () => upserted)
+  await until('the first pass has started', () => passes() === 1)
 
-  for (const tell of listeners) tell()
-  open()
+  for (const notify of listeners) notify()
+  upsert()
 
   await asleep(2)
   expect(passes()).toBe(2)
@@ -97,9 +95,9 @@ it('the reconciler works once more when the store comes back while it is at work
   await running
 })
 
-it('the reconciler goes on after a pass that failed', async ({ db }) => {
+it('the reconciler continues after a failed pass', async ({ db }) => {
   const { alarm, passes, running, end, asleep } = start(db, () =>
-    Promise.reject(new Error('the queue is away')),
+    Promise.reject(new Error('the queue is unavailable')),
   )
 
   await asleep(1)
@@ -111,7 +109,7 @@ it('the reconciler goes on after a pass that failed', async ({ db }) => {
   await running
 })
 
-it('the reconciler ends when it is told to, and listens no more', async ({ db }) => {
+it('the reconciler ends when its signal aborts, and removes its listener', async ({ db }) => {
   const { listeners, running, end, asleep } = start(db)
   await asleep(1)
   expect(listeners.size).toBe(1)

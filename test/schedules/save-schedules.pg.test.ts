@@ -7,8 +7,8 @@ import { aSchedule, NO_JITTER, rowOf } from './schedule-fixtures.ts'
 const NOW = new Date('2026-01-01T00:30:00Z')
 const AT_NOW = { now: NOW, random: NO_JITTER }
 
-describe('a configured schedule', () => {
-  it('that is new is due soon, and not only at its first slot', async ({ db }) => {
+describe('saving the configured schedules', () => {
+  it('a new schedule is due soon, before the first match of its pattern', async ({ db }) => {
     const soon = aSchedule('soon', { firstAfterMs: 15_000 })
 
     await saveSchedules(db, [aSchedule('at-once'), soon], AT_NOW)
@@ -21,7 +21,7 @@ describe('a configured schedule', () => {
     expect((await rowOf(db, 'soon')).next_due_at).toEqual(new Date('2026-01-01T00:30:15Z'))
   })
 
-  it('that is unchanged keeps its due time, however long ago that was', async ({ db }) => {
+  it('an unchanged schedule keeps its due time, even if it has passed', async ({ db }) => {
     await saveSchedules(db, [aSchedule('sync')], AT_NOW)
 
     await saveSchedules(db, [aSchedule('sync', { firstAfterMs: 99_000 })], {
@@ -32,7 +32,7 @@ describe('a configured schedule', () => {
     expect((await rowOf(db, 'sync')).next_due_at).toEqual(NOW)
   })
 
-  it('whose pattern has changed is due by the new pattern, with its jitter', async ({ db }) => {
+  it('a schedule with a changed pattern is due by the new pattern, with jitter', async ({ db }) => {
     await saveSchedules(db, [aSchedule('sync'), aSchedule('other')], AT_NOW)
 
     await saveSchedules(db, [aSchedule('sync', { cron: '0 9 * * *' }), aSchedule('other')], {
@@ -48,7 +48,7 @@ describe('a configured schedule', () => {
     expect((await rowOf(db, 'other')).next_due_at).toEqual(NOW)
   })
 
-  it('is saved once by ten processes that start at one moment', async ({ db }) => {
+  it('ten processes that start at the same moment save a schedule once', async ({ db }) => {
     const starts = Array.from({ length: 10 }, (_, i) =>
       saveSchedules(db, [aSchedule('sync', { firstAfterMs: i })], AT_NOW),
     )
@@ -60,7 +60,7 @@ describe('a configured schedule', () => {
     expect(offset).toBeLessThan(10)
   })
 
-  it('has its due time in the metrics', async ({ db }) => {
+  it('the metrics show the due time of a schedule', async ({ db }) => {
     await saveSchedules(db, [aSchedule('sync')], AT_NOW)
     const metrics = createMetrics()
 

@@ -1,12 +1,11 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import type { JobCounts, NewJob } from '../../src/queue/queue-system.ts'
-import type { Schedule } from '../../src/schedules/schedules.ts'
-import { saveSchedules } from '../../src/schedules/schedules.ts'
+import { type Schedule, saveSchedules } from '../../src/schedules/schedules.ts'
 
 export const NO_JITTER = () => 0
 
-/** A schedule whose slots no test lives to see, unless told. */
+/** A schedule whose next due time is far away, unless a test sets it. */
 export function aSchedule(name: string, changes: Partial<Schedule> = {}): Schedule {
   const payload = { list: name }
   return { name, cron: '0 0 1 1 *', queue: 'syncs', payload, firstAfterMs: 0, ...changes }
@@ -25,7 +24,7 @@ export function rowOf(db: Db, name: string): Promise<ScheduleRow> {
   )
 }
 
-/** Saves schedules that are due, by the database's clock, `agoMs` since. Returns when. */
+/** Saves schedules that have been due for `agoMs`, by the database's clock. Returns the due time. */
 export async function saveDue(
   db: Db,
   schedules: readonly Schedule[],
@@ -33,8 +32,8 @@ export async function saveDue(
 ): Promise<Date> {
   const { now } = await selectOne(sql<{ now: Date }>`select now() as now`, db)
   const due = new Date(now.getTime() - agoMs)
-  const atOnce = schedules.map((schedule) => ({ ...schedule, firstAfterMs: 0 }))
-  await saveSchedules(db, atOnce, { now: due, random: NO_JITTER })
+  const dueNow = schedules.map((schedule) => ({ ...schedule, firstAfterMs: 0 }))
+  await saveSchedules(db, dueNow, { now: due, random: NO_JITTER })
   return due
 }
 
@@ -44,7 +43,7 @@ export interface RecordedJob extends NewJob {
 
 const NO_JOBS: JobCounts = { waiting: 0, active: 0, delayed: 0, failed: 0, completed: 0 }
 
-/** A queue that only writes down what it is given. */
+/** A queue that records the enqueued jobs. */
 export function createRecorder(counts: Partial<JobCounts> = {}) {
   const jobs: RecordedJob[] = []
   return {

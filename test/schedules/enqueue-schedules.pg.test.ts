@@ -9,17 +9,17 @@ import { aSchedule, createRecorder, NO_JITTER, rowOf, saveDue } from './schedule
 const HOUR_MS = 3_600_000
 const SYNC = aSchedule('sync', { payload: { list: 'routes' } })
 
-describe('a schedule that is due', () => {
-  it('gets the job of its slot, and waits for the next one', async ({ db }) => {
+describe('enqueueing due schedules', () => {
+  it('a due schedule gets one job and moves to its next due time', async ({ db }) => {
     const dueAt = await saveDue(db, [SYNC])
     const queue = createRecorder()
 
     const names = await enqueueDueSchedules({ db, queue, schedules: [SYNC], random: NO_JITTER })
 
-    const slot = `sync@${dueAt.getTime()}`
+    const id = `sync@${dueAt.getTime()}`
     expect(names).toEqual(['sync'])
     expect(queue.jobs).toMatchObject([
-      { queue: 'syncs', id: slot, payload: { list: 'routes', dueAt: dueAt.toISOString() } },
+      { queue: 'syncs', id, payload: { list: 'routes', dueAt: dueAt.toISOString() } },
     ])
     expect(await rowOf(db, 'sync')).toEqual({
       cron: SYNC.cron,
@@ -31,7 +31,7 @@ describe('a schedule that is due', () => {
     )
   })
 
-  it('gets one job a slot, though ten processes tick at one moment', async ({ db }) => {
+  it('a due time makes one job when ten processes tick at the same moment', async ({ db }) => {
     await saveDue(db, [SYNC])
     const recorder = createRecorder()
     const { promise: othersDone, resolve } = Promise.withResolvers<void>()
@@ -55,7 +55,7 @@ describe('a schedule that is due', () => {
     expect(recorder.jobs).toHaveLength(1)
   })
 
-  it('makes up once for all slots that it missed', async ({ db }) => {
+  it('a schedule that missed several due times gets one job', async ({ db }) => {
     const schedules = [aSchedule('sync', { cron: '0 0 * * *' })]
     const dueAt = await saveDue(db, schedules, 72 * HOUR_MS)
     const queue = createRecorder()
@@ -69,7 +69,7 @@ describe('a schedule that is due', () => {
     expect(next.getTime()).toBeGreaterThan(dueAt.getTime() + 72 * HOUR_MS)
   })
 
-  it('is due next in the future, by its own pattern and chance', async ({ db }) => {
+  it('a schedule is next due in the future, by its own pattern and jitter', async ({ db }) => {
     const everySecond = aSchedule('fast', { cron: '* * * * * *' })
     await saveDue(db, [SYNC, everySecond])
     const schedules = [SYNC, everySecond]
@@ -88,7 +88,9 @@ describe('a schedule that is due', () => {
     expect((await rowOf(db, 'sync')).next_due_at.toISOString()).toMatch(/-01-01T00:02:30\.000Z$/)
   })
 
-  it('stays due when the queue refuses, and gets the same slot later', async ({ db }) => {
+  it('a schedule stays due when the queue fails, and gets the job of the same due time later', async ({
+    db,
+  }) => {
     const dueAt = await saveDue(db, [SYNC])
     const refusing = { enqueue: () => Promise.reject(new Error('the queue is away')) }
     const schedules = [SYNC]
@@ -102,7 +104,7 @@ describe('a schedule that is due', () => {
     expect(queue.ids()).toEqual([`sync@${dueAt.getTime()}`])
   })
 
-  it('is enqueued again under the same id when the tick that enqueued it did not commit', async ({
+  it('a job gets the same id again when the tick that enqueued it did not commit', async ({
     db,
   }) => {
     const schedules = [SYNC, aSchedule('other', { queue: 'broken' })]
@@ -121,8 +123,8 @@ describe('a schedule that is due', () => {
   })
 })
 
-describe('a schedule that is not due', () => {
-  it('gets no job', async ({ db }) => {
+describe('a schedule without a job', () => {
+  it('a schedule that is not due gets no job', async ({ db }) => {
     const later = aSchedule('later', { firstAfterMs: HOUR_MS })
     await saveSchedules(db, [later], { now: new Date(), random: NO_JITTER })
     const queue = createRecorder()
@@ -132,7 +134,7 @@ describe('a schedule that is not due', () => {
     expect(queue.jobs).toEqual([])
   })
 
-  it('gets none either where it is due and this process does not know it', async ({ db }) => {
+  it('a due schedule that this process does not know gets no job', async ({ db }) => {
     const dueAt = await saveDue(db, [aSchedule('of-another-version')])
     const queue = createRecorder()
 
@@ -143,8 +145,8 @@ describe('a schedule that is not due', () => {
   })
 })
 
-describe('a slot', () => {
-  it('has a later one once that has its job too', async ({ db }) => {
+describe('hasLaterDueTime', () => {
+  it('a due time has a later one once the later one is enqueued', async ({ db }) => {
     const first = await saveDue(db, [SYNC])
     await enqueueDueSchedules({ db, queue: createRecorder(), schedules: [SYNC], random: NO_JITTER })
 
