@@ -10,8 +10,10 @@ import {
   sync,
 } from './sync-fixtures.ts'
 
-describe('a routes list', () => {
-  it('is the baseline when it is the first: history and no changes', async ({ db }) => {
+describe('routes lists', () => {
+  it('the first accepted list is the baseline: it writes history and records no changes', async ({
+    db,
+  }) => {
     const outcome = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
 
     expect(outcome).toMatchObject({
@@ -28,7 +30,7 @@ describe('a routes list', () => {
     expect(await changes(db)).toEqual([])
   })
 
-  it('adds a route with a change that says between which lists it appeared', async ({ db }) => {
+  it('an added route is recorded with the two lists between which it appeared', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD'))
 
     const second = await sync(db, routes('PMI-MAD', 'MAD-PMI'))
@@ -48,7 +50,7 @@ describe('a routes list', () => {
     ])
   })
 
-  it('removes a route only when two accepted lists in a row lack it', async ({ db }) => {
+  it('a route is removed only when two accepted lists in a row lack it', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
 
     const missed = await sync(db, routes('PMI-BCN', 'PMI-BCN'))
@@ -74,7 +76,7 @@ describe('a routes list', () => {
     ])
   })
 
-  it('keeps one interval when a route is absent once and returns', async ({ db }) => {
+  it('a route that is absent once and returns keeps one interval', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-BCN'))
 
@@ -88,7 +90,7 @@ describe('a routes list', () => {
     expect(await changes(db)).toEqual([])
   })
 
-  it('confirms absences by the same bytes again, and then changes nothing more', async ({ db }) => {
+  it('a repeated list confirms absences once and then changes nothing', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-BCN'))
 
@@ -100,7 +102,7 @@ describe('a routes list', () => {
     expect(oncemore.durationsMs).not.toHaveProperty('stage')
   })
 
-  it('opens a second interval when a removed route comes back', async ({ db }) => {
+  it('a removed route that returns gets a second interval', async ({ db }) => {
     const both = routes('PMI-MAD', 'PMI-BCN')
     await sync(db, both)
     await sync(db, routes('PMI-BCN'))
@@ -114,7 +116,9 @@ describe('a routes list', () => {
     ])
   })
 
-  it('answers for a past instant what held then, whatever came later', async ({ db }) => {
+  it('routes_as_of returns the same routes for a past instant, whatever is applied later', async ({
+    db,
+  }) => {
     const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD', 'PMI-BCN'))).runId)
     const before = new Date(first.getTime() - 1)
     await sync(db, routes('PMI-BCN', 'PMI-IBZ'))
@@ -130,7 +134,7 @@ describe('a routes list', () => {
     expect(await routesAsOf(db, third)).toEqual(['PMI-BCN', 'PMI-IBZ'])
   })
 
-  it('takes as many confirmations as it is told', async ({ db }) => {
+  it('a route is removed after the configured number of confirmations', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'), { confirmations: 1 })
 
     const outcome = await sync(db, routes('PMI-BCN'), { confirmations: 1 })

@@ -18,8 +18,10 @@ const MOST = ALL.slice(0, 140)
 const LISTED = { list: 'with-availability' } as const
 const HOUR_MS = 3_600_000
 
-describe('a list that is approved hours after it arrived', () => {
-  it('counts from the approval on, and changes no answer for an instant before', async ({ db }) => {
+describe('the approval of a list hours after it arrived', () => {
+  it('an approved list is valid from the approval on, and no earlier instant changes', async ({
+    db,
+  }) => {
     const first = await sync(db, ALL)
     const held = await sync(db, [...MOST, ...routes('NEW-ONE')])
     await hoursPass(db, 5)
@@ -41,7 +43,9 @@ describe('a list that is approved hours after it arrived', () => {
     })
   })
 
-  it('is evidence of the hour in which it arrived, whatever was accepted since', async ({ db }) => {
+  it('the changes of an approved list bear the hours in which lists arrived, whatever was accepted since', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     const held = await sync(db, [...MOST, ...routes('PY-XX')])
     await hoursPass(db, 5)
@@ -57,7 +61,7 @@ describe('a list that is approved hours after it arrived', () => {
     expect(removed?.lastSeenAt).toEqual(await arrivedAt(db, held.runId))
   })
 
-  it('says nothing of the availability of routes that began after it had arrived', async ({
+  it('an approved list says nothing about the availability of routes that were added after it arrived', async ({
     db,
   }) => {
     await sync(db, ALL)
@@ -69,7 +73,7 @@ describe('a list that is approved hours after it arrived', () => {
     await approve(db, held.runId)
 
     expect(await availability(db)).toMatchObject({ 'NEW-ONE': null })
-    // The same list, fetched anew, has spoken of it.
+    // The same list, fetched again, covers the route.
     await sync(db, MOST, LISTED)
     expect(await availability(db)).toMatchObject({ 'NEW-ONE': false })
   })

@@ -8,7 +8,7 @@ import { changes, livePairs, manyRoutes, sync } from './sync-fixtures.ts'
 
 const ROLE = 'sync approve'
 
-describe('a process that is killed while it approves a run', () => {
+describe('killing a process that approves a run', () => {
   it.for([
     {
       point: 'before the comparison',
@@ -24,7 +24,7 @@ describe('a process that is killed while it approves a run', () => {
     },
     { point: 'just before the commit', table: 'feed_head', mode: 'share', at: 'feed_head' },
   ] as const)(
-    '$point leaves it held and nothing changed, and the next approves it whole',
+    'a kill $point leaves the run held and nothing changed, and the next approval applies the whole list',
     { timeout: 60_000 },
     async ({ table, mode, at }, { db, databaseUrl }) => {
       await sync(db, manyRoutes(40))
@@ -37,7 +37,7 @@ describe('a process that is killed while it approves a run', () => {
       await untilStatement(db, { role: ROLE, text: at })
       approving.child.kill('SIGKILL')
       expect(await approving.ended).toBe('SIGKILL')
-      await until('its sessions gone', async () => (await sessionsOf(db, ROLE)).length === 0)
+      await until('its sessions have ended', async () => (await sessionsOf(db, ROLE)).length === 0)
       await release()
 
       expect(await runOf(db, runId)).toMatchObject({ status: 'held', resolution: null })

@@ -13,8 +13,8 @@ import {
 
 const LIST = { list: 'with-availability' } as const
 
-describe('a with-availability list', () => {
-  it('fails, to be tried again, while there are no routes to speak of', async ({ db }) => {
+describe('with-availability lists', () => {
+  it('a list fails and is retryable while there are no routes', async ({ db }) => {
     const outcome = await sync(db, routes('PMI-MAD'), LIST)
 
     expect(outcome).toMatchObject({
@@ -23,7 +23,9 @@ describe('a with-availability list', () => {
     })
   })
 
-  it('gives every live route its availability at first, and no changes', async ({ db }) => {
+  it('the first list gives every live route its availability and records no changes', async ({
+    db,
+  }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     expect(await availability(db)).toEqual({ 'PMI-BCN': null, 'PMI-MAD': null })
 
@@ -34,7 +36,7 @@ describe('a with-availability list', () => {
     expect(await changes(db)).toEqual([])
   })
 
-  it('believes a gain at once and a loss when it is confirmed', async ({ db }) => {
+  it('a gain is applied at once, and a loss when it is confirmed', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const first = await sync(db, routes('PMI-MAD'), LIST)
 
@@ -66,7 +68,7 @@ describe('a with-availability list', () => {
     ])
   })
 
-  it('has intervals of its own, within the one of the route', async ({ db }) => {
+  it('intervals of availability lie within the interval of their route', async ({ db }) => {
     const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'), LIST)
     await sync(db, routes('PMI-BCN'), LIST)
@@ -92,7 +94,7 @@ describe('a with-availability list', () => {
     ])
   })
 
-  it('never counts a held list as a loss', async ({ db }) => {
+  it('a held list never counts as a loss', async ({ db }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     await sync(db, all, LIST)
@@ -104,7 +106,7 @@ describe('a with-availability list', () => {
     expect(normal).toMatchObject({ status: 'applied', lost: 0, pendingAbsences: 1, live: 40 })
   })
 
-  it('reads the same bytes anew once the routes are others', async ({ db }) => {
+  it('a repeated list is read again after the routes have changed', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const bytes = routes('PMI-MAD', 'PMI-BCN')
     await sync(db, bytes, LIST)
@@ -117,7 +119,7 @@ describe('a with-availability list', () => {
     expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': true })
   })
 
-  it('records no loss of a new route that was never available', async ({ db }) => {
+  it('a new route that was never available records no loss', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD'), LIST)
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -128,7 +130,7 @@ describe('a with-availability list', () => {
     expect((await changes(db)).map((change) => change.kind)).toEqual(['route_added'])
   })
 
-  it('ends the availability of a route with the route', async ({ db }) => {
+  it('the availability of a route ends with the route', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-MAD', 'PMI-BCN'), LIST)
     await sync(db, routes('PMI-BCN'))
@@ -142,7 +144,7 @@ describe('a with-availability list', () => {
     expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': null })
   })
 
-  it('is held when more than 15 % of the available routes are missing', async ({ db }) => {
+  it('a list that lacks more than 15 % of the available routes is held', async ({ db }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     await sync(db, all, LIST)
@@ -152,7 +154,7 @@ describe('a with-availability list', () => {
     expect(outcome).toMatchObject({ status: 'held', reason: { code: 'mass_absence' }, live: 40 })
   })
 
-  it('is held when it holds nothing but strangers', async ({ db }) => {
+  it('a list of unknown pairs alone is held', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
 
     expect(await sync(db, routes('AAA-BBB'), LIST)).toMatchObject({ status: 'held' })

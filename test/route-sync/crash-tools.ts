@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { until } from '../support/until.ts'
 
-/** What farewatch's processes of a role are at in this database: their statement, and whether they wait for a lock. */
+/** The statements that farewatch's processes of a role run in this database, and whether they wait for a lock. */
 export async function sessionsOf(
   db: Db,
   role: string,
@@ -17,7 +17,7 @@ export async function sessionsOf(
   return rows
 }
 
-/** Waits until a process of the role is at a statement with this text and, unless told otherwise, stopped there. */
+/** Waits until a process of the role runs a statement with this text and, by default, waits there for a lock. */
 export async function untilStatement(
   db: Db,
   { role, text, waits = true }: { role: string; text: string; waits?: boolean },
@@ -27,7 +27,7 @@ export async function untilStatement(
   )
 }
 
-/** Blocks writers (and readers, where asked) of a table until released, or until the test is over. */
+/** Blocks the writers of a table, and on request its readers, until released or until the test ends. */
 export async function blockTable(url: string, table: string, mode: 'share' | 'access exclusive') {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)

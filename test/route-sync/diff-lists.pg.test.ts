@@ -4,7 +4,7 @@ import { it } from '../support/test-database.ts'
 import { routes, sync } from './sync-fixtures.ts'
 
 describe('sync diff', { timeout: 60_000 }, () => {
-  it('refuses to compare runs of two lists, and says which is of which', async ({
+  it('the command refuses to compare runs of two lists, and names the list of each run', async ({
     db,
     databaseUrl,
   }) => {

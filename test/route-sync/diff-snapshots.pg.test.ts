@@ -14,8 +14,8 @@ async function diff(db: Db, from: number, to: number): Promise<ListDifference[]>
   return found
 }
 
-describe('the difference of two lists', () => {
-  it('is the places that changed, the routes that went, and the new ones', async ({ db }) => {
+describe('the differences between two lists', () => {
+  it('the differences are changed places, removed routes and added routes', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-BCN'))
     const edited = {
       departure: place('PMI', { city: 'Palma', iata: '' }),
@@ -35,7 +35,9 @@ describe('the difference of two lists', () => {
     ])
   })
 
-  it('is nothing between a list and itself, and turns round with its runs', async ({ db }) => {
+  it('a list does not differ from itself, and swapped runs swap the differences', async ({
+    db,
+  }) => {
     const first = await sync(db, routes('PMI-MAD'))
     const second = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
 
@@ -44,7 +46,7 @@ describe('the difference of two lists', () => {
     expect((await diff(db, second.runId, first.runId)).map((d) => d.kind)).toEqual(['removed'])
   })
 
-  it('comes in pages, each route once, and lets go of its connection when nobody reads on', async ({
+  it('the differences come in pages, each route once, and a reader that stops frees the connection', async ({
     db,
   }) => {
     const first = await sync(db, routes('PMI-MAD'))
@@ -64,7 +66,7 @@ describe('the difference of two lists', () => {
     expect(await diff(db, first.runId, first.runId)).toEqual([])
   })
 
-  it('needs runs that are there, and their lists', async ({ db }) => {
+  it('a comparison fails for an unknown run and for a list that is not kept', async ({ db }) => {
     const { runId } = await sync(db, routes('PMI-MAD'))
     await expect(diff(db, runId, 99)).rejects.toMatchObject({ code: 'sync.run_not_found' })
 
@@ -73,8 +75,8 @@ describe('the difference of two lists', () => {
   })
 })
 
-describe('a run', () => {
-  it('is shown with its list, its changes and its review', async ({ db }) => {
+describe('showing a run', () => {
+  it('a run is shown with its list, its changes and its review', async ({ db }) => {
     await sync(db, manyRoutes(40))
     const held = await sync(db, manyRoutes(20))
     await approve(db, held.runId)

@@ -7,13 +7,13 @@ import { it } from '../support/test-database.ts'
 import { depsOf, hoursPass } from './review-fixtures.ts'
 import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
 
-/** Lists agree that differ in two routes of eighty. */
+/** Two lists agree if they differ in two of eighty routes. */
 const LOOSE = { ...GUARD_LIMITS, agreementShare: 0.03 }
 
 const never = new AbortController().signal
 const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
 
-/** Everything that a sync may write, as one text. */
+/** All tables that a sync may write, as one text. */
 async function everything(db: Db): Promise<string> {
   const tables = [
     'sync_run',
@@ -30,8 +30,8 @@ async function everything(db: Db): Promise<string> {
   return (await Promise.all(texts)).join()
 }
 
-describe('a dry run', () => {
-  it('says what would be added, removed, awaited and changed, and changes nothing', async ({
+describe('dry runs', () => {
+  it('a dry run reports what would be added, removed, awaited and changed, and changes nothing', async ({
     db,
   }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
@@ -56,7 +56,7 @@ describe('a dry run', () => {
     )
   })
 
-  it('foretells exactly what the sync then does', async ({ db }) => {
+  it('a dry run forecasts exactly what the sync then does', async ({ db }) => {
     await sync(db, manyRoutes(40))
     await sync(db, manyRoutes(38))
     const next = [...manyRoutes(36), ...routes('NEW-ONE')]
@@ -66,7 +66,7 @@ describe('a dry run', () => {
     expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
   })
 
-  it('says that the guard would hold the list, and why', async ({ db }) => {
+  it('a dry run reports that the guard would hold the list, and why', async ({ db }) => {
     await sync(db, manyRoutes(40))
 
     const report = await plan(db, manyRoutes(20))
@@ -75,7 +75,9 @@ describe('a dry run', () => {
     expect(planText(report)).toContain('routes would be held: 20 of 40 routes are missing at once')
   })
 
-  it('of a list that would be held shows what its approval would do', async ({ db }) => {
+  it('a dry run of a list that would be held reports what its approval would do', async ({
+    db,
+  }) => {
     await sync(db, manyRoutes(40))
 
     const report = await plan(db, manyRoutes(20))
@@ -84,7 +86,7 @@ describe('a dry run', () => {
   })
 
   it.for(['routes', 'with-availability'] as const)(
-    'of %s says that the list would be released, by which runs, and what would come of it',
+    'a dry run of %s reports that the list would be released, by which runs, and with which counts',
     async (list, { db }) => {
       const most = manyRoutes(80)
       await sync(db, manyRoutes(100))
@@ -109,13 +111,13 @@ describe('a dry run', () => {
     },
   )
 
-  it('of the first list is the baseline', async ({ db }) => {
+  it('a dry run of the first list is a baseline', async ({ db }) => {
     const report = await plan(db, routes('PMI-MAD'))
 
     expect(report).toMatchObject({ baseline: true, verdict: null, forecast: { added: 1, live: 1 } })
   })
 
-  it('of availability tells gains, losses and strangers', async ({ db }) => {
+  it('a dry run of availability reports gains, losses and unknown pairs', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
     const before = await everything(db)
@@ -132,7 +134,7 @@ describe('a dry run', () => {
     expect(await everything(db)).toBe(before)
   })
 
-  it('of a list that is none fails as the sync would', async ({ db }) => {
+  it('a dry run fails like the sync if the upstream sends no list', async ({ db }) => {
     const deps = { ...depsOf(db), upstream: depsOf(db, [{}] as never).upstream }
 
     await expect(dryRun(deps, 'routes', never)).rejects.toMatchObject({

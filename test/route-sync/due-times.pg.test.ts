@@ -30,8 +30,8 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
 
 const signal = new AbortController().signal
 
-describe('a slot of the schedule', () => {
-  it('is tried again while another process is at its list, which may yet fail', async ({ db }) => {
+describe('the job of a due time', () => {
+  it('a job fails and is retried while another process syncs its list', async ({ db }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
 
     const tried = withSessionLock(db, 'route-sync:routes', () =>
@@ -43,9 +43,7 @@ describe('a slot of the schedule', () => {
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
 
-  it('that waited behind an outage is done by one list, however many slots waited', async ({
-    db,
-  }) => {
+  it('one list does the work of all jobs that waited during an outage', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const waiting = Array.from({ length: 5 }, () => ({
       list: 'routes' as const,
@@ -58,7 +56,7 @@ describe('a slot of the schedule', () => {
     expect(await livePairs(db)).toEqual(['PMI-BCN', 'PMI-MAD'])
   })
 
-  it('is not done by a run that got no list', async ({ db }) => {
+  it('a run that got no list does not do the work of a job', async ({ db }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
     const silent = {
       fetchRouteListIfModified: () =>
@@ -73,7 +71,7 @@ describe('a slot of the schedule', () => {
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
 
-  it('is put off while its list is not to be asked, and left to a later slot where there is one', async ({
+  it('a job is snoozed while the upstream asks to wait, and left to a later due time if there is one', async ({
     db,
   }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const

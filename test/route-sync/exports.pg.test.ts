@@ -30,7 +30,7 @@ function pairsOf(rows: readonly Line[]): string[] {
   return rows.map((row) => `${row.departure_id}-${row.destination_id}`)
 }
 
-/** How often a connection was taken from the pool since. */
+/** Counts the connections taken from the pool since the call. */
 function countQueries({ pool }: Database): () => number {
   let taken = 0
   pool.on('acquire', () => {
@@ -51,8 +51,8 @@ async function connectionsOf(db: Db, name: string): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-describe('an export', () => {
-  it('says in every format what routes_as_of says, in the order of the ids', async ({ db }) => {
+describe('exports', () => {
+  it('every format has the rows of routes_as_of, in the order of the ids', async ({ db }) => {
     await sync(db, [...manyRoutes(MANY), ...manyRoutes(30, 'A')])
     await sync(db, manyRoutes(40), { list: 'with-availability' })
 
@@ -68,7 +68,9 @@ describe('an export', () => {
     expect(pairsOf(csv)).toEqual(rows.map((row) => `${row.departure_id}-${row.destination_id}`))
   })
 
-  it('may be of available routes alone, however few they are', async ({ db }) => {
+  it('an export of available routes alone skips all others, however few are available', async ({
+    db,
+  }) => {
     await sync(db, manyRoutes(MANY))
     await sync(db, routes('HUB-D7', 'HUB-D11000'), { list: 'with-availability' })
 
@@ -78,7 +80,7 @@ describe('an export', () => {
     expect(rows.map((row) => row.available)).toEqual(['true', 'true'])
   })
 
-  it('is of a past instant, and the same whenever it is asked for', async ({ db }) => {
+  it('an export of a past instant is the same whenever it is made', async ({ db }) => {
     const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
     const once = await textOf(db, { format: 'csv', asOf: first })
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -89,10 +91,10 @@ describe('an export', () => {
   })
 
   it.for([
-    { asked: 'of now', asOf: undefined },
-    { asked: 'of a day to come', asOf: new Date('2100-01-01') },
+    { of: 'of now', asOf: undefined },
+    { of: 'of a future day', asOf: new Date('2100-01-01') },
   ])(
-    'asked $asked, shows one moment on all its pages though a list is applied meanwhile',
+    'an export $of shows one instant on all its pages while another list is applied',
     async ({ asOf }, { db }) => {
       await sync(db, manyRoutes(MANY))
       const texts = exportRoutes(db, { format: 'csv', asOf })
@@ -105,7 +107,9 @@ describe('an export', () => {
     },
   )
 
-  it('reads nothing ahead, and holds nothing once nobody takes more', async ({ database }) => {
+  it('an export reads nothing ahead, and holds no connection once its reader stops', async ({
+    database,
+  }) => {
     await sync(database.db, manyRoutes(MANY))
     const queries = countQueries(database)
     const texts = exportRoutes(database.db, { format: 'json' })
@@ -125,7 +129,7 @@ describe('an export', () => {
 })
 
 describe('the CSV endpoint', () => {
-  it('sends what an export is, named as CSV in UTF-8', async ({ database }) => {
+  it('the endpoint sends the export as CSV in UTF-8', async ({ database }) => {
     const { url, key } = await listenTo(database)
     await sync(database.db, routes('PMI-MAD', 'PMI-BCN'))
 
@@ -135,7 +139,9 @@ describe('the CSV endpoint', () => {
     expect(await response.text()).toBe(await textOf(database.db, { format: 'csv' }))
   })
 
-  it('lets its connection go when the client is killed halfway', async ({ database }) => {
+  it('the endpoint frees its connection when the client is killed halfway', async ({
+    database,
+  }) => {
     const { port, key } = await listenTo(database)
     await sync(database.db, manyRoutes(3 * MANY))
     const queries = countQueries(database)
@@ -155,7 +161,7 @@ describe('the CSV endpoint', () => {
 })
 
 describe('farewatch routes export', () => {
-  it('ends well, and leaves no connection, when its reader has seen enough', async ({
+  it('the command exits with 0 and leaves no connection when its reader stops', async ({
     db,
     databaseUrl,
   }) => {
@@ -175,7 +181,7 @@ describe('farewatch routes export', () => {
     await until('no connection', async () => (await connectionsOf(db, 'farewatch export')) === 0)
   })
 
-  it('writes one list of one instant in one format', async ({ db, databaseUrl }) => {
+  it('the command writes one list of one instant in one format', async ({ db, databaseUrl }) => {
     const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD', 'PMI-BCN'))).runId)
     const listed = await sync(db, routes('PMI-BCN'), { list: 'with-availability' })
     await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))

@@ -34,7 +34,7 @@ function cityCells(csv: string): string[] {
 }
 
 describe('routes as CSV', () => {
-  it('have a header, a line a route, and empty cells for what is not known', async () => {
+  it('the text has a header, a line a route, and empty cells for unknown values', async () => {
     const csv = await csvOf([row()], [row({ departureId: '3', available: true })])
 
     expect(csv).toBe(
@@ -45,7 +45,7 @@ describe('routes as CSV', () => {
     )
   })
 
-  it('are a header alone where there are none', async () => {
+  it('the text of no routes is the header alone', async () => {
     expect((await csvOf()).split('\n')).toHaveLength(2)
   })
 
@@ -63,7 +63,7 @@ describe('routes as CSV', () => {
     expect(cityCells(csv)).toEqual([`'${city}`])
   })
 
-  it('keep every other text as it is, quotes, line ends and other scripts included', async () => {
+  it('all other texts stay as they are, including quotes, line ends and other scripts', async () => {
     const cities = ['a "b", c', 'two\nlines', '🛫 مدريد', '1-2', 'a=b', '']
     const csv = await csvOf(cities.map((departureCity) => row({ departureCity })))
 

@@ -12,7 +12,7 @@ const rows = [...PAGE.matchAll(ROW)].map(({ groups }) => ({ ...groups }))
 const configOf = (env: Record<string, string>) => loadConfig(env, '/nowhere')
 
 describe('docs/reference/guard.md', () => {
-  it('tells every setting of the guard and the retention once, with its default', () => {
+  it('the page lists every setting of the guard and the retention once, with its default', () => {
     const settings = Object.entries(SETTINGS)
       .filter(([name]) => name.startsWith('GUARD_') || name === 'SNAPSHOT_RETENTION_DAYS')
       .map(([name, { preset }]) => `${name} ${preset}`)
@@ -22,17 +22,17 @@ describe('docs/reference/guard.md', () => {
     expect(shown).toHaveLength(settings.length)
   })
 
-  it('gives each the accident that it prevents', () => {
+  it('the page gives each setting the accident that it prevents', () => {
     expect(rows.filter(({ accident }) => (accident ?? '').trim().length < 20)).toEqual([])
   })
 })
 
 describe('the settings of the guard', () => {
-  it('are by default the limits that the guard is tested with', () => {
+  it('the defaults are the limits that the tests of the guard use', () => {
     expect(guardLimitsOf(configOf({}))).toEqual(GUARD_LIMITS)
   })
 
-  it('reach the guard each under its own name, percent as shares', () => {
+  it('each setting reaches its own limit, percent as shares', () => {
     const names = Object.keys(SETTINGS).filter((name) => name.startsWith('GUARD_'))
     const env = Object.fromEntries(names.map((name, i) => [name, String(2 + i / 2).split('.')[0]]))
 
@@ -69,7 +69,7 @@ describe('the settings of the guard', () => {
     expect(() => configOf({ [name]: value })).toThrow(new RegExp(`${name} must be a`))
   })
 
-  it('stop the start when one is misspelt', () => {
+  it('a misspelt setting stops the start', () => {
     expect(() => configOf({ GUARD_ABSENCE_PERCENT: '20' })).toThrow(
       'did you mean GUARD_ABSENT_PERCENT?',
     )

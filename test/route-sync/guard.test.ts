@@ -34,9 +34,13 @@ describe('the guard', () => {
     ['ten of ten routes missing', { live: 10, newlyAbsent: 10 }, 'mass_absence'],
     ['twice as many routes', { added: 2_000 }, undefined],
     ['more than twice as many routes', { added: 2_001 }, 'mass_addition'],
-    ['what was removed a moment ago, and more', { added: 4_000, readded: 2_000 }, undefined],
     [
-      'what was removed a moment ago, and too much',
+      'routes removed in the last 24 hours, and as many new ones as were live',
+      { added: 4_000, readded: 2_000 },
+      undefined,
+    ],
+    [
+      'routes removed in the last 24 hours, and one new route too many',
       { added: 4_001, readded: 2_000 },
       'mass_addition',
     ],
@@ -51,17 +55,17 @@ describe('the guard', () => {
       'mass_removal',
     ],
     ['much removed yesterday, nothing now', { live: 100, removedLastDay: 1_900 }, undefined],
-  ])('finds %s: %j -> %s', (_name, effect, code) => {
+  ])('the guard judges %s: %j -> %s', (_name, effect, code) => {
     expect(codeOf(effect)).toBe(code)
   })
 
-  it('tells a person how many, of how many, and the limit', () => {
+  it('the reason names the count, the total and the limit', () => {
     const suspicion = suspicionOf({ ...CALM, newlyAbsent: 1_000 }, GUARD_LIMITS)
 
     expect(suspicion?.text).toBe('1,000 of 2,000 routes are missing at once (50.0 %, limit 15.0 %)')
   })
 
-  it('never lets a snapshot pass that takes more than 15 % and ten of the routes', () => {
+  it('a snapshot that lacks more than 15 % and at least ten of the routes never passes', () => {
     const effect = fc.record({
       live: fc.nat(5_000),
       share: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -11,8 +11,10 @@ import {
   sync,
 } from './sync-fixtures.ts'
 
-describe('a suspicious list', () => {
-  it('is held whole: neither its absences nor its additions are applied', async ({ db }) => {
+describe('suspicious lists', () => {
+  it('a suspicious list is held whole: neither its absences nor its additions are applied', async ({
+    db,
+  }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     const before = await livePairs(db)
@@ -31,7 +33,7 @@ describe('a suspicious list', () => {
     expect(await changes(db)).toEqual([])
   })
 
-  it('stays held as often as it comes, and never counts as an absence', async ({ db }) => {
+  it('a repeated suspicious list stays held, and never counts as an absence', async ({ db }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     for (let i = 0; i < 3; i += 1) {
@@ -43,7 +45,7 @@ describe('a suspicious list', () => {
     expect(normal).toMatchObject({ status: 'applied', removed: 0, pendingAbsences: 1 })
   })
 
-  it('is dropped by the normal list that follows it', async ({ db }) => {
+  it('a held list is dropped by the next normal list', async ({ db }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     const held = await sync(db, all.slice(0, 20))
@@ -57,7 +59,7 @@ describe('a suspicious list', () => {
     })
   })
 
-  it('is held when it is empty, as a baseline too', async ({ db }) => {
+  it('an empty list is held, even as a baseline', async ({ db }) => {
     expect(await sync(db, [])).toMatchObject({
       status: 'held',
       baseline: false,
@@ -71,7 +73,7 @@ describe('a suspicious list', () => {
     expect(await routesAsOf(db, await fetchedAt(db, first.runId))).toEqual(['PMI-MAD'])
   })
 
-  it('is held when its confirmations would take too much within a day', async ({ db }) => {
+  it('a list is held when it would confirm too many removals within a day', async ({ db }) => {
     const all = manyRoutes(100)
     await sync(db, all)
     await sync(db, all.slice(0, 86))
@@ -83,7 +85,7 @@ describe('a suspicious list', () => {
     expect(leak).toMatchObject({ status: 'held', reason: { code: 'mass_removal' }, live: 86 })
   })
 
-  it('is not held for what went and is back', async ({ db }) => {
+  it('a list is not held for routes that were removed and return', async ({ db }) => {
     const all = manyRoutes(100)
     await sync(db, all)
     await sync(db, all.slice(0, 85))

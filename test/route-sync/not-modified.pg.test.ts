@@ -16,7 +16,7 @@ import {
 
 const never = new AbortController().signal
 
-/** An upstream that says 304 to who holds its list, by an entity tag that follows from the bytes. */
+/** An upstream that answers 304 to a request with the entity tag of its list. */
 function tagged(list: readonly Route[]) {
   const body = upstreamOf(JSON.stringify(list))
   const asked: (string | null)[] = []
@@ -51,10 +51,8 @@ async function toldOf(db: Db, runId: number) {
   return rows[0]
 }
 
-describe('an upstream that says its list has not changed', () => {
-  it('is taken at its word: the run is unchanged and has the hash of the list it stands for', async ({
-    db,
-  }) => {
+describe('an upstream that answers 304', () => {
+  it('a 304 makes an unchanged run with the hash of the last accepted list', async ({ db }) => {
     const { upstream, asked } = tagged(routes('PMI-MAD'))
     const first = await run(db, upstream)
 
@@ -68,7 +66,7 @@ describe('an upstream that says its list has not changed', () => {
     expect(await toldOf(db, third.runId)).toEqual({ ...listed, notModified: true })
   })
 
-  it('confirms what is pending as the list itself would', async ({ db }) => {
+  it('a 304 confirms pending absences like the list itself', async ({ db }) => {
     await run(db, tagged(routes('PMI-MAD', 'PMI-BCN')).upstream)
     const { upstream } = tagged(routes('PMI-BCN'))
     await run(db, upstream)
@@ -77,7 +75,7 @@ describe('an upstream that says its list has not changed', () => {
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
 
-  it('is asked for the list itself when the last accepted one is not kept', async ({ db }) => {
+  it('the request is unconditional when the last accepted list is not kept', async ({ db }) => {
     const { upstream, asked } = tagged(routes('PMI-MAD'))
     await run(db, upstream)
     await sql`delete from snapshot`.execute(db)
@@ -87,7 +85,9 @@ describe('an upstream that says its list has not changed', () => {
     expect(asked).toEqual([null, null])
   })
 
-  it('has its kept with-availability list read anew once the routes are others', async ({ db }) => {
+  it('a 304 makes the kept with-availability list be read again after the routes have changed', async ({
+    db,
+  }) => {
     await run(db, tagged(routes('PMI-MAD')).upstream)
     const { upstream } = tagged(routes('PMI-MAD', 'PMI-BCN'))
     await run(db, upstream, 'with-availability')
@@ -100,7 +100,7 @@ describe('an upstream that says its list has not changed', () => {
     expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': true })
   })
 
-  it('is never asked by a list that is held', async ({ db }) => {
+  it('the entity tag of a held list is never sent', async ({ db }) => {
     await run(db, tagged(manyRoutes(40)).upstream)
     const half = tagged(manyRoutes(20))
 

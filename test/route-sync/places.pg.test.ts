@@ -14,8 +14,8 @@ async function cityOf(db: Db, id: string): Promise<string[]> {
 
 const to = (destination: Place) => ({ departure: place('PMI'), destination })
 
-describe('a place', () => {
-  it('is edited by one change, however many routes hold it', async ({ db }) => {
+describe('places', () => {
+  it('an edited place records one change, however many routes it has', async ({ db }) => {
     const old = place('MAD')
     const edited = place('MAD', { city: 'Madrid' })
     await sync(db, [to(old), { departure: old, destination: place('BCN') }])
@@ -35,7 +35,9 @@ describe('a place', () => {
     expect(await cityOf(db, 'MAD')).toEqual(['City MAD', 'Madrid'])
   })
 
-  it('that a list contradicts keeps what is known of it, in any order', async ({ db }) => {
+  it('a known place that a list gives with several attributes keeps the known ones, in any order', async ({
+    db,
+  }) => {
     const known = place('MAD', { city: 'Zaragoza' })
     const other = place('MAD', { city: 'Avila' })
     await sync(db, [to(known)])
@@ -51,7 +53,9 @@ describe('a place', () => {
     expect(await cityOf(db, 'MAD')).toEqual(['Zaragoza'])
   })
 
-  it('that is new and contradicted takes the smallest spelling, in any order', async ({ db }) => {
+  it('a new place that a list gives with several attributes takes the smallest ones, in any order', async ({
+    db,
+  }) => {
     const a = place('MAD', { city: 'Avila' })
     const b = place('MAD', { city: 'Burgos' })
     await sync(db, [to(b), to(a)])
@@ -61,14 +65,16 @@ describe('a place', () => {
     expect(await changes(db)).toEqual([])
   })
 
-  it('may be named by emoji, right-to-left text and markup', async ({ db }) => {
+  it('the name of a place may hold emoji, right-to-left text and markup', async ({ db }) => {
     const city = '🛫 مدريد <b>"x"</b>, =1+1'
     await sync(db, [to(place('MAD', { city }))])
 
     expect(await cityOf(db, 'MAD')).toEqual([city])
   })
 
-  it('never keeps our credential, though the upstream quotes it in a name', async ({ db }) => {
+  it('our credential is masked when the upstream sends it in the name of a place', async ({
+    db,
+  }) => {
     const scrub = createScrub(['CANARY-token-123456'])
     await sync(db, [to(place('MAD', { city: 'see CANARY-token-123456' }))], { scrub })
     const asId = await sync(db, [to(place('CANARY-token-123456'))], { scrub })

@@ -5,7 +5,10 @@ import { it } from '../support/test-database.ts'
 import { fetchedAt, manyRoutes, sync } from './sync-fixtures.ts'
 
 describe('the commands about held runs', { timeout: 60_000 }, () => {
-  it('list, explain, show, compare and reject what is held', async ({ db, databaseUrl }) => {
+  it('the commands list, explain, show, compare and reject held runs', async ({
+    db,
+    databaseUrl,
+  }) => {
     const fw = (...args: string[]) => runFarewatch(['sync', ...args], { DATABASE_URL: databaseUrl })
     expect(await fw('review')).toMatchObject({ exit: 0, stdout: 'nothing is held\n' })
     const { runId: first } = await sync(db, manyRoutes(40))
@@ -35,7 +38,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     expect(await fw('review', '0')).toMatchObject({ exit: 2 })
   })
 
-  it('print the plan of a dry run, by an exit code that says whether it would be held', async ({
+  it('a dry run prints its plan, and its exit code reports whether the list would be held', async ({
     db,
     databaseUrl,
   }) => {

@@ -10,7 +10,7 @@ import { noScrub, upstreamOf } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 
-/** What a sync of these routes is handed. */
+/** The dependencies of a sync of these routes. */
 export function depsOf(db: Db, list: readonly Route[] = []): SyncDeps {
   return {
     db,
@@ -27,7 +27,7 @@ export const approve = (db: Db, runId: number) => approveRun(decideDeps(db), run
 export const reject = (db: Db, runId: number) => rejectRun(decideDeps(db), runId, never)
 export const review = (db: Db, runId: number) => reviewRun(depsOf(db), runId)
 
-/** As if all that happened so far had happened so many hours ago. */
+/** Moves everything that happened so far back by some hours. */
 export async function hoursPass(db: Db, hours: number): Promise<void> {
   const ago = sql`make_interval(hours => ${hours}::integer)`
   await sql`

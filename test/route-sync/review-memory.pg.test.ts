@@ -9,10 +9,10 @@ import { livePairs, manyRoutes, sync } from './sync-fixtures.ts'
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
 
-describe('two accidents in turn', () => {
+describe('two alternating accidents', () => {
   const OTHER = ALL.slice(60)
 
-  it('stay held, for neither came three times in a row', async ({ db }) => {
+  it('both accidents stay held, because neither repeats three times in a row', async ({ db }) => {
     await sync(db, ALL)
     for (const list of [MOST, OTHER, MOST, OTHER]) {
       await sync(db, list)
@@ -23,7 +23,7 @@ describe('two accidents in turn', () => {
     expect(await livePairs(db)).toHaveLength(200)
   })
 
-  it('end with the one that comes three times in a row, and with which none of the other agreed', async ({
+  it('the accident that repeats three times in a row is applied, and the review of the other is dropped', async ({
     db,
   }) => {
     await sync(db, ALL)
@@ -43,8 +43,10 @@ describe('two accidents in turn', () => {
   })
 })
 
-describe('what a person rejected', () => {
-  it('never releases itself, however long ago that was', async ({ db }) => {
+describe('a rejected list', () => {
+  it('a rejected list is never released without an operator, however long ago it was rejected', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     await sync(db, [...MOST].reverse())
@@ -59,7 +61,9 @@ describe('what a person rejected', () => {
     expect(await sync(db, MOST)).toMatchObject({ status: 'held', reviewId: held.runId })
   })
 
-  it('never releases itself, though it quotes a secret and is not kept', async ({ db }) => {
+  it('a rejected list that holds a secret and is not kept is never released without an operator', async ({
+    db,
+  }) => {
     const secret = 'CANARY-0123456789'
     const scrub = createScrub([secret])
     const quoting = MOST.map((one, at) => (at === 0 ? { ...one, debug: secret } : one))
@@ -77,7 +81,7 @@ describe('what a person rejected', () => {
     })
   })
 
-  it('is told to whoever reviews the like', async ({ db }) => {
+  it('a review shows that an operator has rejected an agreeing list', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     expect(await review(db, held.runId)).toMatchObject({ rejected: null })

@@ -15,7 +15,7 @@ import {
   sync,
 } from './sync-fixtures.ts'
 
-/** So many routes that none is a rounding error, all of one country but one. */
+/** Enough routes for shares without rounding errors; all but one are of one country. */
 const FIRST = [...manyRoutes(118), ...routes('OLD-ONE', 'OLD-TWO')]
 const SECOND = [...manyRoutes(118), ...routes('NEW-ONE', 'NEW-TWO', 'NEW-SIX')]
 const HALF = SECOND.slice(0, 60)
@@ -24,8 +24,8 @@ async function pairsOf(list: typeof FIRST): Promise<string[]> {
   return list.map((r) => `${r.departure.id}-${r.destination.id}`).sort()
 }
 
-describe('a list of which half is missing', () => {
-  it('is held, rejected, held again without a new alert, approved, and made good', async ({
+describe('a list that lacks half of the routes', () => {
+  it('the list is held, rejected, held again without a new alert, approved, and repaired by the next list', async ({
     db,
   }) => {
     const metrics = createMetrics()
@@ -72,9 +72,7 @@ describe('a list of which half is missing', () => {
     expect(after).toMatchObject({ status: 'applied', removed: 1, live: 120 })
   })
 
-  it('may be approved and believed: an ordinary removal after it is none too many', async ({
-    db,
-  }) => {
+  it('an ordinary removal after the approval of the list is not suspicious', async ({ db }) => {
     await sync(db, FIRST)
     const held = await sync(db, HALF)
     await approve(db, held.runId)
@@ -83,7 +81,7 @@ describe('a list of which half is missing', () => {
     expect(await sync(db, HALF.slice(1))).toMatchObject({ status: 'applied', removed: 1, live: 59 })
   })
 
-  it('may release itself: an ordinary removal after it is none too many', async ({ db }) => {
+  it('an ordinary removal after the release of the list is not suspicious', async ({ db }) => {
     await sync(db, FIRST)
     const most = FIRST.slice(0, 80)
     await sync(db, most)
@@ -95,7 +93,9 @@ describe('a list of which half is missing', () => {
     expect(await sync(db, most.slice(1))).toMatchObject({ status: 'applied', removed: 1, live: 79 })
   })
 
-  it('is made good though more comes back than was left', async ({ db }) => {
+  it('the list that repairs it is applied, even if it adds more routes than were left', async ({
+    db,
+  }) => {
     const all = manyRoutes(2_003)
     await sync(db, all)
     const held = await sync(db, all.slice(0, 1_001))
@@ -106,7 +106,7 @@ describe('a list of which half is missing', () => {
     expect(back).toMatchObject({ status: 'applied', added: 1_002, live: 2_003 })
   })
 
-  it('is explained in a few lines that a person understands', async ({ db }) => {
+  it('the review explains the list in a few lines', async ({ db }) => {
     await sync(db, FIRST)
     const edited = {
       ...route('HUB-D0'),
@@ -131,7 +131,7 @@ describe('a list of which half is missing', () => {
     ])
   })
 
-  it('is told with those that agree with it', async ({ db }) => {
+  it('the review shows the runs that agree with the list', async ({ db }) => {
     await sync(db, FIRST)
     const held = await sync(db, HALF)
     const other = await sync(db, HALF)

@@ -9,8 +9,10 @@ const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
 const LISTED = { list: 'with-availability' } as const
 
-describe('a list that agrees with a held one', () => {
-  it('joins its review when at most 1 % of the routes differ', async ({ db }) => {
+describe('matching a review', () => {
+  it('a list joins the review of a held one when at most 1 % of the routes differ', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
 
@@ -21,7 +23,7 @@ describe('a list that agrees with a held one', () => {
     expect(far).toMatchObject({ status: 'held', reviewId: far.runId })
   })
 
-  it('joins the review of one that a normal list had dropped', async ({ db }) => {
+  it('a list joins the review of an agreeing one that a normal list dropped', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     const normal = await sync(db, ALL)
@@ -34,7 +36,7 @@ describe('a list that agrees with a held one', () => {
     expect(await sync(db, MOST)).toMatchObject({ status: 'held', reviewId: held.runId })
   })
 
-  it('opens a review of its own when the other was approved and made good since', async ({
+  it('a list opens its own review when the agreeing one was approved and has been repaired since', async ({
     db,
   }) => {
     await sync(db, ALL)
@@ -52,7 +54,7 @@ describe('a list that agrees with a held one', () => {
     expect(again).toMatchObject({ status: 'held', reviewId: again.runId })
   })
 
-  it('opens a review of its own when the other cannot be read any more', async ({ db }) => {
+  it('a list opens its own review when the agreeing one can no longer be read', async ({ db }) => {
     await sync(db, ALL)
     await sync(db, MOST)
     await sql`update snapshot_part set content = substr(content, 1, 20)`.execute(db)
@@ -62,7 +64,7 @@ describe('a list that agrees with a held one', () => {
     expect(near).toMatchObject({ status: 'held', reviewId: near.runId })
   })
 
-  it('joins though it is the last accepted one again, and only its confirmations are too many', async ({
+  it('the last accepted list joins a review when only its confirmations are too many', async ({
     db,
   }) => {
     const list = manyRoutes(100)
@@ -79,8 +81,8 @@ describe('a list that agrees with a held one', () => {
   })
 })
 
-describe('three lists that agree over a day', () => {
-  it('are applied by the third, and the others are dropped for it', async ({ db }) => {
+describe('three lists that agree for a day', () => {
+  it('the third agreeing list is applied, and the two others are dropped', async ({ db }) => {
     await sync(db, ALL)
     const first = await sync(db, MOST)
     await hoursPass(db, 20)
@@ -105,7 +107,7 @@ describe('three lists that agree over a day', () => {
     }
   })
 
-  it('await a second absence of what only the third lacks', async ({ db }) => {
+  it('a route that only the third list lacks awaits a second absence', async ({ db }) => {
     await sync(db, ALL)
     await sync(db, MOST)
     await sync(db, MOST)
@@ -116,7 +118,9 @@ describe('three lists that agree over a day', () => {
     expect(third).toMatchObject({ status: 'applied', removed: 60, pendingAbsences: 1, live: 140 })
   })
 
-  it('stay held when they lost more than half, or came within a few hours', async ({ db }) => {
+  it('agreeing lists stay held when they lack more than half, or arrive within a few hours', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     for (let i = 0; i < 3; i += 1) await sync(db, ALL.slice(0, 99))
     for (let i = 0; i < 3; i += 1) await sync(db, MOST)
@@ -126,7 +130,7 @@ describe('three lists that agree over a day', () => {
     expect(await livePairs(db)).toHaveLength(200)
   })
 
-  it('stay held when a person has rejected the like', async ({ db }) => {
+  it('agreeing lists stay held when an operator has rejected one of them', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     await reject(db, held.runId)
@@ -138,15 +142,15 @@ describe('three lists that agree over a day', () => {
   })
 })
 
-describe('approving', () => {
-  it('of a first list makes it the baseline', async ({ db }) => {
+describe('approving a run', () => {
+  it('an approved first list is the baseline', async ({ db }) => {
     const held = await sync(db, [])
 
     expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', baseline: true })
     expect(await sync(db, routes('PMI-MAD'))).toMatchObject({ status: 'applied', baseline: false })
   })
 
-  it('makes the list the one that the next is compared with', async ({ db }) => {
+  it('the next list is compared with the approved one', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     await approve(db, held.runId)
@@ -154,7 +158,7 @@ describe('approving', () => {
     expect(await sync(db, MOST)).toMatchObject({ status: 'unchanged', live: 140 })
   })
 
-  it('applies an empty list, when a person says so', async ({ db }) => {
+  it('an approved empty list is applied', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const held = await sync(db, [])
 
@@ -162,20 +166,20 @@ describe('approving', () => {
     expect(await sync(db, [])).toMatchObject({ status: 'unchanged' })
   })
 
-  it('applies a with-availability list of no known route, and does not ask about it again', async ({
+  it('an approved with-availability list of unknown pairs is applied, and its repetition is not held', async ({
     db,
   }) => {
     await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD'), LISTED)
     const held = await sync(db, [], LISTED)
     await approve(db, held.runId)
-    // The same bytes speak of other routes now.
+    // Now the same bytes name known routes.
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
 
     expect(await sync(db, [], LISTED)).toMatchObject({ reason: null, live: 0 })
   })
 
-  it('takes availability at once from what a held with-availability list lacks', async ({ db }) => {
+  it('an approved with-availability list ends availability at once', async ({ db }) => {
     const few = manyRoutes(20)
     await sync(db, few)
     await sync(db, few, LISTED)
@@ -185,7 +189,7 @@ describe('approving', () => {
     expect(Object.values(await availability(db)).filter((available) => available)).toHaveLength(10)
   })
 
-  it('is refused for a run that is not held, and says what became of it', async ({ db }) => {
+  it('the approval of a run that is not held fails and names the status', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     await sync(db, ALL)
@@ -196,11 +200,11 @@ describe('approving', () => {
     await expect(approve(db, 999)).rejects.toMatchObject({ code: 'sync.run_not_found' })
   })
 
-  it('is refused for a list that a later accepted one has made stale', async ({ db }) => {
+  it('the approval of a list fails after a later list was accepted', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     const later = await sync(db, ALL)
-    // As a version that knows no reviews would have left it.
+    // The state that a version without reviews would leave.
     await db.updateTable('sync_run').set({ status: 'held' }).where('id', '=', held.runId).execute()
 
     const refused = approve(db, held.runId)
@@ -210,7 +214,7 @@ describe('approving', () => {
     expect(await livePairs(db)).toHaveLength(200)
   })
 
-  it('is refused when the list is no longer kept', async ({ db }) => {
+  it('the approval fails when the list is no longer kept', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     await db.deleteFrom('snapshot' as never).execute()
@@ -219,7 +223,7 @@ describe('approving', () => {
     expect(await keptLists(db)).toBe(0)
   })
 
-  it('is done once, though two ask for it at the same moment', async ({ db }) => {
+  it('two approvals at the same moment apply the list once', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
 
@@ -229,7 +233,7 @@ describe('approving', () => {
     expect(await changes(db)).toHaveLength(60)
   })
 
-  it('waits while another process is at the list', async ({ db }) => {
+  it('an approval waits while another process syncs the list', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     let approving: Promise<unknown> = Promise.resolve()
@@ -244,8 +248,8 @@ describe('approving', () => {
   })
 })
 
-describe('rejecting', () => {
-  it('drops all that are held under the review, and no other', async ({ db }) => {
+describe('rejecting a run', () => {
+  it('a rejection drops all held runs of the review, and no others', async ({ db }) => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
     const like = await sync(db, MOST)

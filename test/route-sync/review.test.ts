@@ -37,15 +37,15 @@ function release(
   return releaseOf({ ...STATE, ...state }, { ...LIST, ...list }, GUARD_LIMITS)?.code
 }
 
-describe('lists that agree', () => {
-  it('are released when they are three over a whole day, with their runs and what was held', () => {
+describe('releasing agreeing lists', () => {
+  it('three lists over a whole day are released, with their runs and the original reason', () => {
     expect(releaseOf(STATE, LIST, GUARD_LIMITS)).toEqual({
       code: 'agreed',
       text: '3 lists over 24 hours agree (runs 7, 8, 9); held was: 200 are missing',
     })
   })
 
-  it('are told where it is only asked what would become of the next', () => {
+  it('the reason names the held runs and "this one" in a dry run', () => {
     const asked = releaseOf(STATE, { ...LIST, runId: null }, GUARD_LIMITS)
 
     expect(asked?.text).toMatch(/^3 lists over 24 hours agree \(runs 7, 8 and this one\);/)
@@ -61,7 +61,7 @@ describe('lists that agree', () => {
     expect(release(state, list)).toBeUndefined()
   })
 
-  it('are released when they lack exactly half', () => {
+  it('lists that lack exactly half of the routes are released', () => {
     expect(release({}, { effect: { ...EFFECT, missing: 500 } })).toBe('agreed')
   })
 })

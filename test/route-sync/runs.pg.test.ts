@@ -19,7 +19,7 @@ async function everythingStored(db: Db): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-describe('a run', () => {
+describe('runs', () => {
   it.for([
     ['HTML', '<html>down</html>'],
     ['null', 'null'],
@@ -30,7 +30,7 @@ describe('a run', () => {
     ['a route without its id', '[{"departure":{"iata":"PMI"},"destination":{"id":"2"}}]'],
     ['two lists in one', '[][]'],
   ])(
-    'is rejected when the upstream sends %s, and nothing is applied',
+    'a run is rejected when the upstream sends %s, and nothing is applied',
     async ([, body = ''], { db }) => {
       await sync(db, routes('PMI-MAD'))
       const stored = await everythingStored(db)
@@ -45,7 +45,7 @@ describe('a run', () => {
     },
   )
 
-  it('fails, with its reason, when the upstream gives no answer', async ({ db }) => {
+  it('a run fails with its reason when the upstream does not answer', async ({ db }) => {
     const upstream = {
       fetchRouteListIfModified: () =>
         Promise.reject(
@@ -59,7 +59,7 @@ describe('a run', () => {
     expect(outcome).toMatchObject({ status: 'failed', reason: { code: 'upstream.timeout' } })
   })
 
-  it('that a dead process left behind is closed by the next', async ({ db }) => {
+  it('an unfinished run of a process that died is closed by the next run', async ({ db }) => {
     await sql`insert into sync_run (list) values ('routes')`.execute(db)
 
     await sync(db, routes('PMI-MAD'))
@@ -70,7 +70,7 @@ describe('a run', () => {
     ])
   })
 
-  it('leaves a list to the process that is at it', async ({ db }) => {
+  it('no run starts while another process holds the lock of the list', async ({ db }) => {
     const deps = {
       db,
       upstream: upstreamOf('[]'),
@@ -87,7 +87,7 @@ describe('a run', () => {
     expect(await listSyncRuns(db, { limit: 10 })).toEqual([])
   })
 
-  it('is joined by a second one of the same list, which fetches nothing', async ({ db }) => {
+  it('a second sync of the same list awaits the first run and fetches nothing', async ({ db }) => {
     const body = upstreamOf(JSON.stringify(routes('PMI-MAD')))
     const arrived = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
@@ -123,7 +123,7 @@ describe('a run', () => {
     expect(joined).toMatchObject({ joined: true, outcome: { runId: own.outcome.runId } })
   })
 
-  it('never ends an interval before it begins, when the clock of the database steps back', async ({
+  it('no interval ends before it begins when the clock of the database steps back', async ({
     db,
   }) => {
     await sync(db, routes('PMI-MAD'))
@@ -138,8 +138,8 @@ describe('a run', () => {
   })
 })
 
-describe('the analyst', () => {
-  it('reads the public SQL and nothing else', async ({ database }) => {
+describe('the public SQL', () => {
+  it('the analyst role reads the public SQL and nothing else', async ({ database }) => {
     await sync(database.db, routes('PMI-MAD'))
     await database.db.connection().execute(async (session) => {
       await sql`set role farewatch_analyst`.execute(session)
@@ -172,7 +172,7 @@ describe('the analyst', () => {
     })
   })
 
-  it('finds every column of the public SQL explained', async ({ db }) => {
+  it('every column of the public SQL has a comment', async ({ db }) => {
     const { rows } = await sql<{ column: string }>`
       select c.relname || '.' || a.attname as column
         from pg_class c

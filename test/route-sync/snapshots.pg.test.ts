@@ -24,8 +24,8 @@ async function hashOf(db: Db, runId: number): Promise<string | null> {
 
 const DAYS = 24
 
-describe('the list of a run', () => {
-  it('is kept as it came, to the byte, when it is applied or held', async ({ db }) => {
+describe('kept lists', () => {
+  it('an applied or held list is kept byte by byte', async ({ db }) => {
     const body = ` ${JSON.stringify(manyRoutes(40))}\n`
     const applied = await syncBody(db, body)
     const held = await syncBody(db, '[]')
@@ -34,7 +34,7 @@ describe('the list of a run', () => {
     expect(await keptText(db, held.runId)).toBe('[]')
   })
 
-  it('is kept once, however many runs bring it', async ({ db }) => {
+  it('a list is kept once, however many runs bring it', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD'))
     const again = await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
@@ -44,13 +44,13 @@ describe('the list of a run', () => {
     expect(await keptLists(db)).toBe(1)
   })
 
-  it('is not kept when it is none', async ({ db }) => {
+  it('a rejected list is not kept', async ({ db }) => {
     await syncBody(db, '{"error":"busy"}')
 
     expect(await keptLists(db)).toBe(0)
   })
 
-  it('is not kept when it quotes a secret of ours, and the run is as good', async ({ db }) => {
+  it('a list that holds a secret of ours is applied but not kept', async ({ db }) => {
     const secret = 'CANARY-0123456789'
     const quoting = [{ ...routes('PMI-MAD')[0], debug: secret }]
 
@@ -60,7 +60,7 @@ describe('the list of a run', () => {
     expect(await keptLists(db)).toBe(0)
   })
 
-  it('comes back whole from many parts', async ({ db }) => {
+  it('a list of many parts is loaded whole', async ({ db }) => {
     const chunks = Array.from({ length: 40 }, () => randomBytes(50_000))
     const whole = Buffer.concat(chunks)
     const contentHash = createHash('sha256').update(whole).digest('hex')
@@ -73,7 +73,7 @@ describe('the list of a run', () => {
     expect(kept.equals(whole)).toBe(true)
   })
 
-  it('is never taken for whole when a part is missing or another', async ({ db }) => {
+  it('a list with a missing or changed part is reported as damaged', async ({ db }) => {
     const { runId } = await sync(db, manyRoutes(40))
     await sql`update snapshot_part set content = substr(content, 1, 20)`.execute(db)
     await expect(keptText(db, runId)).rejects.toMatchObject({ code: 'sync.snapshot_damaged' })
@@ -83,8 +83,8 @@ describe('the list of a run', () => {
   })
 })
 
-describe('the retention', () => {
-  it('lets go of old lists, but not of held ones and the last accepted of each list', async ({
+describe('the retention of lists', () => {
+  it('old lists are deleted, except held ones and the last accepted one of each kind', async ({
     db,
   }) => {
     const old = await sync(db, [
@@ -104,7 +104,7 @@ describe('the retention', () => {
     }
   })
 
-  it('counts from the last run that brought the list', async ({ db }) => {
+  it('the retention counts from the last run that brought the list', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await hoursPass(db, 31 * DAYS)
     await sync(db, routes('PMI-MAD'))

@@ -24,7 +24,7 @@ import {
 } from './sync-fixtures.ts'
 
 const BEFORE = [...manyRoutes(60_000), ...routes('OLD-ONE')]
-/** One gone, one new, one place edited. */
+/** One route removed, one added, one place edited. */
 const AFTER = [
   ...manyRoutes(60_000).slice(1),
   ...routes('NEW-TWO'),
@@ -33,7 +33,7 @@ const AFTER = [
 
 const pairsOf = (list: readonly Route[]) => list.map((r) => `${r.departure.id}-${r.destination.id}`)
 
-/** What a naive reader of both lists would hold after `seen` accepted sightings of the second one. */
+/** The state of a naive model after the second list was accepted `seen` times. */
 function model(seen: number): { live: Set<string>; kinds: string[] } {
   const before = pairsOf(BEFORE)
   const after = pairsOf(AFTER)
@@ -42,7 +42,7 @@ function model(seen: number): { live: Set<string>; kinds: string[] } {
   return { live, kinds: [[], first, [...first, 'route_removed']][Math.min(seen, 2)] ?? [] }
 }
 
-/** How what is held differs from the model: empty where it does not. */
+/** The differences between the database and the model. */
 async function differences(db: Db, seen: number): Promise<string[]> {
   const { live, kinds } = model(seen)
   const held = new Set(await livePairs(db))
@@ -56,11 +56,11 @@ async function differences(db: Db, seen: number): Promise<string[]> {
 
 interface CrashPoint {
   readonly point: string
-  /** Puts what is to stop the worker in its way; what it returns lets go of it. */
+  /** Blocks the worker; the returned function unblocks it. */
   readonly block: (url: string) => Promise<() => Promise<void>>
-  /** Resolves once the worker has come to the point. */
+  /** Resolves once the worker has reached the point. */
   readonly reach: (db: Db, url: string, release: () => Promise<void>) => Promise<void>
-  /** Accepted sightings of the second list at the moment of the crash. */
+  /** How often the second list was accepted at the moment of the crash. */
   readonly committed: number
 }
 
@@ -90,7 +90,7 @@ const POINTS: readonly CrashPoint[] = [
     block: (url) => blockTable(url, 'farewatch_private.place_version', 'share'),
     reach: async (db, url, release) => {
       await untilStatement(db, worker('place_version'))
-      // From here on the queue cannot note that the job has ended.
+      // From here on the queue cannot record that the job has ended.
       await blockTable(url, 'farewatch_queue.job', 'share')
       await release()
       await until('the commit', async () => (await changes(db)).length > 0)
@@ -99,9 +99,9 @@ const POINTS: readonly CrashPoint[] = [
   },
 ]
 
-describe('a worker that is killed', () => {
+describe('killing a worker', () => {
   it.for(POINTS)(
-    '$point leaves the state of the naive model, and the list free',
+    'a kill $point leaves the state of the naive model and the list unlocked',
     { timeout: 60_000 },
     async (crash, { db, databaseUrl }) => {
       await sync(db, BEFORE)
@@ -120,7 +120,10 @@ describe('a worker that is killed', () => {
       await crash.reach(db, databaseUrl, release)
       killed.child.kill('SIGKILL')
       expect(await killed.ended).toBe('SIGKILL')
-      await until('its sessions gone', async () => (await sessionsOf(db, 'worker')).length === 0)
+      await until(
+        'its sessions have ended',
+        async () => (await sessionsOf(db, 'worker')).length === 0,
+      )
       await release()
 
       expect(await differences(db, crash.committed)).toEqual([])
@@ -132,8 +135,10 @@ describe('a worker that is killed', () => {
   )
 })
 
-describe('a sync job that is carried out again after its commit', () => {
-  it('changes nothing: a run since its slot was due has done its work', async ({ db }) => {
+describe('a sync job that runs again after its commit', () => {
+  it('the job changes nothing, because a run since its due time has done the work', async ({
+    db,
+  }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const deps = {
       db,

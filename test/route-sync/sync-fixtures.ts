@@ -7,7 +7,7 @@ import { syncList } from '../../src/route-sync/sync-list.ts'
 import type { Place, Route, RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 
-/** A place whose attributes follow from its id, unless given. */
+/** A place whose attributes follow from its id by default. */
 export function place(id: string, attributes: Partial<Place> = {}): Place {
   return { id, iata: id, city: `City ${id}`, country: 'Spain', ...attributes }
 }
@@ -22,7 +22,7 @@ export function routes(...pairs: string[]): Route[] {
   return pairs.map(route)
 }
 
-/** So many routes out of one hub. */
+/** `count` routes from one hub. */
 export function manyRoutes(count: number, hub = 'HUB'): Route[] {
   return Array.from({ length: count }, (_, i) => route(`${hub}-D${i}`))
 }
@@ -41,7 +41,7 @@ export function upstreamOf(body: string): ListUpstream {
   }
 }
 
-/** What a sync asks of the upstream. */
+/** The part of the upstream client that a sync uses. */
 export type ListUpstream = Pick<UpstreamClient, 'fetchRouteListIfModified'>
 
 export interface SyncArgs {
@@ -52,7 +52,7 @@ export interface SyncArgs {
   readonly dueAt?: Date
 }
 
-/** A guard that finds nothing suspicious but an empty list. */
+/** A guard that finds only an empty list suspicious. */
 export const NO_GUARD: GuardLimits = {
   absentShare: 1,
   minimum: Number.POSITIVE_INFINITY,
@@ -68,7 +68,7 @@ export const NO_GUARD: GuardLimits = {
 
 export const noScrub: Scrub = (text) => text
 
-/** Runs one real sync of a list that holds exactly these routes. */
+/** Runs one sync of a list of these routes. */
 export async function sync(
   db: Db,
   list: readonly Route[],
@@ -109,7 +109,7 @@ export async function routesAsOf(db: Db, instant: Date): Promise<string[]> {
   return rows.map((row) => row.pair)
 }
 
-/** Available of each live route: true, false, or null where not known. */
+/** The availability of each live route: true, false, or null if unknown. */
 export async function availability(db: Db): Promise<Record<string, boolean | null>> {
   const { rows } = await sql<{ pair: string; available: boolean | null }>`
     select departure_id || '-' || destination_id as pair, available from farewatch.routes_current order by 1

@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
 import { reportSyncFinished } from '../../src/route-sync/sync-list-job.ts'
 
-it('the line about a sync has what the run came to count, and nothing that is null', () => {
+it('the log line of a run holds its counts and no nulls', () => {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const log = createLogger({ level: 'info', scrub: (text) => text, destination })
