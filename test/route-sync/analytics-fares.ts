@@ -1,16 +1,16 @@
 import { type Db, sql } from '../../src/db/database.ts'
 
 interface Belief {
-  /** A fare that expired is believed nothing of, and has no change of its pair. */
+  /** An expired fare has no belief, and its end changes no pair state. */
   readonly pair: 'bookable' | 'not_bookable' | 'expired'
   readonly price?: string
   readonly currency?: string
   readonly at: string
-  /** A minute before it was seen, where nothing else is said. */
+  /** By default a minute before it was detected. */
   readonly lastGoodCheckAt?: string
 }
 
-/** Departure and beliefs of each fare, the first of which is fare 1. */
+/** Departure and beliefs of each fare, in the order of their ids from 1. */
 const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
   [
     '2026-06-20T10:00:00',
@@ -26,13 +26,13 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     { pair: 'not_bookable', at: '2026-06-08T00:00Z' },
   ],
   ['2026-07-30T07:30:00', { pair: 'bookable', price: '200.00', at: '2026-05-05T00:00Z' }],
-  // Departed unsold.
+  // Departed while bookable.
   [
     '2026-06-15T09:00:00',
     { pair: 'bookable', price: '180.00', at: '2026-06-01T00:00Z' },
     { pair: 'expired', at: '2026-06-16T00:05Z' },
   ],
-  // Expired by a date that its watches gave wrongly, and sold out when it was watched again, and not before.
+  // Expired by a wrong date of its watches; sold out only after it was watched again.
   [
     '2026-07-10T09:00:00',
     { pair: 'bookable', price: '180.00', at: '2026-05-01T00:00Z' },
@@ -40,7 +40,7 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     { pair: 'bookable', price: '170.00', at: '2026-05-25T00:00Z' },
     { pair: 'not_bookable', at: '2026-06-05T00:00Z' },
   ],
-  // The same, but away and back after it was watched again.
+  // The same, but sold out and bookable again after it was watched again.
   [
     '2026-07-10T09:00:00',
     { pair: 'bookable', price: '80.00', at: '2026-05-01T00:00Z' },
@@ -48,26 +48,26 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     { pair: 'not_bookable', at: '2026-05-20T00:00Z', lastGoodCheckAt: '2026-05-09T23:00Z' },
     { pair: 'bookable', price: '85.00', at: '2026-05-25T00:00Z' },
   ],
-  // Gone an hour after its departure.
+  // Not bookable an hour after its departure.
   [
     '2026-06-12T09:00:00',
     { pair: 'bookable', price: '60.00', at: '2026-06-01T00:00Z' },
     { pair: 'not_bookable', at: '2026-06-12T10:00Z' },
   ],
-  // A day earlier to the west, where that is a week before the departure.
+  // A day earlier in time zones to the west, where it is a week before the departure.
   [
     '2026-06-10T12:00:00',
     { pair: 'bookable', price: '70.00', at: '2026-05-28T02:00Z' },
     { pair: 'not_bookable', at: '2026-06-04T02:00Z' },
   ],
-  // Back in another currency.
+  // Bookable again in another currency.
   [
     '2026-07-30T12:00:00',
     { pair: 'bookable', price: '100.00', at: '2026-05-01T00:00Z' },
     { pair: 'not_bookable', at: '2026-05-05T00:00Z' },
     { pair: 'bookable', price: '90.00', currency: 'GBP', at: '2026-05-07T00:00Z' },
   ],
-  // Gone, nobody knows on which of ten days.
+  // Sold out on one of ten days without a check.
   [
     '2026-06-28T12:00:00',
     { pair: 'bookable', price: '50.00', at: '2026-05-01T00:00Z' },
@@ -81,7 +81,7 @@ export async function seedFares(db: Db): Promise<void> {
   }
 }
 
-/** A loss was seen 20 seconds before the check that confirmed it. */
+/** A loss was first observed 20 seconds before the check that confirmed it. */
 async function seedFare(
   db: Db,
   id: number,
@@ -131,7 +131,7 @@ function kindOf(beliefs: readonly Belief[], at: number): string {
   }
 }
 
-/** Expiry leaves what was believed of the legs as it was. */
+/** Expiry does not change the beliefs of the legs. */
 function pairBefore(beliefs: readonly Belief[], at: number): string {
   const before = beliefs.slice(0, at).findLast(({ pair }) => pair !== 'expired')
   return before?.pair ?? 'unknown'

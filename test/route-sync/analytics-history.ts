@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { seedFares } from './analytics-fares.ts'
 
-/** Valid times of an interval: days, at the hour of the daily list; without an end it lasts. */
+/** The first and last day of an interval, at the hour of the daily list. An interval without a last day lasts. */
 type Days = readonly [from: string, to?: string]
 
 const ROUTES: Readonly<Record<string, readonly Days[]>> = {
@@ -9,37 +9,37 @@ const ROUTES: Readonly<Record<string, readonly Days[]>> = {
   'p2-p1': [['2023-01-01']],
   'p2-p3': [['2023-01-01', '2025-11-03']],
   'p3-p2': [['2023-01-01', '2026-04-20']],
-  // Every summer.
+  // Available every summer.
   'p1-p3': [
     ['2023-05-20', '2023-10-10'],
     ['2024-05-18', '2024-10-05'],
     ['2025-05-24', '2025-10-11'],
     ['2026-05-23'],
   ],
-  // Two summers of three.
+  // Available in two summers of three.
   'p1-p5': [
     ['2024-06-01', '2024-09-15'],
     ['2025-06-10', '2025-09-01'],
   ],
-  // To and fro.
+  // Alternating.
   'p3-p4': [
     ['2026-03-01', '2026-03-05'],
     ['2026-03-09', '2026-03-12'],
     ['2026-03-20', '2026-03-25'],
     ['2026-04-02'],
   ],
-  // Through the winter into the third summer, in which it came back twice.
+  // Available through a winter into the third summer, in which it returned twice.
   'p2-p4': [
     ['2023-05-01', '2025-06-10'],
     ['2025-06-20', '2025-07-01'],
     ['2025-07-10', '2025-08-01'],
   ],
-  // Two returns in one spring, the first of them from a winter.
+  // Two returns in one spring, the first after a winter.
   'p4-p3': [['2025-06-01', '2025-10-01'], ['2026-03-10', '2026-04-10'], ['2026-05-01']],
   'p1-p4': [['2026-04-15']],
 }
 
-/** Monday's list says it. */
+/** The with-availability list arrives on Mondays. */
 const AVAILABLE: Readonly<Record<string, readonly (readonly [boolean, ...Days])[]>> = {
   'p1-p2': [[true, '2023-01-02']],
   'p2-p1': [
@@ -63,7 +63,7 @@ const PLACES: readonly (readonly [string, string, string, string, ...Days])[] = 
   ['p5', 'NCE', "Nice Côte d'Azur", 'France', '2025-08-01'],
 ]
 
-/** Three years and a half of route history, and a spring of fares, as runs and checks would have left them. */
+/** Three and a half years of routes and a spring of fares, with the rows that runs and checks write. */
 export async function seedAnalytics(db: Db): Promise<void> {
   await seedRuns(db)
   await seedRoutes(db)
@@ -76,7 +76,7 @@ function hourOf(day: string | undefined): string | null {
   return day === undefined ? null : `${day}T06:00Z`
 }
 
-/** A routes list a day, with four days of trouble in 2025; a with-availability list on Mondays, an hour later. */
+/** A routes list each day, except for four failed days in 2025; a with-availability list on Mondays, an hour later. */
 async function seedRuns(db: Db): Promise<void> {
   await sql`
     insert into sync_run (list, status, baseline, started_at, fetched_at, finished_at, reason_code)
@@ -88,7 +88,7 @@ async function seedRuns(db: Db): Promise<void> {
              where list = 'routes' or extract(isodow from at) = 1
              order by at, list) r
   `.execute(db)
-  // A list was held in that trouble and approved eight hours later; two were dropped; the last of all is held still.
+  // One of the failed days' lists was held and approved eight hours later; two were dropped; the last list is held.
   await sql`
     insert into sync_run (list, status, started_at, arrived_at, fetched_at, finished_at, reason_code)
     select 'routes', status, at, at, at + approved_after, at + approved_after, 'mass_absence'
@@ -132,7 +132,7 @@ async function seedPlaces(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** What began and ended after the baseline. */
+/** Routes that were added and removed after the baseline. */
 async function deriveRouteChanges(db: Db): Promise<void> {
   await sql`
     insert into route_change (seq, kind, departure_id, destination_id, before, after, first_missed_at, recorded_at, sync_run_id)

@@ -12,11 +12,11 @@ interface Question {
   readonly statement: string
 }
 
-/** When the seeded history is asked, where a question says now(). */
+/** The value of now() in the queries. */
 const NOW = `timestamptz '2026-07-03T06:00Z'`
 
 /** Each section of the page that holds SQL. */
-function questions(): Question[] {
+function queries(): Question[] {
   return PAGE.split(/^## /m)
     .slice(1)
     .map((section) => ({
@@ -25,7 +25,7 @@ function questions(): Question[] {
     }))
 }
 
-/** What each question is answered by the seeded history, cell by cell as Postgres writes them. */
+/** The expected rows of each query for the seeded history, cell by cell as Postgres writes them. */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'The network on a date': ['Spain | 5 | 2', 'Portugal | 2 | 1'],
   'Churn by country and month': [
@@ -90,25 +90,32 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describe('the questions of the analytics page', () => {
-  it('are all checked here, and none is checked that is not there', () => {
-    expect(questions().map(({ title }) => title)).toEqual(Object.keys(ANSWERS))
-    expect(questions().filter(({ statement }) => statement === '')).toEqual([])
+describe('the queries of the page for analysts', () => {
+  it('every query of the page has expected rows here, and no other', () => {
+    expect(queries().map(({ title }) => title)).toEqual(Object.keys(ANSWERS))
+    expect(queries().filter(({ statement }) => statement === '')).toEqual([])
   })
 
-  it.for(questions())('$title', async ({ title, statement }, { database }) => {
-    await seedAnalytics(database.db)
+  it.for(queries())(
+    'the query "$title" returns the expected rows',
+    async ({ title, statement }, { database }) => {
+      await seedAnalytics(database.db)
 
-    const { rows } = await runAnalystQuery(database, statement)
+      const { rows } = await runAnalystQuery(database, statement)
 
-    expect(rows.map((cells) => cells.map((cell) => cell ?? '-').join(' | '))).toEqual(
-      ANSWERS[title],
-    )
-  })
+      expect(rows.map((cells) => cells.map((cell) => cell ?? '-').join(' | '))).toEqual(
+        ANSWERS[title],
+      )
+    },
+  )
 })
 
-/** A question asked as the analyst in a session of a time zone; instants as such, however it would write them. */
-async function askIn(pool: Database['pool'], zone: string, statement: string): Promise<unknown[]> {
+/** Runs a query as the analyst role in a session of a time zone; instants are compared as Dates. */
+async function queryIn(
+  pool: Database['pool'],
+  zone: string,
+  statement: string,
+): Promise<unknown[]> {
   const client = await pool.connect()
   try {
     await client.query('begin')
@@ -122,26 +129,26 @@ async function askIn(pool: Database['pool'], zone: string, statement: string): P
   }
 }
 
-describe('a question', () => {
+describe('a query of the page', () => {
   it.for(['America/Los_Angeles', 'Pacific/Kiritimati', 'Europe/Madrid'])(
-    'has the same answer in a session of %s',
+    'every query returns the same rows in a session of %s',
     async (zone, { database }) => {
       await seedAnalytics(database.db)
 
-      for (const { title, statement } of questions()) {
-        const elsewhere = await askIn(database.pool, zone, statement)
-        expect(elsewhere, title).toEqual(await askIn(database.pool, 'UTC', statement))
+      for (const { title, statement } of queries()) {
+        const rows = await queryIn(database.pool, zone, statement)
+        expect(rows, title).toEqual(await queryIn(database.pool, 'UTC', statement))
       }
     },
   )
 
-  it('about new destinations takes none of the baseline for new', async ({ database }) => {
+  it('the query of new destinations does not count the baseline', async ({ database }) => {
     await seedAnalytics(database.db)
-    const asked = questions().find(({ title }) => title === 'New destinations of a place')
+    const query = queries().find(({ title }) => title === 'New destinations of a place')
 
     const { rows } = await runAnalystQuery(
       database,
-      asked?.statement.replace('2026-01-01', '2022-01-01') ?? '',
+      query?.statement.replace('2026-01-01', '2022-01-01') ?? '',
     )
 
     expect(rows.map(([place]) => place)).toEqual(['p3', 'p5', 'p4'])
@@ -149,7 +156,7 @@ describe('a question', () => {
 })
 
 describe('routes_as_of', () => {
-  it('is looked into by the planner, so that only what is asked of it is read', async ({
+  it('Postgres inlines routes_as_of, so that a filter reads only its rows', async ({
     database,
   }) => {
     await seedAnalytics(database.db)

@@ -34,11 +34,11 @@ describe('the job of a due time', () => {
   it('a job fails and is retried while another process syncs its list', async ({ db }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
 
-    const tried = withSessionLock(db, 'route-sync:routes', () =>
+    const attempt = withSessionLock(db, 'route-sync:routes', () =>
       syncListJob(jobDeps(db), job, signal),
     )
 
-    await expect(tried).rejects.toMatchObject({ code: 'sync.busy', retryable: true })
+    await expect(attempt).rejects.toMatchObject({ code: 'sync.busy', retryable: true })
     await syncListJob(jobDeps(db), job, signal)
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
@@ -82,11 +82,11 @@ describe('the job of a due time', () => {
     }
     const deps = jobDeps(db, stopped)
 
-    const putOff: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
+    const snoozed: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
     await syncListJob({ ...deps, hasLaterDueTime: () => Promise.resolve(true) }, job, signal)
 
-    expect(putOff).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.failed' } })
-    expect(putOff).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
+    expect(snoozed).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.failed' } })
+    expect(snoozed).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
     expect((await listSyncRuns(db, { limit: 10 })).map(({ status }) => status)).toEqual([
       'failed',
       'failed',

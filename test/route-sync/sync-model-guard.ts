@@ -8,12 +8,12 @@ export interface ModelRun {
   readonly body: string
   readonly pairs: ReadonlySet<string>
   status: string
-  /** Of a list that was suspicious: the first run of its review. */
+  /** The first run of its review, if the list was suspicious. */
   review?: number
   resolution?: string
 }
 
-/** What a list would do, in the numbers that the rules speak of. */
+/** What a list would change, in the numbers that the rules use. */
 export interface ModelEffect {
   readonly baseline: boolean
   readonly repeated: boolean
@@ -21,10 +21,10 @@ export interface ModelEffect {
   readonly live: number
   readonly newlyAbsent: number
   readonly missing: number
-  /** Not counting what was removed in the last 24 hours: all that ever was, in these tests. */
+  /** Without routes removed in the last 24 hours, which in these tests are all removed routes. */
   readonly addedFresh: number
   readonly removed: number
-  /** Routes that are still gone, of those that lists removed which nobody doubted. */
+  /** Routes that unsuspicious lists removed and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
   readonly placesChanged: number
@@ -49,18 +49,18 @@ export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[]
   return Object.keys(rules).filter((code) => rules[code])
 }
 
-/** So many reviews, the newest first, are compared with a suspicious list. */
+/** A suspicious list is compared with this many of the newest reviews. */
 const COMPARED = 3
 
 /**
- * The review that a suspicious list joins: that of the same bytes, or of the same routes; the lists of these tests
- * are so short that one more route is more than 1 %.
+ * The review that a suspicious list joins: one of the same bytes, else one of the same routes. The lists of these tests
+ * are so short that one route is more than 1 %.
  */
 export function matchReview(
   runs: readonly ModelRun[],
   list: Pick<ModelRun, 'list' | 'body' | 'pairs'>,
 ): number | undefined {
-  const over = new Set(runs.filter(({ status }) => BELIEVED.has(status)).map((run) => run.review))
+  const over = new Set(runs.filter(({ status }) => ACCEPTED.has(status)).map((run) => run.review))
   const open = runs.filter(
     (run) =>
       run.list === list.list &&
@@ -81,9 +81,9 @@ export function matchReview(
     .find((run) => run && isSame(run.pairs, list.pairs))?.review
 }
 
-const BELIEVED = new Set(['applied', 'unchanged', 'approved'])
+const ACCEPTED = new Set(['applied', 'unchanged', 'approved'])
 
-/** How many runs of a review are held, since a list of another review came in between. */
+/** Counts the held runs of a review since the last suspicious list of another review. */
 export function heldInARow(
   runs: readonly ModelRun[],
   list: RouteListName,
@@ -98,7 +98,7 @@ function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && a.isSubsetOf(b)
 }
 
-/** Whether so many lists that agree release themselves; an empty one and a heavy loss never do. */
+/** Whether this many agreeing lists are released. Empty lists and heavy losses never are. */
 export function releases(
   reasons: readonly string[],
   { missing, live }: ModelEffect,
@@ -108,15 +108,15 @@ export function releases(
   return lists >= limits.releaseLists
 }
 
-/** Routes that are gone, of those that a list removed which nobody doubted: all of the last day, in these tests. */
-export function goneUnasked(
+/** Routes that unsuspicious lists removed and that are still removed; in these tests all within the last day. */
+export function stillRemoved(
   routes: readonly Interval<null>[],
   runs: readonly ModelRun[],
 ): Set<string> {
-  const doubted = new Set(
+  const suspicious = new Set(
     runs.filter((r) => r.status === 'approved' || r.review !== undefined).map(({ run }) => run),
   )
-  const removed = routes.filter(({ to }) => to !== null && !doubted.has(to))
+  const removed = routes.filter(({ to }) => to !== null && !suspicious.has(to))
   const live = new Set(routes.filter(({ to }) => to === null).map(({ of }) => of))
   return new Set(removed.map(({ of }) => of)).difference(live)
 }

@@ -20,14 +20,14 @@ export interface ModelChange {
   readonly run: number
 }
 
-/** A place of a list: what was known of it, and what is to be from now on, as text. */
-export interface Spelled {
+/** A place of a list: its attributes before and after the list, as text. */
+export interface PlaceEdit {
   readonly id: string
   readonly old: string | null
   readonly now: string
 }
 
-/** What happened when, instants named by the run that they belong to. */
+/** Intervals and changes. An instant is named by the run that it belongs to. */
 export class ModelHistory {
   readonly routes: Interval<null>[] = []
   readonly availability: Interval<boolean>[] = []
@@ -38,17 +38,17 @@ export class ModelHistory {
     return this.routes.filter(({ to }) => to === null).map(({ of }) => of)
   }
 
-  /** Null where no accepted list has spoken of it. */
+  /** Null if no accepted list covers the route. */
   availableOf(pair: string): boolean | null {
     return this.availability.find(({ of, to }) => of === pair && to === null)?.what ?? null
   }
 
-  /** The attributes that spellings give each place: the known ones where they are among them, else the smallest. */
-  spelled(spellings: readonly Place[]): Spelled[] {
+  /** The attributes that a list gives each place: the known ones if they are among them, else the smallest. */
+  attributesIn(spellings: readonly Place[]): PlaceEdit[] {
     return [...new Set(spellings.map(({ id }) => id))].map((id) => {
-      const texts = spellings.filter((place) => place.id === id).map(spellingOf)
+      const texts = spellings.filter((place) => place.id === id).map(textOf)
       const known = this.places.find(({ of, to }) => of === id && to === null)
-      const old = known === undefined ? null : spellingOf(known.what)
+      const old = known === undefined ? null : textOf(known.what)
       const [smallest = ''] = texts.toSorted((a, b) => (a < b ? -1 : 1))
       return { id, old, now: old !== null && texts.includes(old) ? old : smallest }
     })
@@ -58,18 +58,18 @@ export class ModelHistory {
     this.routes.push({ of, what: null, from: run, to: null })
   }
 
-  /** A route that is gone has no availability. */
+  /** The availability of a route ends with the route. */
   removeRoute(of: string, run: number): void {
     end(this.routes, of, run)
     end(this.availability, of, run)
   }
 
-  turn(of: string, available: boolean, run: number): void {
+  setAvailable(of: string, available: boolean, run: number): void {
     end(this.availability, of, run)
     this.availability.push({ of, what: available, from: run, to: null })
   }
 
-  spell(of: string, text: string, run: number): void {
+  setAttributes(of: string, text: string, run: number): void {
     end(this.places, of, run)
     this.places.push({ of, what: attributesOf(text), from: run, to: null })
   }
@@ -79,7 +79,7 @@ function end(intervals: Interval<unknown>[], of: string, run: number): void {
   for (const interval of intervals) if (interval.of === of) interval.to ??= run
 }
 
-function spellingOf({ iata, city, country }: Attributes): string {
+function textOf({ iata, city, country }: Attributes): string {
   return JSON.stringify([iata, city, country])
 }
 

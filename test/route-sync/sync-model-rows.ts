@@ -5,7 +5,7 @@ import type { Interval, ModelChange } from './sync-model-history.ts'
 /** Live routes and their availability. */
 type Moment = Map<string, boolean | null>
 
-/** An accepted run; its valid time is the instant that the model names by it, of changes the arrival of its list. */
+/** An accepted run. The model names its valid time, and in changes the arrival of its list, by the run. */
 interface Accepted {
   readonly run: number
   readonly list: string
@@ -14,23 +14,23 @@ interface Accepted {
   readonly arrivedAt: Date
 }
 
-/** What the database holds, in the model's words. */
-export interface Held {
+/** The content of the database, in the terms of the model. */
+export interface Stored {
   readonly statuses: readonly { run: number; status: string }[]
   readonly routes: readonly Interval<unknown>[]
   readonly availability: readonly Interval<unknown>[]
   readonly places: readonly Interval<unknown>[]
-  /** In the order of their numbers. */
+  /** In the order of `seq`. */
   readonly changes: readonly ModelChange[]
   readonly seqs: readonly number[]
   readonly head: number
   readonly accepted: readonly Accepted[]
-  /** What routes_as_of says of the valid time of each accepted run. */
+  /** routes_as_of at the valid time of each accepted run. */
   readonly moments: Map<number, Moment>
   readonly current: Moment
 }
 
-export async function readHeld(db: Db): Promise<Held> {
+export async function readStored(db: Db): Promise<Stored> {
   const accepted = await readAccepted(db)
   const byTime = new Map(accepted.map(({ run, at }) => [at.getTime(), run]))
   const runAt = (at: Date) => byTime.get(at.getTime()) ?? Number.NaN
@@ -71,12 +71,12 @@ export async function readHeld(db: Db): Promise<Held> {
   }
 }
 
-/** Two lists may arrive at one moment. */
+/** The name of the list is part of the key, because two lists may arrive at the same instant. */
 function arrivalOf(list: string, at: Date): string {
   return `${list} ${at.getTime()}`
 }
 
-/** In the order of their valid times. */
+/** In the order of valid times. */
 async function readAccepted(db: Db): Promise<Accepted[]> {
   const { rows } = await sql<Accepted>`
     select id as run, list, baseline, fetched_at as at, arrived_at as "arrivedAt"
@@ -132,10 +132,10 @@ async function readMoment(db: Db, routes: RawBuilder<unknown>): Promise<Moment> 
 }
 
 /**
- * The live routes, and whether each is available, that come of the baselines and of the changes after them. That a
- * route is not available from the first is no change: here it is the same as what is not known.
+ * The live routes and their availability, replayed from the baselines and the changes. A route that is unavailable from
+ * its start records no change, so unknown counts as unavailable here.
  */
-export function replayed({ accepted, moments, changes }: Held): Map<string, boolean> {
+export function replayed({ accepted, moments, changes }: Stored): Map<string, boolean> {
   const live = new Map<string, boolean>()
   for (const { run, baseline } of accepted) {
     for (const [of, available] of baseline ? (moments.get(run) ?? []) : []) {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Place, Route, RouteListName } from '../../src/upstream/route-list.ts'
 import { place } from './sync-fixtures.ts'
 
-/** A list as the upstream meant it: pairs as 'A-B', each spelling of a place; `body` is its bytes. */
+/** A list of the upstream: pairs as 'A-B', each set of attributes of a place; `body` is its bytes. */
 export interface ModelList {
   readonly list: RouteListName
   readonly body: string
@@ -10,10 +10,10 @@ export interface ModelList {
   readonly spellings: readonly Place[]
 }
 
-/** What came of a run, in numbers that both sides count. */
+/** The outcome of a run, in the numbers that the model and the database count. */
 export interface ModelOutcome {
   readonly status: string
-  /** The rules that a held list breaks; 'agreed' of one that was released. */
+  /** The rules that a held list breaks; 'agreed' for a released one. */
   readonly reasons: readonly string[]
   readonly added: number
   readonly removed: number
@@ -25,15 +25,15 @@ export interface ModelOutcome {
   readonly live: number
 }
 
-/** What becomes of a list on its way. */
-export type Twist =
+/** How a list is distorted before it arrives. */
+export type Distortion =
   | 'none'
   | 'again'
   | 'shuffled'
   | 'duplicates'
   | 'contradiction'
   | 'half'
-  | 'strangers'
+  | 'unknown_pair'
   | 'empty'
   | 'cut'
   | 'html'
@@ -41,15 +41,15 @@ export type Twist =
 export interface ListStep {
   readonly kind: 'list'
   readonly list: RouteListName
-  /** Pairs that begin or cease to be routes, then those that become available or cease to. */
+  /** Pairs that are toggled as routes, and pairs that are toggled as available. */
   readonly routes: readonly number[]
   readonly available: readonly number[]
-  /** Places that are given other attributes. */
+  /** Places that get other attributes. */
   readonly edits: readonly { readonly place: number; readonly version: number }[]
-  readonly twist: Twist
+  readonly distortion: Distortion
 }
 
-/** A person decides about one of the held runs; about none where there are none. */
+/** An operator decides about one of the held runs, if there is one. */
 export interface DecisionStep {
   readonly kind: 'approve' | 'reject'
   readonly pick: number
@@ -59,14 +59,14 @@ export type Step = ListStep | DecisionStep
 
 export interface Script {
   readonly confirmations: number
-  /** Whether both lists come as they should before anything else. */
-  readonly settled: boolean
+  /** Whether both lists arrive undistorted first. */
+  readonly hasBaselines: boolean
   readonly routes: readonly number[]
   readonly steps: readonly Step[]
 }
 
 const PLACES = ['A', 'B', 'C', 'D', 'E', 'F', 'G']
-/** Every pair of two places. */
+/** Every ordered pair of two places. */
 const PAIRS = PLACES.flatMap((from) =>
   PLACES.filter((to) => to !== from).map((to) => `${from}-${to}`),
 )
@@ -95,17 +95,17 @@ const listStep: fc.Arbitrary<ListStep> = fc.record({
       ),
     },
   ),
-  twist: fc.oneof(
+  distortion: fc.oneof(
     { weight: 5, arbitrary: fc.constant('none' as const) },
     { weight: 4, arbitrary: fc.constant('again' as const) },
     { weight: 3, arbitrary: fc.constant('half' as const) },
     {
       weight: 4,
-      arbitrary: fc.constantFrom<Twist>(
+      arbitrary: fc.constantFrom<Distortion>(
         'shuffled',
         'duplicates',
         'contradiction',
-        'strangers',
+        'unknown_pair',
         'empty',
         'cut',
         'html',
@@ -121,7 +121,7 @@ const decisionStep: fc.Arbitrary<DecisionStep> = fc.record({
 
 export const anyScript: fc.Arbitrary<Script> = fc.record({
   confirmations: fc.integer({ min: 1, max: 3 }),
-  settled: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
+  hasBaselines: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
   routes: fc.uniqueArray(aPair, { minLength: 12, maxLength: 30 }),
   steps: fc.array(
     fc.oneof({ weight: 8, arbitrary: listStep }, { weight: 1, arbitrary: decisionStep }),
@@ -129,24 +129,28 @@ export const anyScript: fc.Arbitrary<Script> = fc.record({
   ),
 })
 
-const plain = { kind: 'list', routes: [], available: [], edits: [], twist: 'none' } as const
+const plain = { kind: 'list', routes: [], available: [], edits: [], distortion: 'none' } as const
 
-export function stepsOf({ settled, steps }: Script): Step[] {
-  if (!settled) return [...steps]
+export function stepsOf({ hasBaselines, steps }: Script): Step[] {
+  if (!hasBaselines) return [...steps]
   return [{ ...plain, list: 'routes' }, { ...plain, list: 'with-availability' }, ...steps]
 }
 
-const half = { ...plain, list: 'routes', twist: 'half' } as const
-const empty = { ...half, twist: 'empty' } as const
+const half = { ...plain, list: 'routes', distortion: 'half' } as const
+const empty = { ...half, distortion: 'empty' } as const
 const gain = { ...plain, list: 'with-availability', available: [0] } as const
-const again = { ...half, twist: 'again' } as const
-const twenty = { confirmations: 2, settled: true, routes: Array.from({ length: 20 }, (_, n) => n) }
+const again = { ...half, distortion: 'again' } as const
+const twenty = {
+  confirmations: 2,
+  hasBaselines: true,
+  routes: Array.from({ length: 20 }, (_, n) => n),
+}
 
 /**
- * What chance seldom brings: three lists that agree, two accidents in turn, and a person who rejects one before
- * approving it, after which it comes again.
+ * Sequences that random steps rarely produce: three agreeing lists, two alternating accidents, and a list that is
+ * rejected, then approved, and then repeated.
  */
-export const SELDOM: readonly Script[] = [
+export const RARE: readonly Script[] = [
   { ...twenty, steps: [half, again, again, gain] },
   { ...twenty, steps: [half, empty, half, empty, half, half, half] },
   {
@@ -158,31 +162,31 @@ export const SELDOM: readonly Script[] = [
   },
 ]
 
-/** The upstream: what it would say, and what it said last. */
+/** The upstream: its routes, and the last list of each kind that it sent. */
 export class ModelUpstream {
   readonly #routes: Set<number>
   readonly #available = new Set<number>()
   readonly #versions = new Map<string, number>()
-  readonly #said = new Map<RouteListName, ModelList>()
+  readonly #sent = new Map<RouteListName, ModelList>()
 
   constructor(routes: readonly number[]) {
     this.#routes = new Set(routes)
     for (const pair of routes) if (pair % 3 > 0) this.#available.add(pair)
   }
 
-  /** The list that a step brings; null where what comes is none. */
+  /** The list of a step; null if the body is no list. */
   answer(step: ListStep): { body: string; list: ModelList | null } {
-    const last = this.#said.get(step.list)
-    if (step.twist === 'again' && last !== undefined) return { body: last.body, list: last }
+    const last = this.#sent.get(step.list)
+    if (step.distortion === 'again' && last !== undefined) return { body: last.body, list: last }
     toggle(this.#routes, step.routes)
     toggle(this.#available, step.available)
     for (const { place: at, version } of step.edits) this.#versions.set(PLACES[at] ?? '', version)
-    const routes = twisted(this.#list(step.list), step.twist)
+    const routes = distorted(this.#list(step.list), step.distortion)
     const body = JSON.stringify(routes)
-    if (step.twist === 'cut') return { body: body.slice(0, -3), list: null }
-    if (step.twist === 'html') return { body: '<html>down</html>', list: null }
+    if (step.distortion === 'cut') return { body: body.slice(0, -3), list: null }
+    if (step.distortion === 'html') return { body: '<html>down</html>', list: null }
     const list = modelList(step.list, body, routes)
-    this.#said.set(step.list, list)
+    this.#sent.set(step.list, list)
     return { body, list }
   }
 
@@ -209,13 +213,14 @@ function toggle(set: Set<number>, members: readonly number[]): void {
   for (const member of members) if (!set.delete(member)) set.add(member)
 }
 
-function twisted(routes: readonly Route[], twist: Twist): Route[] {
-  if (twist === 'empty') return []
-  if (twist === 'shuffled') return routes.toReversed()
-  if (twist === 'duplicates') return [...routes, ...routes.slice(0, 3)]
-  if (twist === 'half') return routes.filter((_, at) => at % 2 === 0)
-  if (twist === 'strangers') return [...routes, { departure: place('X'), destination: place('Y') }]
-  if (twist === 'contradiction') {
+function distorted(routes: readonly Route[], distortion: Distortion): Route[] {
+  if (distortion === 'empty') return []
+  if (distortion === 'shuffled') return routes.toReversed()
+  if (distortion === 'duplicates') return [...routes, ...routes.slice(0, 3)]
+  if (distortion === 'half') return routes.filter((_, at) => at % 2 === 0)
+  if (distortion === 'unknown_pair')
+    return [...routes, { departure: place('X'), destination: place('Y') }]
+  if (distortion === 'contradiction') {
     const other = (at: Place): Place => (at.id === 'C' ? { ...at, city: 'Another' } : at)
     return routes.map((route, at) =>
       at % 2 === 0

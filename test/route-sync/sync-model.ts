@@ -1,12 +1,12 @@
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { RouteListName } from '../../src/upstream/route-list.ts'
 import {
-  goneUnasked,
   heldInARow,
   type ModelEffect,
   type ModelRun,
   matchReview,
   releases,
+  stillRemoved,
   suspicionsOf,
 } from './sync-model-guard.ts'
 import { attributesOf, type ModelChange, ModelHistory } from './sync-model-history.ts'
@@ -20,26 +20,26 @@ interface Absence {
 
 const NOTHING = { added: 0, removed: 0, returned: 0, placesChanged: 0, gained: 0, lost: 0 }
 
-/** How a list counts: how many absences confirm, and for how many lists that agree it stands. */
+/** How many absences confirm a removal, and for how many agreeing lists an accepted list counts. */
 interface Weight {
   readonly confirmations: number
   readonly lists: number
 }
 
-/** What must come of a sequence of lists, by the words of the architecture: sets and maps, a list after the other. */
+/** The expected state after a sequence of lists, as docs/architecture.md defines it: sets and maps, list by list. */
 export class SyncModel {
   readonly history = new ModelHistory()
   readonly runs: ModelRun[] = []
-  /** What held once each run was accepted: 'A-B' and its availability. */
+  /** The live routes after each accepted run: 'A-B' and its availability. */
   readonly moments = new Map<number, Map<string, boolean | null>>()
   readonly #absent: Record<RouteListName, Map<string, Absence>> = {
     routes: new Map(),
     'with-availability': new Map(),
   }
   readonly #accepted = new Map<RouteListName, { readonly run: number; readonly body: string }>()
-  /** When the list of each run arrived, and when it was believed, as numbers that go up. */
+  /** When the list of each run arrived, and when it was accepted, as increasing numbers. */
   readonly #arrivals = new Map<number, number>()
-  readonly #beliefs = new Map<number, number>()
+  readonly #acceptances = new Map<number, number>()
   #now = 0
   readonly #limits: GuardLimits
   readonly #confirmations: number
@@ -49,7 +49,7 @@ export class SyncModel {
     this.#confirmations = confirmations
   }
 
-  /** with-availability speaks of routes: before there are any it fails. */
+  /** A with-availability list fails before there are routes. */
   get hasRoutes(): boolean {
     return this.#accepted.has('routes')
   }
@@ -58,13 +58,13 @@ export class SyncModel {
     return this.runs.filter(({ status }) => status === 'held').map(({ run }) => run)
   }
 
-  /** A run without a list that could be judged. */
-  note(run: number, list: RouteListName, status: 'rejected' | 'failed'): void {
+  /** Records a run without a usable list. */
+  recordFailure(run: number, list: RouteListName, status: 'rejected' | 'failed'): void {
     this.runs.push({ run, list, status, body: '', pairs: new Set() })
   }
 
-  /** A whole list arrived: it is applied, or held, or released with those that it agrees with. */
-  settle(run: number, list: ModelList): ModelOutcome {
+  /** A whole list arrived: it is applied, held, or released with the lists that it agrees with. */
+  applyOrHold(run: number, list: ModelList): ModelOutcome {
     this.#arrivals.set(run, ++this.#now)
     const effect = this.#effectOf(list)
     const reasons = suspicionsOf(effect, this.#limits)
@@ -95,7 +95,7 @@ export class SyncModel {
     return !rejected && releases(reasons, effect, { lists, limits: this.#limits })
   }
 
-  /** A person approves a held run: what it lacks goes at once; other held runs of the list are dropped. */
+  /** An operator approves a held run: missing routes are removed at once; other held runs of the list are dropped. */
   approve(run: number, list: ModelList): ModelOutcome {
     const outcome = this.#apply(run, list, { confirmations: 1, lists: 1 })
     for (const record of this.runs) if (record.run === run) record.status = 'approved'
@@ -103,7 +103,7 @@ export class SyncModel {
     return { ...outcome, status: 'approved' }
   }
 
-  /** A person rejects a held run, and with it all of its review. */
+  /** An operator rejects a held run, and with it all runs of its review. */
   reject(run: number): void {
     const review = this.runs.find((record) => record.run === run)?.review
     this.#drop('rejected', (other) => other.review === review)
@@ -133,7 +133,7 @@ export class SyncModel {
     const missing = this.#missing(list)
     const absences = (pair: string) => this.#absent[list.list].get(pair)?.count ?? 0
     const places = this.history
-      .spelled(list.spellings)
+      .attributesIn(list.spellings)
       .filter(({ old }) => ofRoutes && old !== null)
     return {
       baseline: !this.#accepted.has(list.list),
@@ -146,73 +146,78 @@ export class SyncModel {
       removed: ofRoutes
         ? missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length
         : 0,
-      removedLastDay: ofRoutes ? goneUnasked(this.history.routes, this.runs).size : 0,
+      removedLastDay: ofRoutes ? stillRemoved(this.history.routes, this.runs).size : 0,
       knownPlaces: places.length,
       placesChanged: places.filter(({ old, now }) => old !== now).length,
     }
   }
 
   #apply(run: number, list: ModelList, { confirmations, lists }: Weight): ModelOutcome {
-    this.#beliefs.set(run, ++this.#now)
+    this.#acceptances.set(run, ++this.#now)
     const previous = this.#accepted.get(list.list)
     const absent = this.#absent[list.list]
     const missing = this.#missing(list)
-    const back = [...absent.keys()].filter((pair) => !missing.includes(pair))
-    for (const pair of back) absent.delete(pair)
+    const returned = [...absent.keys()].filter((pair) => !missing.includes(pair))
+    for (const pair of returned) absent.delete(pair)
     for (const pair of missing) {
       const known = absent.get(pair)
       if (known !== undefined) known.count += lists
       else absent.set(pair, { count: lists, lastSeen: previous?.run ?? run, firstMissed: run })
     }
-    const gone = missing.filter((pair) => (absent.get(pair)?.count ?? 0) >= confirmations)
-    const settling = { run, previous: previous?.run, gone }
+    const confirmed = missing.filter((pair) => (absent.get(pair)?.count ?? 0) >= confirmations)
+    const applying = { run, previous: previous?.run, confirmed }
     const counts =
       list.list === 'routes'
-        ? this.#applyRoutes(list, settling)
-        : this.#applyAvailability(list, settling)
-    for (const pair of gone) absent.delete(pair)
+        ? this.#applyRoutes(list, applying)
+        : this.#applyAvailability(list, applying)
+    for (const pair of confirmed) absent.delete(pair)
     this.#accepted.set(list.list, { run, body: list.body })
     const live = this.history.live()
     this.moments.set(run, new Map(live.map((pair) => [pair, this.history.availableOf(pair)])))
-    const moved = Object.values(counts).some((count) => count > 0)
+    const changed = Object.values(counts).some((count) => count > 0)
     return {
       ...counts,
-      status: previous?.body === list.body && !moved ? 'unchanged' : 'applied',
+      status: previous?.body === list.body && !changed ? 'unchanged' : 'applied',
       reasons: [],
-      returned: back.length,
+      returned: returned.length,
       pendingAbsences: absent.size,
       live: this.#live(list.list).length,
     }
   }
 
-  #applyRoutes({ pairs, spellings }: ModelList, settling: Settling) {
-    const { run, gone } = settling
+  #applyRoutes({ pairs, spellings }: ModelList, applying: Applying) {
+    const { run, confirmed } = applying
     const live = this.history.live()
     const added = [...pairs].filter((pair) => !live.includes(pair))
     for (const of of added) {
-      this.#tell(settling, { kind: 'route_added', of, before: null, after: { available: null } })
+      this.#recordChange(applying, {
+        kind: 'route_added',
+        of,
+        before: null,
+        after: { available: null },
+      })
       this.history.addRoute(of, run)
     }
-    for (const of of gone) {
+    for (const of of confirmed) {
       const before = { available: this.history.availableOf(of) }
-      this.#tell(settling, { kind: 'route_removed', of, before, after: null }, 'routes')
+      this.#recordChange(applying, { kind: 'route_removed', of, before, after: null }, 'routes')
       this.history.removeRoute(of, run)
       this.#absent['with-availability'].delete(of)
     }
-    const others = this.history.spelled(spellings).filter(({ old, now }) => old !== now)
+    const others = this.history.attributesIn(spellings).filter(({ old, now }) => old !== now)
     for (const { id: of, old, now } of others) {
       if (old !== null) {
         const [before, after] = [attributesOf(old), attributesOf(now)]
-        this.#tell(settling, { kind: 'place_changed', of, before, after })
+        this.#recordChange(applying, { kind: 'place_changed', of, before, after })
       }
-      this.history.spell(of, now, run)
+      this.history.setAttributes(of, now, run)
     }
     const placesChanged = others.filter(({ old }) => old !== null).length
-    return { added: added.length, removed: gone.length, placesChanged, gained: 0, lost: 0 }
+    return { added: added.length, removed: confirmed.length, placesChanged, gained: 0, lost: 0 }
   }
 
-  #applyAvailability({ list, pairs }: ModelList, settling: Settling) {
-    const { run, gone } = settling
+  #applyAvailability({ list, pairs }: ModelList, applying: Applying) {
+    const { run, confirmed } = applying
     const [yes, no] = [{ available: true }, { available: false }]
     const unknown = this.history.live().filter((pair) => this.history.availableOf(pair) === null)
     const gained = this.history
@@ -220,26 +225,26 @@ export class SyncModel {
       .filter((pair) => pairs.has(pair) && this.history.availableOf(pair) !== true)
     for (const of of gained) {
       const before = { available: this.history.availableOf(of) }
-      this.#tell(settling, { kind: 'route_gained_availability', of, before, after: yes })
-      this.history.turn(of, true, run)
+      this.#recordChange(applying, { kind: 'route_gained_availability', of, before, after: yes })
+      this.history.setAvailable(of, true, run)
     }
-    for (const of of gone) {
+    for (const of of confirmed) {
       const change = { kind: 'route_lost_availability', of, before: yes, after: no }
-      this.#tell(settling, change, list)
-      this.history.turn(of, false, run)
+      this.#recordChange(applying, change, list)
+      this.history.setAvailable(of, false, run)
     }
-    // It has not lost what it was never known to have; of what began after it came it says nothing.
+    // Unknown becomes unavailable without a change; a list says nothing about routes that were added after it arrived.
     const arrival = this.#arrivals.get(run) ?? 0
     const began = (of: string) =>
       this.history.routes.find((route) => route.of === of && route.to === null)?.from ?? 0
-    const spokenOf = unknown.filter((of) => (this.#beliefs.get(began(of)) ?? 0) <= arrival)
-    for (const of of spokenOf) if (!pairs.has(of)) this.history.turn(of, false, run)
-    return { added: 0, removed: 0, placesChanged: 0, gained: gained.length, lost: gone.length }
+    const covered = unknown.filter((of) => (this.#acceptances.get(began(of)) ?? 0) <= arrival)
+    for (const of of covered) if (!pairs.has(of)) this.history.setAvailable(of, false, run)
+    return { added: 0, removed: 0, placesChanged: 0, gained: gained.length, lost: confirmed.length }
   }
 
-  /** The baseline makes no changes. What is absent from a list went when it was first missed. */
-  #tell(
-    { run, previous }: Settling,
+  /** The baseline records no changes. A removal happened between the lists that last had the route and first lacked it. */
+  #recordChange(
+    { run, previous }: Applying,
     change: Pick<ModelChange, 'kind' | 'of' | 'before' | 'after'>,
     absentFrom?: RouteListName,
   ): void {
@@ -250,9 +255,9 @@ export class SyncModel {
   }
 }
 
-interface Settling {
+interface Applying {
   readonly run: number
-  /** The accepted run of the list before; the baseline has none. */
+  /** The accepted run before; undefined for the baseline. */
   readonly previous: number | undefined
-  readonly gone: readonly string[]
+  readonly confirmed: readonly string[]
 }
