@@ -104,12 +104,24 @@ export interface FareBeliefVersion {
 
 export interface FareSchedule {
   claim_id: string | null
+  /**
+   * Why the fare is checked before the schedule says so; null where it is not.
+   */
   lane: FareScheduleLane | null
   lane_due_at: Date | null
+  /**
+   * End of the minimum interval, or of the lease of a claim.
+   */
   not_before: Generated<Date>
   slot_at: Date | null
+  /**
+   * Share of the budget: a check moves vdue forward by 1 / ticket.
+   */
   ticket: Generated<number>
   tracked_fare_id: number
+  /**
+   * Virtual due time: the fares with the smallest are checked first.
+   */
   vdue: number
 }
 
@@ -169,11 +181,20 @@ export interface PlaceVersion {
 }
 
 export interface RecheckClock {
+  /**
+   * Fares whose minimum interval ended before this have no virtual due time further than one check of each fare ahead.
+   */
+  capped_to: Generated<Date>
   counted_at: Generated<Date>
+  /**
+   * How long one check of every fare takes at the budget, as last counted.
+   */
+  expected_interval: Generated<ColumnType<object, string, string>>
   only_row: Generated<boolean>
-  rested_to: Generated<Date>
   tickets: Generated<number>
-  turn: Generated<ColumnType<object, string, string>>
+  /**
+   * Virtual time: the largest virtual due time that was claimed.
+   */
   v: Generated<number>
 }
 

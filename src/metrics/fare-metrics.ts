@@ -98,7 +98,7 @@ export function budgetGauges(registers: Registry[]) {
       labelNames: ['lane'],
       registers,
     }),
-    turnLength: new Gauge({
+    expectedInterval: new Gauge({
       name: 'farewatch_checks_turn_seconds',
       help: 'Time that one check of every fare takes at the present budget: the expected interval of a fare.',
       registers,

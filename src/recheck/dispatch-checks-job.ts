@@ -6,49 +6,50 @@ import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
   advanceClock,
-  type Candidate,
-  findLaneCandidates,
-  findTurns,
+  type ClaimedCheck,
+  capOverdue,
+  type DueFare,
+  findDueFares,
+  findLaneFares,
   horizonCalls,
+  recordCapped,
   refreshTickets,
   saveClaims,
-  type Turn,
 } from './claim-fares.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
-import { noteRested, wakeRested } from './wake-rested.ts'
 
 export const VERIFY_QUEUE = 'verify'
 
 export interface DispatchDeps {
   readonly db: Db
   readonly queue: Pick<QueueSystem, 'enqueue'>
-  /** The rate that may be spent now: the budget, or less of it while the upstream is in trouble. */
+  /** The rate for checks now: the budget, or less of it while the upstream is in trouble. */
   readonly requestsPerSecond: number
-  /** The whole budget, by which is told how long a turn of everybody takes; absent: what may be spent now. */
+  /** The whole budget, from which the expected interval of a fare follows; absent: `requestsPerSecond`. */
   readonly budgetPerSecond?: number
-  /** What the checks will have to pass; absent where there is nothing. */
+  /** The circuit breaker of the checks; absent where there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
 }
 
-/** A check is worth nothing late: its claim comes back by itself when its job fails. */
+/** A late check is worth nothing: when its job fails, the claim's lease ends and the fare is due again. */
 const JOB_ATTEMPTS = 1
 
 /**
- * Gives the next seconds of the budget to the fares whose turn it is, and enqueues a job for about each second.
+ * Claims the due fares for the next seconds of the budget, and enqueues a job for about each second.
  *
- * Safe to run twice, or late, or never for a while: what it does not give stays due. The claims are committed
- * before their jobs are enqueued, so that a job never comes before its claim; a crash in between costs a lease,
- * not a check. While the upstream is to be left alone nothing is given, and one turn where it is to be probed.
+ * Safe to run twice, late, or not at all for a while: what it does not claim stays due. The claims are committed before
+ * their jobs are enqueued, so that no job runs before its claim; a crash in between costs a lease, not a check. While the
+ * circuit breaker is open nothing is claimed, and one fare when it probes.
  */
-export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
+export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
   const { requestsPerSecond } = deps
   const admission = await deps.breaker?.admission('verify')
   if (admission?.kind === 'refused') return []
   const atMost = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
   const { budgetPerSecond = requestsPerSecond } = deps
   const rates = { requestsPerSecond, budgetPerSecond, atMost }
-  const turns = await inTransaction(deps.db, (tx) => claimTurns(tx, rates))
-  const claims = new Set(turns.map((turn) => turn.claimId))
+  const checks = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
+  const claims = new Set(checks.map((check) => check.claimId))
   for (const claimId of claims) {
     await deps.queue.enqueue(VERIFY_QUEUE, {
       payload: { claimId },
@@ -56,7 +57,7 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<Turn[]> {
       attempts: JOB_ATTEMPTS,
     })
   }
-  return turns
+  return checks
 }
 
 interface Rates {
@@ -65,61 +66,61 @@ interface Rates {
   readonly atMost: number
 }
 
-async function claimTurns(
+async function claimChecks(
   tx: Tx,
   { requestsPerSecond, budgetPerSecond, atMost }: Rates,
-): Promise<Turn[]> {
-  const allWoken = await wakeRested(tx)
-  const early = (await findLaneCandidates(tx, requestsPerSecond)).slice(0, atMost)
-  const inLanes = await giveSlots(tx, early, { requestsPerSecond, lane: true })
-  const due = await findTurns(tx, {
+): Promise<ClaimedCheck[]> {
+  const allCapped = await capOverdue(tx)
+  const early = (await findLaneFares(tx, requestsPerSecond)).slice(0, atMost)
+  const inLanes = await reserveFor(tx, early, { requestsPerSecond, lane: true })
+  const due = await findDueFares(tx, {
     limit: atMost - inLanes.length,
-    without: inLanes.map((turn) => turn.fareId),
+    without: inLanes.map((check) => check.fareId),
   })
-  const byTurn = await giveSlots(tx, due, { requestsPerSecond, lane: false })
+  const scheduled = await reserveFor(tx, due, { requestsPerSecond, lane: false })
 
-  // The lanes reserved first: their slots lie before those of the turns.
-  const turns = shareClaims([...inLanes, ...byTurn])
-  await saveClaims(tx, turns.slice(0, inLanes.length), { spendTurn: false })
-  await saveClaims(tx, turns.slice(inLanes.length), { spendTurn: true })
-  const last = byTurn.at(-1)
+  // The lanes reserved first, so their slots come first.
+  const checks = splitIntoClaims([...inLanes, ...scheduled])
+  await saveClaims(tx, checks.slice(0, inLanes.length), { advance: false })
+  await saveClaims(tx, checks.slice(inLanes.length), { advance: true })
+  const last = scheduled.at(-1)
   if (last !== undefined) await advanceClock(tx, last.vdue)
-  // After the budget, as the line before: two processes that meet take their locks in one order.
+  // The clock's row is locked after the budget's in every transaction: two that meet do not deadlock.
   await refreshTickets(tx, budgetPerSecond)
-  if (allWoken) await noteRested(tx)
-  return turns
+  if (allCapped) await recordCapped(tx)
+  return checks
 }
 
-type GivenSlot = Omit<Turn, 'claimId'>
+type ReservedCheck = Omit<ClaimedCheck, 'claimId'>
 
-/** Pairs candidates with slots, as far as the budget goes. */
-async function giveSlots(
+/** Reserves a slot for each fare, as far as the budget goes. */
+async function reserveFor(
   tx: Tx,
-  candidates: readonly Candidate[],
+  fares: readonly DueFare[],
   { requestsPerSecond, lane }: { requestsPerSecond: number; lane: boolean },
-): Promise<GivenSlot[]> {
-  if (candidates.length === 0) return []
-  const { slots } = await reserveSlots(tx, { requestsPerSecond, wanted: candidates.length, lane })
-  return candidates
+): Promise<ReservedCheck[]> {
+  if (fares.length === 0) return []
+  const { slots } = await reserveSlots(tx, { requestsPerSecond, wanted: fares.length, lane })
+  return fares
     .slice(0, slots.length)
-    .flatMap((candidate, i) => slots.slice(i, i + 1).map((slotAt) => ({ ...candidate, slotAt })))
+    .flatMap((fare, i) => slots.slice(i, i + 1).map((slotAt) => ({ ...fare, slotAt })))
 }
 
 /**
- * Parts the turns, which lie in the order of their slots, into claims of even size that each last about a second:
- * by the clock's seconds every tick would leave a second claim with the few slots that stick out.
+ * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second. By
+ * the clock's seconds every tick would leave a second claim with the few slots past the last whole second.
  */
-function shareClaims(turns: readonly GivenSlot[]): Turn[] {
-  const lastsMs = (turns.at(-1)?.slotAt.getTime() ?? 0) - (turns[0]?.slotAt.getTime() ?? 0)
+function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
+  const lastsMs = (checks.at(-1)?.slotAt.getTime() ?? 0) - (checks[0]?.slotAt.getTime() ?? 0)
   const claims = Math.max(
     1,
     Math.round(lastsMs / 1000 / CLAIM_SECONDS),
-    Math.ceil(turns.length / CLAIM_FARES),
+    Math.ceil(checks.length / CLAIM_FARES),
   )
-  const size = Math.ceil(turns.length / claims)
+  const size = Math.ceil(checks.length / claims)
   const ids = Array.from({ length: claims }, () => randomUUID())
-  return turns.flatMap((turn, i) => {
+  return checks.flatMap((check, i) => {
     const claimId = ids[Math.floor(i / size)]
-    return claimId === undefined ? [] : [{ ...turn, claimId }]
+    return claimId === undefined ? [] : [{ ...check, claimId }]
   })
 }

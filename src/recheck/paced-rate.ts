@@ -1,14 +1,15 @@
 import { type Db, sql } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 
-/** While the upstream is in trouble a tenth of the budget goes on asking: enough to see that it is over. */
+/** While the upstream is in trouble, checks take a tenth of the budget: enough to see when the trouble ends. */
 const TROUBLE_SHARE = 0.1
-/** After it the rate climbs back over this long, or the return would be a storm of its own. */
+/** After it the rate climbs back for this long: full rate at once could overload the upstream again. */
 const RAMP_SECONDS = 60
 
 /**
  * The part of the budget that checks may take now, in requests a second.
- * @param trouble whether upstream trouble is open, and how long ago it, or the breaker of errors, last ended (null: never).
+ * @param trouble whether an incident of upstream trouble is open, and how long ago the last one ended or the errors breaker
+ * closed, whichever is later (null: never).
  * @example pacedRate(10, { open: false, closedSecondsAgo: 30 }) // 5
  */
 export function pacedRate(
@@ -21,7 +22,7 @@ export function pacedRate(
   return requestsPerSecond * climbed
 }
 
-/** What `pacedRate` is told: of the incident and the breaker, the later end. */
+/** The state of upstream trouble, as `pacedRate` takes it. */
 export async function readTrouble(
   db: Db,
 ): Promise<{ open: boolean; closedSecondsAgo: number | null }> {

@@ -1,23 +1,23 @@
-/** How the budget is spent on checks. Rates are requests a second, times are seconds. */
+/** How the budget is spent on checks. Rates are in requests a second, times in seconds. */
 export interface RecheckRules {
   readonly requestsPerSecond: number
   /** The shortest interval between two checks of a fare, unless its watches ask for a longer one. */
   readonly minRecheckSeconds: number
 }
 
-/** A claim that is not recorded by then goes back by itself: the upstream's deadline, twice, and some patience. */
+/** A claim whose results are not recorded by then ends: more than twice the timeout of a call to the upstream. */
 export const LEASE_SECONDS = 60
-/** A first loss is asked again after about this long. */
+/** The time from a first loss to the check that confirms it, about. */
 export const CONFIRM_AFTER_SECONDS = 20
 export const RETRY_AFTER_SECONDS = 30
-/** How far ahead the budget can be reserved, which bounds how much one claim can be. */
+/** How far ahead slots of the budget can be reserved; this bounds the size of a claim. */
 export const HORIZON_SECONDS = 5
 /**
- * One claim, one job, one transaction: about this long, and no more fares than are read and written in some tens
- * of milliseconds.
+ * One claim is one job and one transaction: about a second of the budget, and no more fares than are read and written in
+ * some tens of milliseconds.
  */
 export const CLAIM_SECONDS = 1
 export const CLAIM_FARES = 500
-/** Shares of the budget that the lanes of first looks and of retries may take; all lanes together have 40 %. */
+/** Shares of the budget for the lanes of new watches and of retries. All lanes together have 40 %. */
 export const NEW_WATCH_SHARE = 0.2
 export const RETRY_SHARE = 0.1

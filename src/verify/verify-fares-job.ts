@@ -4,8 +4,8 @@ import type { Semaphore } from '../base/semaphore.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { giveBackTurns } from '../recheck/give-back-turns.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
+import { releaseClaims } from '../recheck/reschedule.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
@@ -94,7 +94,7 @@ function recordWave(
       claimId,
     })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
-    await giveBackTurns(tx, claimId, [...late, ...held])
+    await releaseClaims(tx, claimId, [...late, ...held])
     return { recorded, transitions }
   })
 }

@@ -10,19 +10,19 @@ export const FRESH_INTERVALS = 6
  * For how many seconds after its last good check a belief is fresh for a watch; after that it is stale.
  *
  * The watch's own interval counts, never that of another watch of the fare: other resellers' settings are secret.
- * @param turnSeconds how long it takes at the budget to check every fare once.
+ * @param expectedIntervalSeconds how long one check of every fare takes at the budget.
  */
 export function freshSeconds({
   minIntervalSeconds,
-  turnSeconds,
+  expectedIntervalSeconds,
 }: {
   readonly minIntervalSeconds: number | null
-  readonly turnSeconds: number
+  readonly expectedIntervalSeconds: number
 }): number {
   return Math.max(
     LEAST_SECONDS,
     FRESH_INTERVALS * (minIntervalSeconds ?? 0),
-    inDoublingSteps(FRESH_INTERVALS * turnSeconds),
+    inDoublingSteps(FRESH_INTERVALS * expectedIntervalSeconds),
   )
 }
 
@@ -34,11 +34,11 @@ function inDoublingSteps(seconds: number): number {
 
 /** For how many seconds a belief is fresh for a watch without a minimum interval of its own. */
 export async function readFreshSeconds(db: Db): Promise<number> {
-  const { turnSeconds } = await selectOne(
-    sql<{ turnSeconds: number }>`
-      select extract(epoch from turn)::float8 as "turnSeconds" from recheck_clock
+  const { expectedIntervalSeconds } = await selectOne(
+    sql<{ expectedIntervalSeconds: number }>`
+      select extract(epoch from expected_interval)::float8 as "expectedIntervalSeconds" from recheck_clock
     `,
     db,
   )
-  return freshSeconds({ minIntervalSeconds: null, turnSeconds })
+  return freshSeconds({ minIntervalSeconds: null, expectedIntervalSeconds })
 }

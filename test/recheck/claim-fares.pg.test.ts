@@ -17,13 +17,15 @@ import {
 const many = (count: number) => Array.from({ length: count }, (_, i) => i)
 
 describe('a dispatch', () => {
-  it('gives slots in the order of the virtual due times', async ({ db }) => {
+  it('a dispatch gives slots in the order of the virtual due times', async ({ db }) => {
     const [late, early, middle] = await trackFares(db, [{ vdue: 3 }, { vdue: 1 }, { vdue: 2 }])
 
     expect(await dispatch(db, 10)).toEqual([early, middle, late])
   })
 
-  it('gives no more than the budget of its horizon, and goes on where it ended', async ({ db }) => {
+  it('a dispatch reserves no more than the budget of its horizon, and the next goes on from there', async ({
+    db,
+  }) => {
     const fares = await trackFares(
       db,
       many(20).map((vdue) => ({ vdue })),
@@ -37,13 +39,15 @@ describe('a dispatch', () => {
     expect(next.length).toBeLessThanOrEqual(5)
   })
 
-  it('leaves out fares within their minimum interval', async ({ db }) => {
+  it('a dispatch leaves out fares inside their minimum interval', async ({ db }) => {
     const [due] = await trackFares(db, [{ vdue: 2 }, { vdue: 1, notBefore: 30 }])
 
     expect(await dispatch(db, 10)).toEqual([due])
   })
 
-  it('spends the turn of a fare and moves the clock on to it', async ({ db }) => {
+  it('a claim moves the due time of the fare forward, and the clock to that due time', async ({
+    db,
+  }) => {
     const [fare = 0] = await trackFares(db, [{ vdue: 7 }])
 
     await dispatch(db, 10)
@@ -53,7 +57,7 @@ describe('a dispatch', () => {
     expect(rows).toEqual([{ v: 7 }])
   })
 
-  it('gives a fare back when its lease is over, in the lane that it was in', async ({ db }) => {
+  it('a fare whose lease has ended is due again, in the lane that it was in', async ({ db }) => {
     const fares = await trackFares(db, [{}, { lane: 'confirmation' }])
     expect(await dispatch(db, 10)).toHaveLength(2)
     await pass(db, LEASE_SECONDS - 1)
@@ -65,7 +69,7 @@ describe('a dispatch', () => {
     expect((await scheduleOf(db, fares[1] ?? 0)).lane).toBe('confirmation')
   })
 
-  it('gives each fare once when two dispatch at one moment', async ({ databaseUrl, db }) => {
+  it('two dispatches at one moment claim each fare once', async ({ databaseUrl, db }) => {
     await trackFares(
       db,
       many(400).map((vdue) => ({ vdue, lane: vdue % 4 === 0 ? 'new_watch' : null })),
@@ -82,7 +86,9 @@ describe('a dispatch', () => {
     expect(new Set(fares).size).toBe(fares.length)
   })
 
-  it('enqueues a job for about each second, none with too many fares', async ({ db }) => {
+  it('a dispatch enqueues a job for about each second, none with too many fares', async ({
+    db,
+  }) => {
     const jobs: (string | undefined)[] = []
     const queue: Queue = {
       enqueue: async (_queue, { id }) => {
@@ -105,7 +111,7 @@ describe('a dispatch', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(CLAIM_FARES)
   })
 
-  it('makes a claim before its job is enqueued, and loses none when the queue is away', async ({
+  it('a claim is committed before its job is enqueued, and outlasts a queue that is unavailable', async ({
     db,
   }) => {
     const [fare = 0] = await trackFares(db, [{}])
@@ -124,7 +130,7 @@ describe('a dispatch', () => {
 })
 
 describe('the lanes', () => {
-  it('come before the turns, confirmations first', async ({ db }) => {
+  it('fares in lanes come before the schedule, confirmations first', async ({ db }) => {
     const [turn, first, retry, confirm] = await trackFares(db, [
       { vdue: 0 },
       { vdue: 9, lane: 'new_watch', notBefore: 0 },
@@ -135,7 +141,7 @@ describe('the lanes', () => {
     expect(await dispatch(db, 100)).toEqual([confirm, first, retry, turn])
   })
 
-  it('have their shares of the budget: 20 % first looks, 10 % retries, 40 % together', async ({
+  it('the lanes have shares of the budget: 20 % for new watches, 10 % for retries, 40 % together', async ({
     db,
   }) => {
     const lanes = ['new_watch', 'retry', 'confirmation'] as const
@@ -159,7 +165,9 @@ describe('the lanes', () => {
     expect(count(next, 'retry')).toBe(5)
   })
 
-  it('leave a confirmed fare its turn, and take the turn of a first look', async ({ db }) => {
+  it('a confirmation leaves the due time of a fare, and the first check of a new watch moves it', async ({
+    db,
+  }) => {
     const [confirmed = 0, first = 0] = await trackFares(db, [
       { vdue: 5, lane: 'confirmation' },
       { vdue: 5, lane: 'new_watch' },
@@ -172,7 +180,7 @@ describe('the lanes', () => {
   })
 })
 
-it('claims quickly among a hundred thousand fares', async ({ db }) => {
+it('a claim among a hundred thousand fares is quick', async ({ db }) => {
   await trackFares(
     db,
     many(100_000).map((vdue) => ({ vdue })),

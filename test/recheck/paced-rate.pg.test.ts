@@ -4,14 +4,14 @@ import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
 import { it } from '../support/test-database.ts'
 import { breakerOn, callThrough, ENDS, passHealth, permitOf } from '../upstream/health-fixtures.ts'
 
-it('is the whole budget where nothing ever happened', async ({ db }) => {
+it('the rate is the whole budget where there never was trouble', async ({ db }) => {
   const trouble = await readTrouble(db)
 
   expect(trouble).toEqual({ open: false, closedSecondsAgo: null })
   expect(pacedRate(10, trouble)).toBe(10)
 })
 
-it('climbs for a minute after the breaker of errors has closed', async ({ db }) => {
+it('the rate climbs for a minute after the errors breaker has closed', async ({ db }) => {
   const breaker = breakerOn(db)
   await breaker.acquirePermit('verify')
   for (let i = 0; i < 20; i += 1) {
@@ -50,7 +50,9 @@ it.for([
   },
 )
 
-it('is a tenth while the incident is open, whatever the breaker says', async ({ db }) => {
+it('the rate is a tenth while the incident is open, whatever the state of the breaker', async ({
+  db,
+}) => {
   await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
 
   expect(pacedRate(100, await readTrouble(db))).toBe(10)

@@ -1,17 +1,17 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { type DispatchDeps, dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
-import { type SettledTurn, settleTurns } from '../../src/recheck/settle-turns.ts'
+import { type CompletedCheck, reschedule } from '../../src/recheck/reschedule.ts'
 
 export interface NewFare {
   readonly vdue?: number
   readonly lane?: 'confirmation' | 'new_watch' | 'retry' | null
-  /** Seconds from now; for a while already, where missing. */
+  /** Seconds from now; an hour ago where missing. */
   readonly notBefore?: number
   readonly minIntervalSeconds?: number | null
 }
 
-/** Tracked fares with their turns, all due; in the order given. */
+/** Tracked fares on the schedule, all due; in the order given. */
 export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<number[]> {
   const rows = fares.map(
     ({ vdue = 0, lane = null, notBefore = -3_600, minIntervalSeconds = null }, i) => ({
@@ -51,13 +51,13 @@ export async function dispatch(
   requestsPerSecond: number,
   queue: Queue = idleQueue,
 ): Promise<number[]> {
-  const turns = await dispatchChecks({ db, queue, requestsPerSecond })
-  return turns
+  const checks = await dispatchChecks({ db, queue, requestsPerSecond })
+  return checks
     .toSorted((a, b) => a.slotAt.getTime() - b.slotAt.getTime())
-    .map((turn) => turn.fareId)
+    .map((check) => check.fareId)
 }
 
-/** What is promised comes nearer, as if so much time had passed. */
+/** Moves slots, leases and due times as if so much time had passed. */
 export async function pass(db: Db, seconds: number): Promise<void> {
   await sql`
     update upstream_budget
@@ -72,17 +72,17 @@ export async function pass(db: Db, seconds: number): Promise<void> {
   `.execute(db)
   await sql`
     update recheck_clock
-       set rested_to = rested_to - make_interval(secs => ${seconds}),
+       set capped_to = capped_to - make_interval(secs => ${seconds}),
            counted_at = counted_at - make_interval(secs => ${seconds})
   `.execute(db)
 }
 
-export function settle(
+export function complete(
   db: Db,
-  turns: readonly SettledTurn[],
+  checks: readonly CompletedCheck[],
   rules = { requestsPerSecond: 10, minRecheckSeconds: 60 },
 ): Promise<void> {
-  return inTransaction(db, (tx) => settleTurns(tx, turns, rules))
+  return inTransaction(db, (tx) => reschedule(tx, checks, rules))
 }
 
 export interface ScheduleRow {
@@ -102,6 +102,6 @@ export async function scheduleOf(db: Db, fareId: number): Promise<ScheduleRow> {
       from fare_schedule where tracked_fare_id = ${fareId}
   `.execute(db)
   const row = rows[0]
-  if (row === undefined) throw new Error(`fare ${fareId} has no turn`)
+  if (row === undefined) throw new Error(`fare ${fareId} is not scheduled`)
   return row
 }

@@ -44,7 +44,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     hasStarted: true,
     lane: null,
     resellerDisabled: false,
-    turnSeconds: 60,
+    expectedIntervalSeconds: 60,
     now: at(310),
     ...given,
   }
@@ -61,11 +61,11 @@ describe('a belief', () => {
     ['two hours where six turns are a little more than one', 601, null, 2 * HOUR],
     ['eight hours where six turns are six', HOUR, null, 8 * HOUR],
     ['six of its own intervals', 60, HOUR, 6 * HOUR],
-  ] as const)('is current for %s', (_, turnSeconds, minIntervalSeconds, seconds) => {
+  ] as const)('is current for %s', (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
     const of = watch(minIntervalSeconds)
 
-    const last = view({ turnSeconds, now: at(10 + seconds) }, of)
-    const after = view({ turnSeconds, now: at(11 + seconds) }, of)
+    const last = view({ expectedIntervalSeconds, now: at(10 + seconds) }, of)
+    const after = view({ expectedIntervalSeconds, now: at(11 + seconds) }, of)
 
     expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
     expect([after.status, after.belief.pair, after.belief.price]).toEqual([

@@ -6,7 +6,7 @@ import {
 } from '../../changes/availability-feed.ts'
 import type { Tx } from '../../db/database.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
-import { type SettledTurn, settleTurns } from '../../recheck/settle-turns.ts'
+import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { type Decision, type DecisionRules, decide } from '../decide/decide.ts'
@@ -47,7 +47,7 @@ export interface RecordArgs {
 export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
   const recorded = decideChecks(args)
   await saveBeliefs(tx, recorded.map(beliefRow))
-  await settleTurns(tx, turnsOf(args, recorded), args.rules)
+  await reschedule(tx, completedChecks(args, recorded), args.rules)
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, goodFareIds: startingFares(recorded) })
@@ -154,10 +154,10 @@ function hashOf(body: string): string {
  * then counts from the check that took its place. What was asked on demand and dropped leaves the turn alone: the
  * newer check has set it, and somebody may hold a claim on it since.
  */
-function turnsOf(
+function completedChecks(
   { locked, checks, claimId }: RecordArgs,
   recorded: readonly RecordedCheck[],
-): SettledTurn[] {
+): CompletedCheck[] {
   const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
   const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
   return checks.flatMap(({ fareId, askedAt }) => {

@@ -11,7 +11,7 @@ export async function readWatchFacts(
     select w.id as "watchId", s.state, s.asked_at as "askedAt", s.last_good_check_at as "lastGoodCheckAt",
            s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt",
            w.started_at is not null as "hasStarted", q.lane, r.disabled_at is not null as "resellerDisabled",
-           extract(epoch from c.turn)::float8 as "turnSeconds", clock_timestamp() as now
+           extract(epoch from c.expected_interval)::float8 as "expectedIntervalSeconds", clock_timestamp() as now
       from watch w
       join reseller r on r.id = w.reseller_id
      cross join recheck_clock c

@@ -32,8 +32,8 @@ export interface WatchFacts {
   readonly hasStarted: boolean
   readonly lane: string | null
   readonly resellerDisabled: boolean
-  /** How long a turn of everybody takes at the budget. */
-  readonly turnSeconds: number
+  /** How long one check of every fare takes at the budget. */
+  readonly expectedIntervalSeconds: number
   readonly now: Date
 }
 
@@ -102,11 +102,11 @@ function isSeen({ outbound, return: back }: FareView): boolean {
 
 function isStale(
   { entry }: Pick<Watch, 'entry'>,
-  { turnSeconds, now }: WatchFacts,
+  { expectedIntervalSeconds, now }: WatchFacts,
   last: Date,
 ): boolean {
   const { minIntervalSeconds } = entry
-  const seconds = freshSeconds({ minIntervalSeconds, turnSeconds })
+  const seconds = freshSeconds({ minIntervalSeconds, expectedIntervalSeconds })
   return now.getTime() - last.getTime() > seconds * 1000
 }
 

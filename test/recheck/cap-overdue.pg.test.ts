@@ -3,16 +3,16 @@ import { openDatabase, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { dispatch, pass, scheduleOf, settle, trackFares } from './recheck-fixtures.ts'
+import { complete, dispatch, pass, scheduleOf, trackFares } from './recheck-fixtures.ts'
 
 const RATE = 10
 const TEN_MINUTES = 600
 
-/** A fare that was checked while it was alone, and rests; then others came. */
-async function restingBeside(db: Parameters<typeof dispatch>[0], others: number): Promise<number> {
+/** A fare that was checked while it was the only one, before others were added. */
+async function checkedAlone(db: Parameters<typeof dispatch>[0], others: number): Promise<number> {
   const [alone = 0] = await trackFares(db, [{ minIntervalSeconds: TEN_MINUTES }])
   await dispatch(db, RATE)
-  await settle(db, [{ fareId: alone, askedAt: new Date(), next: 'normal' }])
+  await complete(db, [{ fareId: alone, askedAt: new Date(), next: 'normal' }])
   await trackMore(db, others)
   return alone
 }
@@ -29,27 +29,32 @@ async function trackMore(db: Parameters<typeof dispatch>[0], count: number): Pro
   `.execute(db)
 }
 
-describe('a fare whose rest has ended', () => {
-  it('waits for one round at most, however many came while it rested', async ({ db }) => {
-    const alone = await restingBeside(db, 80)
-    // Ten minutes were worth six thousand rounds of one fare.
+describe('a fare whose minimum interval has ended', () => {
+  it('the fare waits for at most one check of every other, however many were added meanwhile', async ({
+    db,
+  }) => {
+    const alone = await checkedAlone(db, 80)
+    // Ten minutes were worth six thousand checks of the only fare.
     expect((await scheduleOf(db, alone)).vdue).toBeGreaterThan(1_000)
 
     await pass(db, TEN_MINUTES)
     const asked: number[] = []
     for (let seconds = 0; seconds < 300; seconds += 60) {
       asked.push(...(await dispatch(db, RATE)))
-      // The leases of the others are over: they are due again.
+      // The leases of the others have ended: they are due again.
       await pass(db, 70)
     }
 
     expect(asked.length).toBeGreaterThan(3 * 81)
-    // Its turn is at the end of the first round.
+    // It is checked at the end of the first round.
     expect(asked.slice(0, 2 * 81)).toContain(alone)
   })
 
-  it('is looked at again where somebody held it at that moment', async ({ db, databaseUrl }) => {
-    const alone = await restingBeside(db, 80)
+  it('a fare that another transaction holds is capped by the next dispatch', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const alone = await checkedAlone(db, 80)
     await pass(db, TEN_MINUTES)
     const other = openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog })
     await inTransaction(other.db, async (tx) => {

@@ -1,18 +1,18 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { giveBackTurns } from '../../src/recheck/give-back-turns.ts'
+import { releaseClaims } from '../../src/recheck/reschedule.ts'
 import { it } from '../support/test-database.ts'
-import { dispatch, scheduleOf, settle, trackFares } from './recheck-fixtures.ts'
+import { complete, dispatch, scheduleOf, trackFares } from './recheck-fixtures.ts'
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000)
 
-describe('a settled turn', () => {
-  it('keeps the minimum interval from the request on, not from its record', async ({ db }) => {
+describe('a completed check', () => {
+  it('the minimum interval counts from the request, not from its record', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
     await dispatch(db, 10)
 
-    await settle(db, [{ fareId: fare, askedAt: ago(20), next: 'normal' }])
+    await complete(db, [{ fareId: fare, askedAt: ago(20), next: 'normal' }])
 
     const row = await scheduleOf(db, fare)
     expect(row.claimId).toBeNull()
@@ -20,13 +20,13 @@ describe('a settled turn', () => {
     expect(row.notBefore).toBeLessThanOrEqual(41)
   })
 
-  it('keeps the interval of its watches where that is longer', async ({ db }) => {
+  it('the interval of the watches counts where it is longer', async ({ db }) => {
     const [short = 0, long = 0] = await trackFares(db, [
       { minIntervalSeconds: 5 },
       { minIntervalSeconds: 600 },
     ])
 
-    await settle(
+    await complete(
       db,
       [short, long].map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal' })),
     )
@@ -35,19 +35,21 @@ describe('a settled turn', () => {
     expect((await scheduleOf(db, long)).notBefore).toBeCloseTo(600, -1)
   })
 
-  it('waits no longer for a clock that runs ahead', async ({ db }) => {
+  it('a request from a clock that runs ahead delays the next check no longer', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
 
-    await settle(db, [{ fareId: fare, askedAt: ago(-3_600), next: 'normal' }])
+    await complete(db, [{ fareId: fare, askedAt: ago(-3_600), next: 'normal' }])
 
     expect((await scheduleOf(db, fare)).notBefore).toBeLessThanOrEqual(60)
   })
 
-  it('lifts what lies behind the clock to what its interval is worth', async ({ db }) => {
+  it('a virtual due time behind the clock is raised to the end of the minimum interval', async ({
+    db,
+  }) => {
     const [behind = 0, ahead = 0] = await trackFares(db, [{ vdue: 1 }, { vdue: 99 }])
     await sql`update recheck_clock set v = 10, tickets = 200`.execute(db)
 
-    await settle(
+    await complete(
       db,
       [behind, ahead].map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal' })),
     )
@@ -57,19 +59,19 @@ describe('a settled turn', () => {
     expect((await scheduleOf(db, ahead)).vdue).toBe(99)
   })
 
-  it('is looked at again in about twenty seconds after a first loss', async ({ db }) => {
+  it('a first loss is confirmed in about twenty seconds', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
 
-    await settle(db, [{ fareId: fare, askedAt: ago(0), next: 'confirm' }])
+    await complete(db, [{ fareId: fare, askedAt: ago(0), next: 'confirm' }])
 
     const row = await scheduleOf(db, fare)
     expect(row.lane).toBe('confirmation')
     expect(row.laneDue).toBeCloseTo(20, -1)
   })
 
-  it('has one early retry, and then waits for its turn', async ({ db }) => {
+  it('a failure has one early retry, and then the next check by the schedule', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
-    const fail = () => settle(db, [{ fareId: fare, askedAt: ago(0), next: 'retry' }])
+    const fail = () => complete(db, [{ fareId: fare, askedAt: ago(0), next: 'retry' }])
 
     await fail()
     expect((await scheduleOf(db, fare)).lane).toBe('retry')
@@ -79,15 +81,15 @@ describe('a settled turn', () => {
   })
 })
 
-it('gives fares back that were not asked, and only to who holds their claim', async ({ db }) => {
+it('the claim on a fare that was not checked is released, and no other claim', async ({ db }) => {
   const [fare = 0] = await trackFares(db, [{ lane: 'confirmation' }])
   await dispatch(db, 10)
   const { claimId } = await scheduleOf(db, fare)
-  const giveBack = (id: string) => inTransaction(db, (tx) => giveBackTurns(tx, id, [fare]))
+  const release = (id: string) => inTransaction(db, (tx) => releaseClaims(tx, id, [fare]))
 
-  await giveBack('00000000-0000-4000-8000-000000000000')
+  await release('00000000-0000-4000-8000-000000000000')
   expect((await scheduleOf(db, fare)).claimId).toBe(claimId)
-  await giveBack(claimId ?? '')
+  await release(claimId ?? '')
 
   const row = await scheduleOf(db, fare)
   expect(row.claimId).toBeNull()
