@@ -37,13 +37,15 @@ export async function createWatchDrafts(tx: Tx): Promise<void> {
       (reseller_id bigint, watch_id uuid, reference text, change_id uuid, change_seq bigint, watch_event_id uuid)
       on commit delete rows
   `.execute(tx)
+  // Empty unless the transaction has appended drafts before.
+  await sql`delete from watch_change_draft`.execute(tx)
 }
 
 /**
  * Appends the drafts to the feeds of their resellers. Returns how many records. The drafts stay readable until the
  * transaction ends.
  *
- * Call it once in a transaction, and late: from here to the commit the resellers' rows are locked, which makes the
+ * Call it late: from here to the commit the resellers' rows are locked, which makes the
  * numbers of each feed dense and lets them appear in order. The rows are locked in the order of their ids, so that
  * two transactions never wait for each other.
  */

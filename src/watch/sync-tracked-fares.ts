@@ -1,5 +1,4 @@
 import { sql, type Tx } from '../db/database.ts'
-import { HAS_DEPARTED } from './departed.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -9,18 +8,18 @@ export interface TrackedFaresEffect {
   readonly trackedFaresEnded: number
 }
 
-interface Moved {
+interface CountedFare {
   readonly id: number
   readonly watchersBefore: number
   readonly watchers: number
-  /** Whether its watches ask for it more often than before. */
-  readonly sooner: boolean
+  /** Whether its minimum interval is shorter than before. */
+  readonly shorter: boolean
 }
 
 /**
- * Locks fares against every other change of who watches them, and their turns against the checks, in the order of
- * their ids. Call it before watches or their reseller are changed: who records a check takes turns first, then
- * resellers, watches last, and two transactions that meet must take their locks in one order.
+ * Locks fares against other changes of their watches, and their rows of the schedule against the recording of checks, in
+ * the order of their ids. Call it before watches or their reseller are changed. Every transaction takes its locks in one
+ * order: tracked fares, schedule, beliefs, feeds, watches.
  */
 export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -48,16 +47,16 @@ export async function syncTrackedFares(
 ): Promise<TrackedFaresEffect> {
   if (fareIds.length === 0) return { trackedFaresAdded: 0, trackedFaresEnded: 0 }
   await lockTrackedFares(tx, fareIds)
-  const moved = await countWatchers(tx, fareIds)
+  const counted = await countWatchers(tx, fareIds)
 
-  const added = moved.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
-  const ended = moved.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
-  await giveTurns(tx, fareIds)
-  await shortenRests(
+  const added = counted.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
+  const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
+  await schedule(tx, fareIds)
+  await advanceDueTimes(
     tx,
-    moved.filter((fare) => fare.sooner).map((fare) => fare.id),
+    counted.filter((fare) => fare.shorter).map((fare) => fare.id),
   )
-  await takeTurns(
+  await unschedule(
     tx,
     ended.map((fare) => fare.id),
   )
@@ -66,11 +65,12 @@ export async function syncTrackedFares(
 }
 
 /**
- * Only fares that differ are written. The watches are counted in one pass, however few fares they share. A watch without
- * an interval, or without an end, asks for the shortest, and for no end.
+ * Writes what follows from the active watches of the fares, where it differs. The watches are counted in one pass, however
+ * few fares they share. A watch without a minimum interval makes the fare's the shortest possible, and one without a
+ * departure date leaves the fare without.
  */
-async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[]> {
-  const { rows } = await sql<Moved>`
+async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<CountedFare[]> {
+  const { rows } = await sql<CountedFare>`
     with active as materialized (
            select w.tracked_fare_id as id, count(*) as watchers,
                   case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
@@ -85,17 +85,26 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Moved[
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
-      from (select asked.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds
-              from unnest(${fareIds}::bigint[]) asked (id)
-              left join active a on a.id = asked.id) c
+      from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds
+              from unnest(${fareIds}::bigint[]) given (id)
+              left join active a on a.id = given.id) c
      where f.id = c.id
        and (f.watchers, f.departs_on, f.min_interval_seconds, f.ended_at is null)
            is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.watchers > 0)
     returning f.id, old.watchers as "watchersBefore", new.watchers,
-              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0) as sooner
+              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0) as shorter
   `.execute(tx)
   return rows
 }
+
+/**
+ * Whether the departure of tracked fare `f` with state `s` has passed everywhere on earth: the local time of its flight, or
+ * the end of the departure date that its watches have, both read as UTC−12.
+ */
+export const HAS_DEPARTED = sql`
+  coalesce((s.state #>> '{outbound,flight,departsAt}')::timestamp + interval '12 hours' < clock_timestamp() at time zone 'UTC'
+           or f.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC', false)
+`
 
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
 
@@ -112,7 +121,7 @@ const EARLIEST_CHECK = sql`
  * Schedules every fare with active watches that is not scheduled, at its minimum interval from its last check. A fare
  * that has expired comes back, unless it has departed: it must not expire twice.
  */
-async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
+async function schedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await reviveExpired(tx, fareIds)
   await sql`
     insert into fare_schedule (tracked_fare_id, vdue, not_before)
@@ -127,8 +136,8 @@ async function giveTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
 }
 
 /**
- * Nothing that was believed before a fare expired is believed of it now: its first answer is taken as that of a new fare,
- * and recorded as such. An answer to a question from before does not count.
+ * Resets expired fares that are watched again: what was believed before the end counts no more, and the next check is
+ * decided as the first check of a new fare. `asked_at` stays, so that results of earlier requests are still dropped.
  */
 async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -146,10 +155,10 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
 }
 
 /**
- * Fares that are asked for more often than before rest from their last check on for as long as is asked now, and not to the
- * end of a rest that others had chosen. One that is being checked has its rest set by the end of the check.
+ * Moves the due time of fares, whose minimum interval is shorter than before, to the end of the new one. A fare that is
+ * claimed gets its due time when the check is recorded.
  */
-async function shortenRests(tx: Tx, fareIds: readonly number[]): Promise<void> {
+async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
   await sql`
     update fare_schedule q
@@ -177,7 +186,7 @@ async function expediteFirstChecks(tx: Tx, fareIds: readonly number[]): Promise<
   `.execute(tx)
 }
 
-async function takeTurns(tx: Tx, fareIds: readonly number[]): Promise<void> {
+async function unschedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
   await sql`
     delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { pairOf, shownPrice, toJson, viewOf } from '../../src/verify/decide/fare-state.ts'
-import { SHOWN_BELIEF } from '../../src/watch/shown-belief.ts'
+import { SHOWN_BELIEF } from '../../src/watch/notify-watches.ts'
 import { it } from '../support/test-database.ts'
 import { anyStory, play } from './stories.ts'
 
