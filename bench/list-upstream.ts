@@ -1,4 +1,4 @@
-/** The upstream of bench/upstream.ts, in a process of its own: one large route list, from memory. */
+/** The upstream of bench/upstream.ts, in its own process. It serves one large route list from memory. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * Reads one large route list, in a process of its own, so that its peak of memory is nobody else's: by the client and
- * the reader (`ours`), or by undici and one JSON.parse (`parse`). Sends what it measured to the process that forked it.
+ * Reads one large route list with the client and the reader (`ours`), or with undici and one JSON.parse (`parse`). It
+ * runs in its own process to measure the peak of its memory, and sends the measurements to its parent.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { request } from 'undici'
@@ -12,9 +12,9 @@ export interface ListReading {
   readonly routes: number
   readonly bytes: number
   readonly ms: number
-  /** Of the time, what the download took. */
+  /** The part of the time that the download took. */
   readonly downloadMs: number
-  /** What the process grew by, from before the call to its peak. */
+  /** The growth of the process from before the call to its peak. */
   readonly grownBytes: number
   readonly longestBlockMs: number
 }
@@ -53,7 +53,7 @@ delays.enable()
 const start = performance.now()
 const read = await (how === 'ours' ? ours() : parse())
 const ms = performance.now() - start
-// One turn more, or a block that lasted until the end would not be seen.
+// Without this pause a block that lasted until the end would not be measured.
 await new Promise((resolve) => setTimeout(resolve, 5))
 delays.disable()
 const reading: ListReading = {

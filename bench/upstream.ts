@@ -1,10 +1,10 @@
 /**
- * What the client costs, beside the least that anybody can do on the same server in the same run.
+ * Measures the client against the least possible work on the same server in the same run.
  *
- * Verify calls a second, 64 at a time, beside a bare loop of undici that asks the same questions and reads the bodies;
- * in turns, medians of the rounds. And a large route list: MB/s, memory and the longest block of the event loop,
- * beside one JSON.parse of the same bytes; each reading in a process of its own. The upstreams answer from processes
- * of their own.
+ * Verify: calls a second, 64 at a time, compared with a bare undici loop that asks the same questions and reads the
+ * bodies. The two alternate, and the result is the median of the rounds. Lists: MB/s, memory and the longest block of
+ * the event loop for one large list, compared with one JSON.parse of the same bytes. Each reading and each upstream runs
+ * in its own process.
  *
  *   npm run bench:upstream -- [routes] [rounds]
  */
@@ -36,7 +36,7 @@ async function startUpstream(file: string, ...args: string[]) {
   return { child, url: `http://127.0.0.1:${port}` }
 }
 
-/** As the worker has it: a token, a scrubber, the whole reading and judging of every answer. */
+/** The client as in the worker: with a token, a scrubber and the complete reading of every answer. */
 async function clientLoop(url: string): Promise<number> {
   const accessToken = 'bench-access-token'
   const client = createUpstreamClient({
@@ -54,7 +54,7 @@ async function clientLoop(url: string): Promise<number> {
       const question = questionOf(String(1_000_000 + (asked % FARES)))
       asked += 1
       const { outbound } = await client.verifyFares(question, { signal })
-      if (outbound.kind !== 'available') throw new Error(`the upstream said ${outbound.kind}`)
+      if (outbound.kind !== 'available') throw new Error(`the upstream answered ${outbound.kind}`)
     }
   }
   await Promise.all(Array.from({ length: CALLS }, loop))
@@ -81,7 +81,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-function tell(name: string, rates: readonly Rate[], bare: readonly Rate[]): void {
+function report(name: string, rates: readonly Rate[], bare: readonly Rate[]): void {
   const rate = median(rates.map((r) => r.perSecond))
   const cpu = median(rates.map((r) => r.cpuPer1000))
   const ratios = rates.map((r, round) => r.perSecond / (bare[round]?.perSecond ?? Number.NaN))
@@ -102,7 +102,7 @@ async function compareVerify(): Promise<void> {
       await measured(() => bareLoop(url, FARES, SECONDS)),
       await measured(() => clientLoop(url)),
     ] as const
-    // The first round is the compiler's.
+    // The first round only warms up the compiler.
     if (round > 0) {
       bare.push(rates[0])
       ours.push(rates[1])
@@ -110,8 +110,8 @@ async function compareVerify(): Promise<void> {
   }
   child.disconnect()
   console.log('\nverify calls       a second  of bare  CPU s / 1,000')
-  tell('bare undici loop', bare, bare)
-  tell('client', ours, bare)
+  report('bare undici loop', bare, bare)
+  report('client', ours, bare)
 }
 
 async function readList(how: string, url: string): Promise<ListReading> {
