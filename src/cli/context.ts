@@ -4,23 +4,24 @@ import { systemClock } from '../base/clock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import { createScrub, type Scrub } from '../base/secrets.ts'
 import { type Config, loadConfig, secretsOf } from '../config/config.ts'
-import { embedMissing } from '../embedded/embed-missing.ts'
+import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { interruptSignal, untilInterrupted } from './interrupt.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { createLogLines } from './text/log-lines.ts'
 
-/** What every command has at hand. */
 export interface CliContext {
   readonly config: Config
   readonly scrub: Scrub
   readonly log: Logger
   readonly terminal: Terminal
+  /** Aborts when the command is to stop. */
+  readonly signal: AbortSignal
 }
 
 /**
- * Reads the configuration and sets up output: standard output is the command's answer, standard error is the
- * way there: lines for a person on a terminal, JSON elsewhere.
+ * Reads the configuration and sets up output. Results go to standard output. Logs go to standard error: plain lines on
+ * a terminal, JSON elsewhere. A quiet command logs from `warn` on, unless LOG_LEVEL was set.
  */
 export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliContext {
   const config = loadConfig()
@@ -28,10 +29,10 @@ export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliC
   const terminal = createTerminal({
     stdout: process.stdout,
     stderr: process.stderr,
-    // Progress is what a long command has to say, also one that is otherwise quiet.
+    // A quiet command logs its progress too.
     logProgress: (progress) => {
       const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stderr })
-      log.info({ progress }, 'under way')
+      log.info({ progress }, 'in progress')
     },
   })
   const destination = terminal.interactive
@@ -41,10 +42,11 @@ export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliC
       })
     : process.stderr
   const level = quiet && config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL
-  return { config, scrub, log: createLogger({ level, scrub, destination }), terminal }
+  const log = createLogger({ level, scrub, destination })
+  return { config, scrub, log, terminal, signal: interruptSignal() }
 }
 
-/** A service logs its outcomes to standard output where nobody watches. */
+/** The context of a service: without a terminal it logs to standard output. */
 export function createServiceContext(): CliContext {
   const context = createContext()
   if (context.terminal.interactive) return context
@@ -53,48 +55,63 @@ export function createServiceContext(): CliContext {
   return { ...context, log }
 }
 
-/** What one-shot commands give a store to let go of their connections, once they are interrupted. */
-const CLOSE_DEADLINE_MS = 2_000
+/** The time that a store has to close its connections. */
+const CLOSE_MS = 2_000
+
+export interface CommandNeeds {
+  /** Shown in pg_stat_activity. */
+  readonly role: string
+  /** Whether the command calls the upstream. */
+  readonly sandbox?: boolean
+  /** True unless given. */
+  readonly quiet?: boolean
+}
 
 /**
- * Opens what a one-shot command needs, runs it and closes everything again, also when it is interrupted. A private
- * database is brought up to date on the way; one of the user's must be migrated already.
+ * Opens the stores of a one-shot command, runs it and closes them again, also after an interrupt. An embedded database is
+ * migrated first; a database of the user's must be migrated already.
  */
-export async function withApp<T>(
-  context: CliContext,
-  needs: { readonly role: string; readonly sandbox: boolean },
-  work: (app: App) => Promise<T>,
+export function withApp<T>(
+  needs: CommandNeeds,
+  work: (app: App, context: CliContext) => Promise<T>,
 ): Promise<T> {
-  const { config, log } = context
-  const signal = interruptSignal()
-  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: needs.sandbox })
+  return withStores(needs, async (app, context, { postgres }) => {
+    if (postgres === undefined) await assertReady(app)
+    else await migrateApp(app)
+    return work(app, context)
+  })
+}
+
+/** As withApp, for a database that need not be migrated. */
+export async function withStores<T>(
+  { role, sandbox = false, quiet = true }: CommandNeeds,
+  work: (app: App, context: CliContext, embedded: Embedded) => Promise<T>,
+): Promise<T> {
+  const context = createContext({ quiet })
+  const { config, log, signal } = context
+  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   try {
-    const app = openApp({ config: embedded.config, log, clock: systemClock, role: needs.role })
+    const app = openApp({ config: embedded.config, log, clock: systemClock, role })
     try {
-      if (embedded.postgres === undefined) await assertReady(app)
-      else await migrateApp(app)
-      return await untilInterrupted(work(app), signal)
+      return await untilInterrupted(work(app, context, embedded), signal)
     } finally {
-      // A statement that still runs holds its connection: it ends with ours.
-      await Promise.race([app.close(), ...(signal.aborted ? [delay(CLOSE_DEADLINE_MS)] : [])])
+      // After an interrupt a statement may still hold its connection; it ends with this process.
+      await Promise.race([app.close(), ...(signal.aborted ? [delay(CLOSE_MS)] : [])])
     }
   } finally {
     await embedded.release()
   }
 }
 
-const CLOSE_MS = 2_000
-
-/** Opens what a one-shot command about the queue needs, runs it and closes everything again. */
+/** As withApp, with the queue. */
 export function withQueue<T>(
-  context: CliContext,
   role: string,
-  work: (app: App, queue: QueueSystem) => Promise<T>,
+  work: (app: App, queue: QueueSystem, context: CliContext) => Promise<T>,
 ): Promise<T> {
-  return withApp(context, { role, sandbox: false }, async (app) => {
+  return withApp({ role }, async (app, context) => {
     const queue = openQueue(app)
     try {
-      return await work(app, queue)
+      return await work(app, queue, context)
     } finally {
       await queue.close({ graceMs: CLOSE_MS })
     }

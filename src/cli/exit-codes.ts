@@ -13,7 +13,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   interrupted: 'A signal ended the command. A service that stops in order exits with 0.',
 }
 
-/** What only the person at the command line can mend, wherever it is found out. */
+/** The errors that another command line or configuration avoids. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
@@ -33,7 +33,7 @@ export function exitOfError({ code }: AppError): number {
   return USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed
 }
 
-/** The command line asks for something that cannot be. */
+/** The command line asks for something impossible. */
 export class UsageError extends AppError {
   override readonly name = 'UsageError'
   override readonly code = 'cli.usage'

@@ -1,13 +1,13 @@
 import { AppError } from '../base/errors.ts'
 import { EXIT } from './exit-codes.ts'
 
-/** Ends the process when an orderly end takes longer: a store that is frozen must not keep us from stopping. */
+/** The process exits after this time even when its orderly stop hangs, as on a frozen store. */
 const HARD_STOP_MS = 15_000
 
-/** What the last line of a log has to get out. */
+/** The time in which the last lines of the log are written. */
 const LINGER_MS = 500
 
-/** Somebody asked the command to stop, or its reader has gone. */
+/** A signal or a closed pipe interrupted the command. */
 export class InterruptedError extends AppError {
   override readonly name = 'InterruptedError'
   override readonly code = 'cli.interrupted'
@@ -23,8 +23,8 @@ export class InterruptedError extends AppError {
 let controller: AbortController | undefined
 
 /**
- * The signal of this process: Ctrl-C, SIGTERM, a closed terminal and a closed pipe abort it. A second signal ends
- * the process at once, and so does an orderly end that does not come.
+ * Aborts on Ctrl-C, SIGTERM, a closed terminal or a closed pipe. The process exits at once on a second signal, and 15 s
+ * after the first.
  */
 export function interruptSignal(): AbortSignal {
   if (controller !== undefined) return controller.signal
@@ -35,7 +35,7 @@ export function interruptSignal(): AbortSignal {
   return controller.signal
 }
 
-/** A reader that has seen enough (`| head`) closes the pipe; that is no error of ours, but nobody listens any more. */
+/** A reader such as `head` closes the pipe when it has enough: the command stops, with exit code 0. */
 export function interruptOnClosedPipe(): void {
   process.stdout.on('error', (err: NodeJS.ErrnoException) => {
     if (err.code !== 'EPIPE') throw err
@@ -49,15 +49,12 @@ function interrupt(exit: number): void {
   controller?.abort(new InterruptedError(exit))
 }
 
-/**
- * Ends the process by itself a moment after all is done, whatever still holds it open: a connection that went silent
- * would do so for hours.
- */
-export function endSoon(): void {
+/** Exits soon, even with open handles: a silent connection would keep the process running for hours. */
+export function exitSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
-/** Waits for the work, or rejects with the signal's reason as soon as it aborts. */
+/** Waits for the work, or rejects with the signal's reason when it aborts. */
 export async function untilInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()

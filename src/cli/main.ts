@@ -6,7 +6,7 @@ import { EXIT, exitOfError } from './exit-codes.ts'
 import { InterruptedError, interruptOnClosedPipe } from './interrupt.ts'
 import { createProgram } from './program.ts'
 
-/** Runs one command line and returns its exit code; expected failures are one message, bugs are a stack. */
+/** Runs one command line and returns its exit code. Expected failures print a message, bugs a stack. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(argv)
@@ -24,7 +24,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** What others say of their failures may quote a secret. */
+/** The message of a store or of the upstream may quote a secret. */
 function scrubbed(text: string): string {
   try {
     return createScrub(secretsOf(loadConfig()))(text)

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { InvalidArgumentError } from 'commander'
 
-/** A whole number within bounds, for commander's options. */
+/** Reads a whole number within bounds. The parsers of this file throw InvalidArgumentError. */
 export function integerOption(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -12,7 +12,7 @@ export function integerOption(min: number, max: number): (text: string) => numbe
   }
 }
 
-/** A number within bounds. */
+/** Reads a number within bounds. */
 export function numberOption(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -23,7 +23,7 @@ export function numberOption(min: number, max: number): (text: string) => number
   }
 }
 
-/** An address of this machine, as an IP. */
+/** Reads an IP address. */
 export function addressOption(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError('It must be an IP address.')
   return text
@@ -31,7 +31,7 @@ export function addressOption(text: string): string {
 
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** An instant with its zone, or a date (its midnight in UTC). */
+/** Reads an instant with its time zone, or a date, which means its midnight in UTC. */
 export function instantOption(text: string): Date {
   const instant = new Date(text)
   if (!ISO_INSTANT.test(text) || Number.isNaN(instant.getTime()) || !isDay(text.slice(0, 10))) {
@@ -42,7 +42,7 @@ export function instantOption(text: string): Date {
   return instant
 }
 
-/** Date takes the 30th of February for the 2nd of March. */
+/** False for a day such as February 30, which Date reads as March 2. */
 function isDay(text: string): boolean {
   return new Date(text).toISOString().startsWith(text)
 }

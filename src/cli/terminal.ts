@@ -1,20 +1,26 @@
 import type { Writable } from 'node:stream'
+import { screenWidth } from './text/text-format.ts'
 
-/** Where a command writes, and whether a person watches. */
+/** The output of a command. `interactive` is whether standard error is a terminal. */
 export interface Terminal {
   readonly interactive: boolean
-  /** The command's answer, for people or for a pipe. */
+  /** Characters in a line of standard output; infinite where it is no terminal. */
+  readonly width: number
+  /** Prints a result on standard output. */
   out(text: string): void
-  /** One finished step on the way, on standard error; silent where nobody watches. */
+  /** Prints a value as JSON, or as the text. */
+  print(json: boolean | undefined, value: unknown, text: () => string): void
+  /** Prints values as lines of JSON, or as the text. */
+  printRows(json: boolean | undefined, rows: readonly unknown[], text: () => string): void
+  /** Prints a finished step on standard error; nothing where that is no terminal. */
   step(text: string): void
-  /** Replaces the line in progress; an empty text ends it. Where nobody watches, a line of the log now and then. */
+  /** Replaces the progress line; an empty text removes it. Without a terminal, progress is logged every ten seconds. */
   progress(text: string): void
 }
 
-export interface TerminalStreams {
-  readonly stdout: Writable
+interface TerminalStreams {
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: Writable & { readonly isTTY?: boolean }
-  /** Hears of progress where nobody watches. */
   readonly logProgress?: (text: string) => void
 }
 
@@ -22,7 +28,6 @@ const GREEN = '\x1b[32m'
 const RESET = '\x1b[0m'
 const CLEAR_LINE = '\r\x1b[K'
 const REDRAW_MS = 100
-/** What takes no longer tells nothing. */
 const LOG_MS = 10_000
 
 export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams): Terminal {
@@ -34,11 +39,20 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
     if (drawn) stderr.write(CLEAR_LINE)
     drawn = false
   }
+  const out = (text: string) => {
+    clear()
+    stdout.write(`${text}\n`)
+  }
   return {
     interactive,
-    out(text) {
-      clear()
-      stdout.write(`${text}\n`)
+    get width() {
+      return screenWidth(stdout)
+    },
+    out,
+    print: (json, value, text) => out(json === true ? JSON.stringify(value) : text()),
+    printRows(json, rows, text) {
+      if (json === true) for (const row of rows) out(JSON.stringify(row))
+      else out(text())
     },
     step(text) {
       if (!interactive) return

@@ -16,7 +16,7 @@ describe('farewatch demo', () => {
     const first = await runFarewatch(['demo'], env)
     const second = await runFarewatch(['demo', '--json'], env)
 
-    expect(first).toMatchObject({ exit: 0, stdout: 'reseller "demo" watches 40 flights\n' })
+    expect(first).toMatchObject({ exit: 0, stdout: 'the reseller "demo" watches 40 flights\n' })
     expect(JSON.parse(second.stdout)).toEqual({ reseller: 'demo', watches: 40 })
     const { stdout } = await runFarewatch(['resellers', 'list', '--json'], env)
     expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', lists: 1, watches: 40 })
@@ -35,7 +35,7 @@ describe('farewatch demo', () => {
     })
     expect(silent).toMatchObject({
       exit: 1,
-      stderr: expect.stringContaining('no sandbox of ours at http://127.0.0.1:9'),
+      stderr: expect.stringContaining('there is no sandbox at http://127.0.0.1:9'),
     })
   })
 })

@@ -25,7 +25,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     })
     expect(text).toMatch(
       new RegExp(
-        `^verify ${newest} +\\d+ s ago, claimId=claim-3, 1 attempt, Error: out of  \\[31mluck\nverify .*\nand 1 more: --limit shows them\n$`,
+        `^verify ${newest} +\\d+ s ago, claimId=claim-3, 1 attempt, Error: out of  \\[31mluck\nverify .*\nand 1 more: raise --limit\n$`,
       ),
     )
     expect(retried).toMatchObject({
@@ -48,7 +48,7 @@ describe('farewatch jobs', () => {
   it.for([
     [['retry', 'verify'], 'their ids, or --all'],
     [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
-    [['drop', 'nothing', '--all'], 'there is no queue "nothing": ticks, route-sync, verify'],
+    [['drop', 'nothing', '--all'], 'Allowed choices are ticks, route-sync, verify'],
     [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
   ] as const)('explains %j', async ([args, said], { databaseUrl }) => {
     const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)

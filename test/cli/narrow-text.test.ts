@@ -127,7 +127,7 @@ describe('on a narrow screen', () => {
     expect(probeText(PROBE, 80).split('\n').slice(0, 3)).toEqual([
       'routes without a token  ok, status 200, content type application/json;',
       '                        charset=utf-8, bytes 178,000,000, sent 12,000,000,',
-      '                        headers 12 ms, whole 345 ms',
+      '                        headers 12 ms, total 345 ms',
     ])
   })
 })

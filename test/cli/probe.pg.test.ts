@@ -71,7 +71,7 @@ it('upstream probe prints tables for people, and hints at what it did not ask', 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^call +outcome +status +content type/)
   expect(stdout).toMatch(/^csv +columns +departure_id, departure_iata/m)
-  expect(stdout).toContain('not asked: verify; add --flight ID')
+  expect(stdout).toContain('not called: verify; add --flight ID')
 })
 
 it('upstream probe fails where an endpoint does not answer as it should', async ({

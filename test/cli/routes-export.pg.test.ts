@@ -21,7 +21,7 @@ describe('routes export', () => {
 
     const header = now.stdout.slice(0, now.stdout.indexOf('\n') + 1)
     expect(none).toMatchObject({ exit: 0, stdout: header })
-    expect(none.stderr).toContain('nothing to export: no list was accepted yet')
+    expect(none.stderr).toContain('nothing to export: no list has been accepted yet')
     expect(now).toMatchObject({ exit: 0, stderr: '' })
     expect(now.stdout.trimEnd().split('\n')).toHaveLength(4)
     expect(early).toMatchObject({ exit: 0, stdout: header })
@@ -29,6 +29,6 @@ describe('routes export', () => {
     expect(late).toMatchObject({ exit: 0, stdout: now.stdout })
     expect(late.stderr.trimEnd().split('\n')).toHaveLength(1)
     expect(JSON.parse(late.stderr)).toMatchObject({ level: 'warn', msg: LATER })
-    expect(unspoken.stderr).toContain('no list was accepted yet')
+    expect(unspoken.stderr).toContain('no list has been accepted yet')
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerText } from '../../src/cli/commands/database-commands.ts'
+import { resultText } from '../../src/cli/commands/database-commands.ts'
 import type { QueryResult } from '../../src/db/run-analyst-query.ts'
 
 const ANSWER: QueryResult = {
@@ -16,7 +16,7 @@ const ANSWER: QueryResult = {
 
 describe('an answer in SQL', () => {
   it('is a table for people', () => {
-    expect(answerText(ANSWER, {})).toBe(
+    expect(resultText(ANSWER, {})).toBe(
       [
         'city          routes  live',
         '────────────  ──────  ────',
@@ -28,17 +28,17 @@ describe('an answer in SQL', () => {
   })
 
   it('is CSV with its headings where that is asked', () => {
-    expect(answerText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
+    expect(resultText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
   })
 
   it('is one line of JSON a row where that is asked', () => {
-    expect(answerText(ANSWER, { json: true })).toBe(
+    expect(resultText(ANSWER, { json: true })).toBe(
       '{"city":"Palma, \\"PMI\\"","routes":12,"live":true}\n{"city":null,"routes":null,"live":null}\n',
     )
   })
 
   it('is no JSON at all where there are no rows', () => {
-    expect(answerText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
+    expect(resultText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
   })
 
   it.each([
@@ -54,7 +54,7 @@ describe('an answer in SQL', () => {
   ])('has the number %s in JSON as %s', (text, expected) => {
     const answer: QueryResult = { columns: [{ name: 'n', kind: 'number' }], rows: [[text]] }
 
-    const line = answerText(answer, { json: true })
+    const line = resultText(answer, { json: true })
 
     expect(line).toBe(`{"n":${expected}}\n`)
     expect(() => JSON.parse(line) as unknown).not.toThrow()
@@ -64,13 +64,13 @@ describe('an answer in SQL', () => {
     const column = { name: 'id', kind: 'number' as const }
     const answer = { columns: [column, column], rows: [['1', '2']] }
 
-    expect(() => answerText(answer, { json: true })).toThrow('two columns are named "id"')
-    expect(answerText(answer, { csv: true })).toBe('id,id\n1,2\n')
+    expect(() => resultText(answer, { json: true })).toThrow('two columns are named "id"')
+    expect(resultText(answer, { csv: true })).toBe('id,id\n1,2\n')
   })
 
   it('has a name in JSON whatever is in it', () => {
     const answer: QueryResult = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
 
-    expect(JSON.parse(answerText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
+    expect(JSON.parse(resultText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
   })
 })

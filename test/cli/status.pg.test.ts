@@ -44,7 +44,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     expect(before).toMatchObject({ name: 'sync-availability', cron: '15 */2 * * *' })
     expect(ran).toMatchObject({
       exit: 0,
-      stdout: 'sync-routes is due: a worker takes it within five seconds\n',
+      stdout: 'sync-routes is due: a worker starts it within five seconds\n',
     })
     expect(after.stdout).toMatch(/\nsync-routes +0 \*\/2 \* \* \* +\d+ s ago +\d{4}-.* in /)
     expect(await watch.ended).toBe(130)
@@ -97,7 +97,7 @@ describe('farewatch incidents', () => {
     expect(listed.stdout).toMatch(/\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\n\d+ fares are held/)
     expect(listed.stdout).toContain('bin/farewatch incidents close mass_loss\n')
     expect(trouble.exit).toBe(0)
-    expect(trouble.stdout).toMatch(/^upstream_trouble is closed: \d+ fares are asked once more/)
+    expect(trouble.stdout).toMatch(/^upstream_trouble is closed; \d+ fares are checked once more/)
     expect(jsonLines(closed)).toMatchObject([{ id: 1, kind: 'mass_loss' }])
     expect(Number(jsonLines(closed)[0]?.askedAgain)).toBeGreaterThan(20)
     const over = { closedAt: expect.any(String) as string }

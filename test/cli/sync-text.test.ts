@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { syncJson, syncSentence } from '../../src/cli/text/sync-text.ts'
+import { syncResult, syncSentence } from '../../src/cli/text/sync-text.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 
 function anOutcome(changes: Partial<SyncOutcome> = {}): SyncOutcome {
@@ -64,7 +64,9 @@ describe('the sentence of a run', () => {
 
 describe('the JSON of a run', () => {
   it('has the fields of the contract, in their order, on one line', () => {
-    const json = syncJson(anOutcome({ ...COUNTED, fetched: 37_200, duplicates: 19 }))
+    const json = JSON.stringify(
+      syncResult(anOutcome({ ...COUNTED, fetched: 37_200, duplicates: 19 })),
+    )
 
     expect(json).toBe(
       '{"runId":7,"list":"routes","status":"applied","baseline":false,"fetched":37200,"live":37181,' +
@@ -76,7 +78,7 @@ describe('the JSON of a run', () => {
   it('has code and text as the reason', () => {
     const reason = { code: 'empty', text: 'the list is\nempty' }
 
-    const json = syncJson(anOutcome({ status: 'held', reason }))
+    const json = JSON.stringify(syncResult(anOutcome({ status: 'held', reason })))
 
     expect(JSON.parse(json)).toMatchObject({ status: 'held', reason: 'empty: the list is\nempty' })
     expect(json).not.toContain('\n')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { besideName, screenWidth, wrapText } from '../../src/cli/text/text-format.ts'
+import { hangingIndent, screenWidth, wrapText } from '../../src/cli/text/text-format.ts'
 
 describe('a text for a screen', () => {
   it('is cut between words, and never within one', () => {
@@ -9,13 +9,13 @@ describe('a text for a screen', () => {
   })
 
   it('stands beside its name, all of it', () => {
-    expect(besideName('disk  ', 'the disk is nearly full', 28)).toBe(
+    expect(hangingIndent('disk  ', 'the disk is nearly full', 28)).toBe(
       'disk  the disk is nearly\n      full',
     )
   })
 
   it('has some room however narrow the screen is', () => {
-    expect(besideName('a long name  ', 'some words of text', 10)).toBe(
+    expect(hangingIndent('a long name  ', 'some words of text', 10)).toBe(
       'a long name  some words of text',
     )
   })
@@ -24,7 +24,7 @@ describe('a text for a screen', () => {
     expect(screenWidth({ isTTY: false, columns: 80 })).toBe(Number.POSITIVE_INFINITY)
     expect(screenWidth({ isTTY: true, columns: 0 })).toBe(Number.POSITIVE_INFINITY)
     expect(screenWidth({ isTTY: true, columns: 80 })).toBe(80)
-    expect(besideName('x ', 'word '.repeat(200).trim(), Number.POSITIVE_INFINITY)).not.toContain(
+    expect(hangingIndent('x ', 'word '.repeat(200).trim(), Number.POSITIVE_INFINITY)).not.toContain(
       '\n',
     )
   })

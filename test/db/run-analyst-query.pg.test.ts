@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { answerText } from '../../src/cli/commands/database-commands.ts'
+import { resultText } from '../../src/cli/commands/database-commands.ts'
 import { sql } from '../../src/db/database.ts'
 import { runAnalystQuery, SqlError } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
@@ -125,7 +125,7 @@ describe('a result as lines of JSON', () => {
               date '2026-01-31' as day, '{1,2}'::int[] as list`,
     )
 
-    const line = answerText(answer, { json: true })
+    const line = resultText(answer, { json: true })
 
     expect(line).toMatch(/^[^\n\r]*\n$/)
     expect(line).toContain('"jsonb":{"a": [1.10, 12345678901234567890, "x\\ny"], "b": null}')
@@ -157,6 +157,6 @@ describe('a result as lines of JSON', () => {
   it('has one line for each row', async ({ database }) => {
     const answer = await runAnalystQuery(database, 'select n from generate_series(1, 3) as n')
 
-    expect(answerText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
+    expect(resultText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
   })
 })

@@ -127,7 +127,7 @@ describe('a list that lacks half of the routes', () => {
       '  new         1: NEU City NEU → DA City DA',
       '  places      1 changed: #D0 D0 City D0 Spain is now D0 Elsewhere Spain',
       `approve it to add 1, remove 60, change 1 place (61 live after):  bin/farewatch sync approve ${held.runId}`,
-      `reject it to drop it and keep what is held:  bin/farewatch sync reject ${held.runId}`,
+      `reject it to drop it and change nothing:  bin/farewatch sync reject ${held.runId}`,
     ])
   })
 

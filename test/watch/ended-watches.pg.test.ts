@@ -47,7 +47,7 @@ describe('watches that have ended by themselves', () => {
 
     expect(outcome).toMatchObject({ unchanged: 2, ended: 1, trackedFaresAdded: 0 })
     expect(importSentence(outcome)).toContain(
-      '2 unchanged (1 watch of these has ended and stays so);',
+      '2 unchanged (1 watch of these has ended and stays ended);',
     )
   })
 

@@ -70,7 +70,7 @@ describe('farewatch watch-list', () => {
         '+ summer  A-0',
         '- summer  A-1',
         '~ summer  A-2  flight_id: 102 -> 103',
-        '1 to add, 1 to change, 1 unchanged; 1 not in the file, which an import leaves as they are',
+        '1 to add, 1 to change, 1 unchanged; 1 not in the file, which an import does not change',
         '',
       ].join('\n'),
     )
@@ -134,7 +134,7 @@ describe('farewatch watch-list', () => {
     expect(skipped).toEqual({
       exit: 0,
       stdout:
-        '3 added, 0 changed, 0 unchanged, 2 wrong and left out; 2 tracked fares added, 0 ended\n',
+        '3 added, 0 changed, 0 unchanged, 2 invalid and skipped; 2 tracked fares added, 0 ended\n',
       stderr: errors,
     })
   })

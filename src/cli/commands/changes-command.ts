@@ -2,14 +2,11 @@ import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import { readAvailabilityChanges } from '../../changes/feed-queries.ts'
 import { readWatchChanges } from '../../changes/watch-feed-queries.ts'
-import { findReseller } from '../../resellers/resellers.ts'
-import { createContext, withApp } from '../context.ts'
-import { UsageError } from '../exit-codes.ts'
-import { interruptSignal } from '../interrupt.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { type CliContext, withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
-import type { Terminal } from '../terminal.ts'
 import { changeSentence, type ShownChange } from '../text/change-text.ts'
-import { printable } from '../text/text-format.ts'
+import { example, printable } from '../text/text-format.ts'
 
 interface ChangesOptions {
   readonly reseller?: string
@@ -25,59 +22,49 @@ interface FeedRow extends ShownChange {
   readonly reference?: string
 }
 
+type ReadPage = (page: { after: number; limit: number }) => Promise<FeedRow[]>
+
 const POLL_MS = 1_000
 const PAGE = 1_000
 
 export function addChangesCommand(program: Command): void {
   program
     .command('changes')
-    .description(
-      'the changes of watched fares, in order: of all fares, or of one reseller’s watches',
+    .description('Print the changes of all tracked fares, or the feed of one reseller')
+    .option('--reseller <name>', 'print the feed of this reseller')
+    .option('--after <seq>', 'start after this number', integerOption(0, 2 ** 50), 0)
+    .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000), 1_000_000)
+    .option('--follow', 'wait for more changes until Ctrl-C')
+    .option('--json', 'print one line of JSON per change')
+    .addHelpText('after', example('changes --reseller demo --follow'))
+    .action((options: ChangesOptions) =>
+      withApp({ role: 'changes' }, (app, context) => printChanges(app, context, options)),
     )
-    .option('--reseller <name>', 'the feed of this reseller')
-    .option('--after <seq>', 'only what comes after this number', integerOption(0, 2 ** 50), 0)
-    .option('--limit <n>', 'at most so many', integerOption(1, 1_000_000), 1_000_000)
-    .option('--follow', 'go on as more come')
-    .option('--json', 'one line of JSON a change')
-    .addHelpText('after', '\nExample:\n  bin/farewatch changes --reseller demo --follow')
-    .action(async (options: ChangesOptions) => {
-      const context = createContext({ quiet: true })
-      const signal = interruptSignal()
-      await withApp(context, { role: 'changes', sandbox: false }, (app) =>
-        printChanges(app, context.terminal, options, signal),
-      )
-    })
 }
 
 async function printChanges(
   app: App,
-  terminal: Terminal,
-  options: ChangesOptions,
-  signal: AbortSignal,
+  { terminal, signal }: CliContext,
+  { reseller, follow, json, ...options }: ChangesOptions,
 ): Promise<void> {
-  const read = await readerOf(app, options.reseller)
+  const read = await pageReader(app, reseller)
   let { after, limit } = options
   while (!signal.aborted && limit > 0) {
     const rows = await read({ after, limit: Math.min(limit, PAGE) })
-    for (const row of rows) terminal.out(options.json === true ? JSON.stringify(row) : lineOf(row))
+    for (const row of rows) terminal.print(json, row, () => lineOf(row))
     after = rows.at(-1)?.seq ?? after
     limit -= rows.length
     if (rows.length > 0) continue
-    if (options.follow !== true) return
+    if (follow !== true) return
     await app.clock.sleep(POLL_MS, signal).catch(() => undefined)
   }
 }
 
-async function readerOf({ database }: App, name: string | undefined) {
+async function pageReader({ database }: App, name: string | undefined): Promise<ReadPage> {
   const { db } = database
-  if (name === undefined) {
-    return (page: { after: number; limit: number }): Promise<FeedRow[]> =>
-      readAvailabilityChanges(db, page)
-  }
-  const reseller = await findReseller(db, name)
-  if (reseller === undefined) throw new UsageError(`there is no reseller "${name}"`)
-  return (page: { after: number; limit: number }): Promise<FeedRow[]> =>
-    readWatchChanges(db, reseller.id, page)
+  if (name === undefined) return (page) => readAvailabilityChanges(db, page)
+  const { id } = await requireReseller(db, name)
+  return (page) => readWatchChanges(db, id, page)
 }
 
 function lineOf(row: FeedRow): string {

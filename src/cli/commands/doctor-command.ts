@@ -1,72 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { type App, openApp, openQueue } from '../../app/app.ts'
+import { openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
 import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
 import { systemClock } from '../../base/clock.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type CliContext, createContext } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { endSoon, interruptSignal, untilInterrupted } from '../interrupt.ts'
-import { besideName, printable, screenWidth } from '../text/text-format.ts'
+import { exitSoon, untilInterrupted } from '../interrupt.ts'
+import { example, hangingIndent, printable } from '../text/text-format.ts'
 
-/** A store that does not answer must not keep the doctor from its answer. */
+/** The result does not wait longer for a store that hangs. */
 const CLOSE_MS = 2_000
 
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('look at everything that has to be well, and say what to do where it is not')
-    .option('--json', 'as one JSON object')
+    .description('Check everything that farewatch needs, and say what to do about problems')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nIt changes nothing and asks the upstream nothing. 1 is its exit code where something is wrong.' +
-        '\n\nExample:\n  bin/farewatch doctor',
+      `
+Checks the database, the queue, the workers and the state of the work. Changes nothing and does not call the upstream.
+WRONG needs action; look is worth knowing. Exits with 1 if something is wrong.
+${example('doctor')}`,
     )
-    .action(async (options: { json?: boolean }) => {
-      process.exitCode = await runDoctor(options)
+    .action(async ({ json }: { json?: boolean }) => {
+      const context = createContext({ quiet: true })
+      const findings = await untilInterrupted(examineAll(context), context.signal)
+      const wrong = findings.filter(isWrong).length
+      context.terminal.print(json, { at: systemClock.now(), wrong, findings }, () =>
+        findingsText(findings, context.terminal.width),
+      )
+      process.exitCode = wrong === 0 ? EXIT.ok : EXIT.failed
     })
 }
 
-async function runDoctor({ json }: { json?: boolean }): Promise<number> {
-  const context = createContext({ quiet: true })
-  const findings = await untilInterrupted(findAll(context), interruptSignal())
-  const wrong = findings.filter(isWrong).length
-  if (json === true) {
-    context.terminal.out(JSON.stringify({ at: systemClock.now(), wrong, findings }))
-  } else {
-    const { stdout } = process
-    const screen = { width: screenWidth(stdout), colours: stdout.isTTY === true }
-    context.terminal.out(doctorText(findings, screen))
-  }
-  return wrong === 0 ? EXIT.ok : EXIT.failed
-}
-
-/** Unlike every other command it needs neither a database that answers nor a schema that is up to date. */
-async function findAll({ config, log }: CliContext): Promise<Finding[]> {
+/** Unlike withApp it accepts a database that does not answer or lacks migrations. */
+async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: false })
-  // What the log would say of stores that are away, the findings say better.
+  // The findings report stores that do not answer, so the log need not.
   const silent = log.child({}, { level: 'silent' })
   const app = openApp({ config: embedded.config, log: silent, clock: systemClock, role: 'doctor' })
   const queue = openQueue(app)
+  const close = async () => {
+    await queue.close({ graceMs: CLOSE_MS })
+    await app.close()
+  }
   try {
     return await examine({ app, queue, given: config })
   } finally {
-    await Promise.race([closeAll(app, queue), delay(CLOSE_MS, undefined, { ref: false })])
+    await Promise.race([close(), delay(CLOSE_MS, undefined, { ref: false })])
     await embedded.release()
-    endSoon()
+    exitSoon()
   }
-}
-
-async function closeAll(app: App, queue: ReturnType<typeof openQueue>): Promise<void> {
-  await queue.close({ graceMs: CLOSE_MS })
-  await app.close()
-}
-
-export interface Screen {
-  /** In characters; infinite in a pipe. */
-  readonly width: number
-  readonly colours: boolean
 }
 
 const WORDS: Readonly<Record<FindingLevel, string>> = { ok: 'ok', look: 'look', wrong: 'WRONG' }
@@ -77,23 +64,23 @@ const COLOURS: Readonly<Record<FindingLevel, string>> = {
 }
 const RESET = '\x1b[0m'
 
-/** One line a finding, what to do under it, and the sum of all at the end. */
-export function doctorText(findings: readonly Finding[], screen: Screen): string {
-  return [...findings.map((finding) => findingText(finding, screen)), '', sumText(findings)].join(
-    '\n',
-  )
+/** One line a finding with its advice below, then the totals. */
+function findingsText(findings: readonly Finding[], width: number): string {
+  const lines = findings.map((finding) => findingText(finding, width))
+  return [...lines, '', totalsText(findings)].join('\n')
 }
 
-function findingText({ about, level, says, todo }: Finding, { width, colours }: Screen): string {
+function findingText({ about, level, says, todo }: Finding, width: number): string {
   const word = WORDS[level].padEnd(7)
-  const name = `${word}${about.padEnd(14)}`
-  const text = besideName(name, printable(says), width)
-  const coloured = colours ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
+  const label = `${word}${about.padEnd(14)}`
+  const text = hangingIndent(label, printable(says), width)
+  const isTerminal = process.stdout.isTTY === true
+  const coloured = isTerminal ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
   if (todo === null) return coloured
-  return `${coloured}\n${besideName(`${' '.repeat(name.length)}→ `, printable(todo), width)}`
+  return `${coloured}\n${hangingIndent(`${' '.repeat(label.length)}→ `, printable(todo), width)}`
 }
 
-function sumText(findings: readonly Finding[]): string {
+function totalsText(findings: readonly Finding[]): string {
   const of = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
   const looks = of('look') === 0 ? '' : `, ${of('look')} to look at`
   return of('wrong') === 0 ? `nothing is wrong${looks}` : `${of('wrong')} wrong${looks}`

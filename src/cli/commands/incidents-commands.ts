@@ -1,13 +1,15 @@
 import { Argument, type Command } from 'commander'
 import { durationText } from '../../base/text.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
-import { INCIDENT_KINDS, type Incident } from '../../verify/incidents/incident.ts'
+import {
+  INCIDENT_KINDS,
+  type Incident,
+  type IncidentKind,
+} from '../../verify/incidents/incident.ts'
 import { countHeldLosses, listIncidents } from '../../verify/incidents/incident-queries.ts'
-import { createContext, withApp } from '../context.ts'
+import { withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
-import { count, table } from '../text/text-format.ts'
-
-const NEEDS = { role: 'incidents', sandbox: false }
+import { count, example, secondText, table } from '../text/text-format.ts'
 
 interface ListOptions {
   readonly limit: number
@@ -17,50 +19,46 @@ interface ListOptions {
 export function addIncidentsCommands(program: Command): void {
   const incidents = program
     .command('incidents')
-    .description('times in which losses of fares are held, for they cannot be true')
+    .description('List and close incidents: times in which losses of fares are held')
   incidents
     .command('list')
-    .description('what is open, and what was, the newest first')
-    .option('--limit <n>', 'how many', integerOption(1, 10_000), 10)
-    .option('--json', 'one line of JSON an incident')
-    .addHelpText('after', '\nExample:\n  bin/farewatch incidents list')
+    .description('List incidents, newest first')
+    .option('--limit <n>', 'list at most n incidents', integerOption(1, 10_000), 10)
+    .option('--json', 'print one line of JSON per incident')
+    .addHelpText('after', example('incidents list'))
     .action(printIncidents)
   incidents
     .command('close')
-    .addArgument(new Argument('<kind>', 'which one').choices(INCIDENT_KINDS))
-    .description('end one by hand: what was held is asked once more, and then believed')
-    .option('--json', 'as one JSON object')
+    .addArgument(new Argument('<kind>', 'the kind of the incident').choices(INCIDENT_KINDS))
+    .description('Close an open incident by hand')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Close a mass loss only where you know that these fares are gone, by the selling site: resellers are then told. One that
-is not true ends by itself when the answers are right again, and upstream_trouble when most answers tell something
-again: closing that lets checks climb back to the whole budget, and it opens anew where they still tell nothing.
+mass_loss: close it only if the selling site shows that the flights are gone. Each held fare is checked once more. If it
+is still unavailable, the loss is recorded and the resellers are notified. If the answers were wrong, do nothing: the
+incident ends when they are right again.
 
-Example:
-  bin/farewatch incidents close mass_loss`,
+upstream_trouble: it ends when most answers are good again. Closing it lets checks return to the whole budget sooner. It
+opens again if most answers stay unknown.
+${example('incidents close mass_loss')}`,
     )
     .action(close)
 }
 
 async function printIncidents({ limit, json }: ListOptions): Promise<void> {
-  const context = createContext({ quiet: true })
-  const { terminal } = context
-  await withApp(context, NEEDS, async ({ database: { db }, clock }) => {
+  await withApp({ role: 'incidents' }, async ({ database: { db }, clock }, { terminal }) => {
     const incidents = await listIncidents(db, { limit })
-    if (json === true) for (const incident of incidents) terminal.out(JSON.stringify(incident))
-    else {
-      const open = incidents.some(({ closedAt }) => closedAt === null)
-      const held = open ? await countHeldLosses(db) : 0
-      terminal.out(incidentsText(incidents, { held, now: clock.now() }))
-    }
+    const held = incidents.some(isOpen) ? await countHeldLosses(db) : 0
+    terminal.printRows(json, incidents, () => incidentsText(incidents, held, clock.now()))
   })
 }
 
-export function incidentsText(
-  incidents: readonly Incident[],
-  { held, now }: { held: number; now: Date },
-): string {
+function isOpen({ closedAt }: Incident): boolean {
+  return closedAt === null
+}
+
+function incidentsText(incidents: readonly Incident[], held: number, now: Date): string {
   if (incidents.length === 0) return 'no incidents'
   const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
     String(id),
@@ -70,30 +68,27 @@ export function incidentsText(
     durationText((closedAt ?? now).getTime() - openedAt.getTime()),
   ])
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
-  return incidents.some(({ closedAt }) => closedAt === null) ? `${all}\n\n${adviceText(held)}` : all
+  return incidents.some(isOpen) ? `${all}\n\n${adviceText(held)}` : all
 }
 
 function adviceText(held: number): string {
   return [
-    `${count(held)} fares are held: still shown as bookable though their last answer said otherwise.`,
-    'Is one of them for sale on the selling site? Then the answers are wrong, and this ends by itself.',
-    'Is none? Then the losses are true: bin/farewatch incidents close mass_loss',
+    `${count(held)} fares are held: they are shown as bookable though their last answer said otherwise.`,
+    'Does the selling site sell one of them? Then the answers are wrong, and the incident ends by itself.',
+    'Does it sell none? Then the losses are true: bin/farewatch incidents close mass_loss',
   ].join('\n')
 }
 
-function secondText(instant: Date): string {
-  return instant.toISOString().slice(0, 19).replace('T', ' ')
-}
-
-async function close(kind: Incident['kind'], { json }: { json?: boolean }): Promise<void> {
-  // Not quiet: that a person closed it is to stand in the log, as its opening does.
-  const context = createContext()
-  await withApp(context, NEEDS, async ({ database: { db }, log }) => {
+async function close(kind: IncidentKind, { json }: { json?: boolean }): Promise<void> {
+  // Not quiet: the log reports the close, as it reported the opening.
+  const needs = { role: 'incidents', quiet: false }
+  await withApp(needs, async ({ database: { db }, log }, { terminal }) => {
     const { id, openedAt, askedAgain } = await closeIncident({ db, log }, kind)
-    context.terminal.out(
-      json === true
-        ? JSON.stringify({ id, kind, openedAt, askedAgain })
-        : `${kind} is closed: ${count(askedAgain)} fares are asked once more, and believed gone if they still are`,
+    terminal.print(
+      json,
+      { id, kind, openedAt, askedAgain },
+      () =>
+        `${kind} is closed; ${count(askedAgain)} fares are checked once more before their loss is recorded`,
     )
   })
 }

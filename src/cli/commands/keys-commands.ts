@@ -3,12 +3,12 @@ import { systemClock } from '../../base/clock.ts'
 import { SCOPES, type Scope } from '../../http/caller.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
-import { createContext, withApp } from '../context.ts'
+import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
-import { table } from '../text/text-format.ts'
+import { example, table } from '../text/text-format.ts'
 
-const NEEDS = { role: 'keys', sandbox: false }
+const NEEDS = { role: 'keys' }
 
 interface CreateOptions {
   readonly reseller?: string
@@ -19,36 +19,33 @@ interface CreateOptions {
 }
 
 export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('who may use the API')
+  const keys = program.command('keys').description('Create, list and revoke keys of the API')
   keys
     .command('create')
-    .description('make a key; it is shown this once')
-    .option('--reseller <name>', 'a key of this reseller')
-    .option('--operator', 'a key of who runs the service')
+    .description('Create a key and print it, this once')
+    .option('--reseller <name>', 'create a key of this reseller')
+    .option('--operator', 'create a key of an operator')
     .option(
       '--scopes <scopes>',
-      `some of ${SCOPES.join(', ')}; all that its kind has`,
+      `some of ${SCOPES.join(', ')}; unset: all that this kind of key may have`,
       scopesOption,
     )
-    .option('--expires <instant>', 'when it ends; never', instantOption)
-    .option('--json', 'one line of JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  bin/farewatch keys create --reseller northwind --scopes read',
-    )
+    .option('--expires <instant>', 'when the key expires; unset: never', instantOption)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('keys create --reseller northwind --scopes read'))
     .action(create)
   keys
     .command('list')
-    .description('all keys, by their first characters; the ended ones too')
-    .option('--json', 'one line of JSON a key')
-    .addHelpText('after', '\nExample:\n  bin/farewatch keys list')
+    .description('List all keys by their first characters, also expired and revoked ones')
+    .option('--json', 'print one line of JSON per key')
+    .addHelpText('after', example('keys list'))
     .action(printKeys)
   keys
     .command('revoke')
-    .argument('<id>', 'as "keys list" shows it', integerOption(1, Number.MAX_SAFE_INTEGER))
-    .description('end a key for good, within a second')
-    .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  bin/farewatch keys revoke 3')
+    .argument('<id>', 'as "keys list" prints it', integerOption(1, Number.MAX_SAFE_INTEGER))
+    .description('Revoke a key for good, within a second')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('keys revoke 3'))
     .action(revoke)
 }
 
@@ -63,30 +60,25 @@ function scopesOption(text: string): Scope[] {
 async function create(options: CreateOptions): Promise<void> {
   const { reseller, operator = false, scopes, expires, json } = options
   if ((reseller !== undefined) === operator) {
-    throw new UsageError('say whose key it is: either --reseller NAME or --operator')
+    throw new UsageError('name the owner of the key: either --reseller NAME or --operator')
   }
-  const context = createContext({ quiet: true })
   if (expires !== undefined && expires <= systemClock.now()) {
     throw new UsageError('--expires lies in the past')
   }
-  await withApp(context, NEEDS, async ({ database: { db } }) => {
+  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
     const resellerId = reseller === undefined ? null : (await requireReseller(db, reseller)).id
     const { text, key } = await createApiKey(db, { resellerId, scopes, expiresAt: expires })
-    if (json === true) {
-      context.terminal.out(JSON.stringify({ ...key, key: text }))
-      return
+    terminal.print(json, { ...key, key: text }, () => text)
+    if (json !== true) {
+      terminal.step(`key ${key.id} with ${key.scopes.join(', ')}; it is not shown again`)
     }
-    context.terminal.out(text)
-    context.terminal.step(`key ${key.id} for ${key.scopes.join(', ')}: it is not shown again`)
   })
 }
 
 async function printKeys({ json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
+  await withApp(NEEDS, async ({ database }, { terminal }) => {
     const keys = await listApiKeys(database.db)
-    if (json === true) for (const key of keys) context.terminal.out(JSON.stringify(key))
-    else context.terminal.out(keys.length === 0 ? 'no keys yet' : keysTable(keys))
+    terminal.printRows(json, keys, () => (keys.length === 0 ? 'no keys yet' : keysTable(keys)))
   })
 }
 
@@ -101,16 +93,13 @@ function keysTable(keys: readonly ApiKey[]): string {
     key.lastUsedAt?.toISOString() ?? null,
     key.revokedAt?.toISOString() ?? null,
   ])
-  const headings = ['id', 'key', 'of', 'scopes', 'created at', 'expires at', 'last used', 'revoked']
-  return table(headings, rows)
+  const times = ['created at', 'expires at', 'last used', 'revoked']
+  return table(['id', 'key', 'owner', 'scopes', ...times], rows)
 }
 
 async function revoke(id: number, { json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
+  await withApp(NEEDS, async ({ database }, { terminal }) => {
     const key = await revokeApiKey(database.db, id)
-    context.terminal.out(
-      json === true ? JSON.stringify(key) : `key ${key.id} (${key.prefix}…) is revoked`,
-    )
+    terminal.print(json, key, () => `key ${key.id} (${key.prefix}…) is revoked`)
   })
 }

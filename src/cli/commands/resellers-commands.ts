@@ -6,53 +6,47 @@ import {
   requireReseller,
 } from '../../resellers/resellers.ts'
 import { disableReseller } from '../../watch/disable-reseller.ts'
-import { createContext, withApp } from '../context.ts'
-import { count, countOf, printable, table } from '../text/text-format.ts'
+import { withApp } from '../context.ts'
+import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
-const NEEDS = { role: 'resellers', sandbox: false }
+const NEEDS = { role: 'resellers' }
 
 export function addResellersCommands(program: Command): void {
-  const resellers = program
-    .command('resellers')
-    .description('who keeps watch lists and is told of changes')
+  const resellers = program.command('resellers').description('Create, list and disable resellers')
   resellers
     .command('create <name>')
-    .description('add a reseller')
-    .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  bin/farewatch resellers create northwind')
+    .description('Create a reseller')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('resellers create northwind'))
     .action(createNamed)
   resellers
     .command('list')
-    .description('all resellers, with the size of their watch lists')
-    .option('--json', 'one line of JSON a reseller')
-    .addHelpText('after', '\nExample:\n  bin/farewatch resellers list')
+    .description('List all resellers with the number of their watches')
+    .option('--json', 'print one line of JSON per reseller')
+    .addHelpText('after', '\nActive watches are neither paused nor ended.')
+    .addHelpText('after', example('resellers list'))
     .action(printResellers)
   resellers
     .command('disable <name>')
-    .description('stop all watches of a reseller; its watch lists and its feed stay')
-    .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  bin/farewatch resellers disable northwind')
+    .description('Stop all watches of a reseller; its watch lists and its feed stay')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('resellers disable northwind'))
     .action(disableNamed)
 }
 
 async function createNamed(name: string, { json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
+  await withApp(NEEDS, async ({ database }, { terminal }) => {
     const created = await createReseller(database.db, name)
-    context.terminal.out(
-      json === true ? JSON.stringify(created) : `reseller ${printable(created.name)} created`,
-    )
+    terminal.print(json, created, () => `reseller ${printable(created.name)} created`)
   })
 }
 
 async function printResellers({ json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
+  await withApp(NEEDS, async ({ database }, { terminal }) => {
     const resellers = await listResellers(database.db)
-    if (json === true)
-      for (const reseller of resellers) context.terminal.out(JSON.stringify(reseller))
-    else
-      context.terminal.out(resellers.length === 0 ? 'no resellers yet' : resellersTable(resellers))
+    terminal.printRows(json, resellers, () =>
+      resellers.length === 0 ? 'no resellers yet' : resellersTable(resellers),
+    )
   })
 }
 
@@ -69,15 +63,14 @@ function resellersTable(resellers: readonly ResellerSummary[]): string {
 }
 
 async function disableNamed(name: string, { json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, NEEDS, async ({ database }) => {
-    const reseller = await requireReseller(database.db, name)
-    const { trackedFaresEnded } = await disableReseller(database.db, reseller.id)
+  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
+    const { id, name: known } = await requireReseller(db, name)
+    const { trackedFaresEnded } = await disableReseller(db, id)
     const ended = `${countOf(trackedFaresEnded, 'tracked fare')} ended`
-    context.terminal.out(
-      json === true
-        ? JSON.stringify({ id: reseller.id, name: reseller.name, trackedFaresEnded })
-        : `reseller ${printable(reseller.name)} disabled: ${ended}`,
+    terminal.print(
+      json,
+      { id, name: known, trackedFaresEnded },
+      () => `reseller ${printable(known)} disabled: ${ended}`,
     )
   })
 }

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { cleanText } from '../../base/text.ts'
+import { loadConfig } from '../../config/config.ts'
 import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
 import {
   assertRules,
@@ -15,11 +16,10 @@ import {
 import { withoutMark } from '../../sandbox/routes-file.ts'
 import { startSandbox } from '../../sandbox/sandbox-server.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
-import { createContext, createServiceContext, withApp } from '../context.ts'
+import { createServiceContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import { interruptSignal } from '../interrupt.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
-import { countOf } from '../text/text-format.ts'
+import { countOf, example } from '../text/text-format.ts'
 
 interface SandboxFlags {
   readonly host: string
@@ -32,49 +32,53 @@ interface SandboxFlags {
   readonly faults?: string
 }
 
-const EXAMPLES = `
-Examples:
-  bin/farewatch sandbox --routes routes.json --port 8090
-  bin/farewatch sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes
-
-A fault is NAME[:endpoint][:probability][:seconds][,key=value…]; what is left empty has its default:
-every endpoint, always, until it is removed. The names, explained in docs/reference/sandbox.md:
+const FAULT_HELP = `
+A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…]. The defaults are every endpoint, every request, and
+no end. docs/reference/sandbox.md describes the names:
 ${FAULT_NAMES.join(', ').replace(/(.{1,94}(?:,|$))\s?/g, '  $1\n')}`
 
 export function addSandboxCommand(program: Command): void {
   program
     .command('sandbox')
-    .description('serve a stand-in for the upstream, from a world that a seed determines')
-    .option('--host <address>', '0.0.0.0 is every address', addressOption, '127.0.0.1')
-    .option('--port <port>', 'port, 0 for any free one', integerOption(0, 65_535), 8090)
-    .option('--seed <seed>', 'which world', integerOption(0, 2 ** 31), 1)
-    .option('--speed <n>', 'world seconds a second', numberOption(0, 1_000_000), 1)
-    .option('--routes <file>', 'serve the Route[] of a JSON file in place of the world’s routes')
-    .option('--token <token>', 'the accessToken that verify takes', 'sandbox-token')
-    .option('--fault <rule>', 'something that goes wrong; repeatable', faultOption)
-    .option('--faults <file>', 'a JSON array of fault rules, before those of --fault')
-    .addHelpText('after', EXAMPLES)
-    .action(async ({ routes, fault = [], faults: file, ...flags }: SandboxFlags) => {
-      const ofFile = file === undefined ? [] : await readFaultsFile(file)
-      const { log, terminal } = createServiceContext()
-      const sandbox = await startSandbox({
-        ...flags,
-        ...(routes === undefined ? {} : { routesFile: routes }),
-        faults: [...ofFile, ...fault],
-        clock: systemClock,
-        log,
-      })
-      terminal.step(`sandbox at ${sandbox.url}, accessToken ${flags.token}; Ctrl-C stops`)
-      const signal = interruptSignal()
-      if (!signal.aborted) await once(signal, 'abort')
-      const from = performance.now()
-      await sandbox.close()
-      log.info({ tookMs: Math.round(performance.now() - from) }, 'stopped')
-      terminal.step('stopped')
-    })
+    .description('Serve a sandbox: a simulated upstream with a world that the seed determines')
+    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
+    .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), 8090)
+    .option('--seed <seed>', 'the seed of the world', integerOption(0, 2 ** 31), 1)
+    .option('--speed <n>', 'world seconds per real second', numberOption(0, 1_000_000), 1)
+    .option('--routes <file>', 'serve the Route[] of a JSON file instead of the world’s routes')
+    .option('--token <token>', 'the accessToken that verify accepts', 'sandbox-token')
+    .option('--fault <rule>', 'a fault rule; may be given several times', faultOption)
+    .option('--faults <file>', 'a JSON array of fault rules; they come before those of --fault')
+    .addHelpText('after', FAULT_HELP.trimEnd())
+    .addHelpText(
+      'after',
+      example(
+        'sandbox --routes routes.json --port 8090',
+        'sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes',
+      ),
+    )
+    .action(serveSandbox)
 }
 
-/** Collects the rules of a repeated flag. */
+async function serveSandbox({ routes, fault = [], faults: file, ...flags }: SandboxFlags) {
+  const fromFile = file === undefined ? [] : await readFaultsFile(file)
+  const { log, terminal, signal } = createServiceContext()
+  const sandbox = await startSandbox({
+    ...flags,
+    ...(routes === undefined ? {} : { routesFile: routes }),
+    faults: [...fromFile, ...fault],
+    clock: systemClock,
+    log,
+  })
+  terminal.step(`sandbox at ${sandbox.url}, accessToken ${flags.token}; Ctrl-C stops`)
+  if (!signal.aborted) await once(signal, 'abort')
+  const from = performance.now()
+  await sandbox.close()
+  log.info({ tookMs: Math.round(performance.now() - from) }, 'stopped')
+  terminal.step('stopped')
+}
+
+/** Adds one rule to those of the flags before. */
 function faultOption(text: string, before: readonly FaultRule[] = []): FaultRule[] {
   try {
     const rules: unknown = [parseFaultText(text)]
@@ -87,10 +91,10 @@ function faultOption(text: string, before: readonly FaultRule[] = []): FaultRule
 }
 
 async function readFaultsFile(file: string): Promise<FaultRule[]> {
-  const refused = (reason: string, cause: unknown) =>
+  const failed = (reason: string, cause: unknown) =>
     new UsageError(`--faults ${file}: ${reason}`, { cause })
   const text = await readFile(file, 'utf8').catch((err: unknown) => {
-    throw refused(`cannot be read (${messageOf(err)})`, err)
+    throw failed(`cannot be read (${messageOf(err)})`, err)
   })
   try {
     const given: unknown = JSON.parse(withoutMark(text))
@@ -98,61 +102,61 @@ async function readFaultsFile(file: string): Promise<FaultRule[]> {
     return given
   } catch (err) {
     const reason = messageOf(err)
-    throw refused(
-      err instanceof SyntaxError ? `is not JSON (${cleanText(reason, 200)})` : reason,
-      err,
-    )
+    const isJson = !(err instanceof SyntaxError)
+    throw failed(isJson ? reason : `is not JSON (${cleanText(reason, 200)})`, err)
   }
 }
 
-const NEEDS = { role: 'demo', sandbox: false }
-const DEADLINE_MS = 5_000
+const WORLD_TIMEOUT_MS = 5_000
 
-/** What answers at UPSTREAM_BASE_URL is no sandbox, or nothing does. */
+/** UPSTREAM_BASE_URL is not the address of a running sandbox. */
 class NoSandboxError extends AppError {
   override readonly name = 'NoSandboxError'
   override readonly code = 'cli.no_sandbox'
   override readonly retryable = true
 
   constructor(baseUrl: string, why: string, options?: ErrorOptions) {
-    super(`no sandbox of ours at ${baseUrl}: ${why}`, options)
+    super(`there is no sandbox at ${baseUrl}: ${why}`, options)
   }
 }
 
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description(`watch flights of a running sandbox, as the reseller "${DEMO_RESELLER}"`)
-    .option('--json', 'as one JSON object')
+    .description(`Watch flights of a running sandbox for the reseller "${DEMO_RESELLER}"`)
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  UPSTREAM_BASE_URL=http://127.0.0.1:8090 bin/farewatch demo\n\n' +
-        'For a demonstration in parts: "bin/farewatch up" without UPSTREAM_BASE_URL does this by itself.',
+      `
+"bin/farewatch up" does this itself if UPSTREAM_BASE_URL is not set.
+
+Example:
+  UPSTREAM_BASE_URL=http://127.0.0.1:8090 bin/farewatch demo`,
     )
     .action(watchDemo)
 }
 
-/** Safe to run twice: the reseller's one watch list then holds the flights that are interesting now. */
+/** Safe to run twice: each run replaces the flights of the reseller's one watch list. */
 async function watchDemo({ json }: { json?: boolean }): Promise<void> {
-  const context = createContext({ quiet: true })
-  const baseUrl = context.config.UPSTREAM_BASE_URL
-  if (baseUrl === undefined)
-    throw new UsageError('UPSTREAM_BASE_URL is not set: where is the sandbox?')
-  const { seed, worldTime } = await askSandbox(baseUrl)
-  await withApp(context, NEEDS, async ({ database }) => {
-    const watches = await importDemoWatches(database.db, createWorld({ seed }), worldTime)
-    context.terminal.out(
-      json === true
-        ? JSON.stringify({ reseller: DEMO_RESELLER, watches })
-        : `reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`,
+  const { UPSTREAM_BASE_URL: baseUrl } = loadConfig()
+  if (baseUrl === undefined) {
+    throw new UsageError('UPSTREAM_BASE_URL is not set: it must be the address of a sandbox')
+  }
+  const { seed, worldTime } = await fetchWorld(baseUrl)
+  await withApp({ role: 'demo' }, async ({ database: { db } }, { terminal }) => {
+    const watches = await importDemoWatches(db, createWorld({ seed }), worldTime)
+    terminal.print(
+      json,
+      { reseller: DEMO_RESELLER, watches },
+      () => `the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`,
     )
   })
 }
 
-/** Which world the sandbox serves, and what time it is there. Throws NoSandboxError. */
-async function askSandbox(baseUrl: string): Promise<{ seed: number; worldTime: Date }> {
+/** The seed of a sandbox and its world time. Throws NoSandboxError. */
+async function fetchWorld(baseUrl: string): Promise<{ seed: number; worldTime: Date }> {
   const address = `${baseUrl.replace(/\/$/, '')}/sandbox/world`
-  const body: unknown = await fetch(address, { signal: AbortSignal.timeout(DEADLINE_MS) })
+  const body: unknown = await fetch(address, { signal: AbortSignal.timeout(WORLD_TIMEOUT_MS) })
     .then((response) => response.json())
     .catch((err: unknown) => {
       throw new NoSandboxError(baseUrl, messageOf(err), { cause: err })
@@ -160,7 +164,7 @@ async function askSandbox(baseUrl: string): Promise<{ seed: number; worldTime: D
   const { seed, worldTime } = (body ?? {}) as { seed?: unknown; worldTime?: unknown }
   const instant = new Date(String(worldTime))
   if (!Number.isInteger(seed) || Number.isNaN(instant.getTime())) {
-    throw new NoSandboxError(baseUrl, 'it does not tell its world')
+    throw new NoSandboxError(baseUrl, 'its answer has no seed or no world time')
   }
   return { seed: Number(seed), worldTime: instant }
 }

@@ -10,48 +10,45 @@ import { describeStore } from '../../queue/queue-connection.ts'
 import { hasKeys } from '../../resellers/api-keys.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import { endSoon, interruptSignal } from '../interrupt.ts'
+import { exitSoon } from '../interrupt.ts'
+import { example } from '../text/text-format.ts'
 
-const ROLES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
+const SERVICES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
   up: {
-    about: 'run everything in one process; what is not configured is embedded',
+    about:
+      'Run everything in one process, with an embedded database and a sandbox where none is set',
     roles: ['worker', 'api'],
   },
-  worker: { about: 'run the jobs: syncs, checks, deliveries', roles: ['worker'] },
-  api: { about: 'run the read API', roles: ['api'] },
+  worker: { about: 'Run the syncs and checks', roles: ['worker'] },
+  api: { about: 'Run the API', roles: ['api'] },
 }
 
 export function addServiceCommands(program: Command): void {
-  for (const [name, { about, roles }] of Object.entries(ROLES)) {
+  for (const [name, { about, roles }] of Object.entries(SERVICES)) {
     program
       .command(name)
       .description(about)
-      .addHelpText('after', `\nExample:\n  farewatch ${name}`)
+      .addHelpText('after', '\nStops in order on SIGTERM or Ctrl-C, within ten seconds.')
+      .addHelpText('after', example(name))
       .action(() => runService(name, roles))
   }
 }
 
 async function runService(name: string, roles: readonly RoleName[]): Promise<void> {
   const context = createServiceContext()
-  const signal = interruptSignal()
-  if (name !== 'up') requireAddresses(context)
-  // Whom this machine's network reaches may call itself localhost too.
-  const open = name === 'up' && isLoopback(context.config.API_HOST)
-  const embedded = await embedMissing(context.config, {
-    log: context.log,
-    clock: systemClock,
-    sandbox: roles.includes('worker'),
-  })
+  const { config, log, terminal, signal } = context
+  if (name !== 'up' && config.DATABASE_URL === undefined) {
+    throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
+  }
+  // Only a loopback address keeps the machines of the network out.
+  const open = name === 'up' && isLoopback(config.API_HOST)
+  const sandbox = roles.includes('worker')
+  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   try {
     signal.throwIfAborted()
-    tellStores(context, embedded)
-    tellSandbox(context, embedded)
-    const app = openApp({
-      config: embedded.config,
-      log: context.log,
-      clock: systemClock,
-      role: name,
-    })
+    reportStores(context, embedded)
+    reportSandbox(context, embedded)
+    const app = openApp({ config: embedded.config, log, clock: systemClock, role: name })
     await runRoles(app, {
       roles,
       ...(embedded.postgres === undefined ? {} : { monitor: monitorEmbedded }),
@@ -60,30 +57,21 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
       signal,
       seed: async (opened) => {
         await seedDemo(context, opened, embedded)
-        if (open) await openDemo(context, opened)
+        if (open) await reportOpenApi(context, opened)
       },
-      onStep: context.terminal.step,
-      onReady: (addresses) => tellReady(context, addresses),
+      onStep: terminal.step,
+      onReady: (addresses) => reportReady(context, addresses),
       release: embedded.release,
     })
   } finally {
     await embedded.release()
-    context.terminal.step('stopped')
-    endSoon()
+    terminal.step('stopped')
+    exitSoon()
   }
 }
 
-/** `worker` and `api` are parts of a larger whole: an embedded database of their own would be a surprise. */
-function requireAddresses({ config }: CliContext): void {
-  if (config.DATABASE_URL === undefined) {
-    throw new UsageError(
-      'DATABASE_URL is not set: "bin/farewatch up" runs everything on an embedded database',
-    )
-  }
-}
-
-/** On a terminal the queue is a step of its own, once it answers. */
-function tellStores({ terminal, log }: CliContext, { postgres, config }: Embedded): void {
+/** A terminal shows the queue as a step of its own, once the queue answers. */
+function reportStores({ terminal, log }: CliContext, { postgres, config }: Embedded): void {
   const { DATABASE_URL, REDIS_URL, FAREWATCH_HOME } = config
   const how = postgres?.startedHere === false ? 'embedded, already running' : 'embedded'
   const database =
@@ -96,34 +84,35 @@ function tellStores({ terminal, log }: CliContext, { postgres, config }: Embedde
   else log.info({ database, queue }, 'stores')
 }
 
-function tellSandbox({ terminal, log }: CliContext, { sandbox }: Embedded): void {
+function reportSandbox({ terminal, log }: CliContext, { sandbox }: Embedded): void {
   if (sandbox === undefined) return
   const { url } = sandbox
   if (terminal.interactive) {
-    terminal.step(`no UPSTREAM_BASE_URL: a sandbox in its place, ${url}, an hour a minute`)
-  } else log.warn({ sandbox: url }, 'no UPSTREAM_BASE_URL: a sandbox stands in for the upstream')
+    terminal.step(`sandbox instead of an upstream, ${url}; an hour passes there each minute`)
+  } else log.warn({ sandbox: url }, 'UPSTREAM_BASE_URL is not set: a sandbox replaces the upstream')
 }
 
-/** In the sandbox's world there is nobody to watch anything, so a demo reseller does. */
 async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedded): Promise<void> {
   if (sandbox === undefined) return
   const watches = await importDemoWatches(app.database.db, sandbox.world, sandbox.now())
-  terminal.step(`${watches} watches of reseller "${DEMO_RESELLER}" in the sandbox’s world`)
+  terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
 }
 
-/** Until somebody makes a key, whoever sits at this machine may try the API out. */
-async function openDemo({ terminal, log }: CliContext, { database: { db } }: App): Promise<void> {
+/** Until the first key exists, requests from this machine need none: they read as the demo reseller. */
+async function reportOpenApi(
+  { terminal, log }: CliContext,
+  { database: { db } }: App,
+): Promise<void> {
   if (await hasKeys(db)) return
   await ensureDemoReseller(db)
-  const says = 'the API is open to this machine'
   if (terminal.interactive) {
     terminal.step(
-      `${says} as "${DEMO_RESELLER}", until "bin/farewatch keys create" makes a first key`,
+      `API open to this machine as "${DEMO_RESELLER}" until "bin/farewatch keys create" makes a key`,
     )
-  } else log.warn({ reseller: DEMO_RESELLER }, `${says} until a first key exists`)
+  } else log.warn({ reseller: DEMO_RESELLER }, 'the API is open to this machine until a key exists')
 }
 
-function tellReady(
+function reportReady(
   { terminal }: CliContext,
   addresses: readonly (readonly [string, string])[],
 ): void {

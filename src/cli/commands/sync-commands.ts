@@ -2,18 +2,16 @@ import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
 import { dryRun } from '../../route-sync/review/dry-run.ts'
 import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
-import { listSyncRuns, type SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
+import { listSyncRuns } from '../../route-sync/runs/sync-run-queries.ts'
 import { runOrAwait } from '../../route-sync/sync-list.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
-import { createContext, withApp } from '../context.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
+import { type CliContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
-import type { Terminal } from '../terminal.ts'
 import { planText } from '../text/sync-report-text.ts'
 import { runsText } from '../text/sync-runs-text.ts'
-import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { count, megabytes, screenWidth, seconds } from '../text/text-format.ts'
+import { syncResult, syncSentence } from '../text/sync-text.ts'
+import { count, example, megabytes, pick, seconds } from '../text/text-format.ts'
 import { addSyncReviewCommands } from './sync-review-commands.ts'
 
 interface SyncOptions {
@@ -31,71 +29,72 @@ interface RunsOptions {
 export function addSyncCommands(program: Command): void {
   const sync = program
     .command('sync')
-    .description('pull the route lists now; joins a run that is under way')
+    .description('Pull the route lists now, or wait for the run that is already pulling them')
     .addOption(
-      new Option('--list <list>', 'which list')
-        .choices(['routes', 'with-availability', 'all'])
+      new Option('--list <list>', 'the list to pull')
+        .choices([...ROUTE_LISTS, 'all'])
         .default('all'),
     )
-    .option('--dry-run', 'print what it would do, and change nothing')
-    .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync --list routes --json')
+    .option('--dry-run', 'fetch the list and print what a sync would do; change nothing')
+    .option('--json', 'print one line of JSON per run')
+    .addHelpText('after', '\nExits with 3 if a list is held for review, or would be.')
+    .addHelpText('after', example('sync --list routes --json'))
     .action(async (options: SyncOptions) => {
       process.exitCode = await (options.dryRun === true ? planSync(options) : runSync(options))
     })
   addSyncReviewCommands(sync)
   sync
     .command('runs')
-    .description('what came of the last runs, newest first')
-    .option('--limit <n>', 'how many', integerOption(1, 10_000), 20)
-    .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync runs --limit 5')
-    .action(async (_options: unknown, command: Command) => {
-      await printRuns(command.optsWithGlobals<RunsOptions>())
-    })
+    .description('List the last runs, newest first')
+    .option('--limit <n>', 'list at most n runs', integerOption(1, 10_000), 20)
+    .option('--json', 'print one line of JSON per run')
+    .addHelpText('after', example('sync runs --limit 5'))
+    .action((_options: unknown, command: Command) =>
+      printRuns(command.optsWithGlobals<RunsOptions>()),
+    )
 }
 
-async function runSync({ list, json }: SyncOptions): Promise<number> {
-  const context = createContext({ quiet: true })
-  const lists: RouteListName[] = list === 'all' ? ['routes', 'with-availability'] : [list]
-  const signal = interruptSignal()
-  return withApp(context, { role: 'sync', sandbox: true }, async (app) => {
+function runSync({ list, json }: SyncOptions): Promise<number> {
+  return withApp({ role: 'sync', sandbox: true }, async (app, context) => {
     let exit: number = EXIT.ok
-    for (const name of lists) {
-      const { outcome, joined } = await syncOne(app, context.terminal, name, signal)
-      context.terminal.out(json === true ? syncJson(outcome) : summary(outcome, joined))
+    for (const name of listsOf(list)) {
+      const { outcome, joined } = await syncOne(app, context, name)
+      context.terminal.print(json, syncResult(outcome), () => summary(outcome, joined))
       exit = Math.max(exit, exitOf(outcome))
-      if (signal.aborted) return EXIT.interrupted
+      if (context.signal.aborted) return EXIT.interrupted
     }
     return exit
   })
 }
 
-async function planSync({ list, json }: SyncOptions): Promise<number> {
-  const context = createContext({ quiet: true })
-  const { terminal } = context
-  const lists: RouteListName[] = list === 'all' ? ['routes', 'with-availability'] : [list]
-  const signal = interruptSignal()
-  return withApp(context, { role: 'sync dry run', sandbox: true }, async (app) => {
+function planSync({ list, json }: SyncOptions): Promise<number> {
+  const needs = { role: 'sync dry run', sandbox: true }
+  return withApp(needs, async ({ syncDeps }, { terminal, signal }) => {
     let exit: number = EXIT.ok
-    for (const name of lists) {
-      const plan = await dryRun(app.syncDeps, name, signal)
-      terminal.out(
-        json === true ? JSON.stringify(plan) : planText(plan, screenWidth(process.stdout)),
-      )
+    for (const name of listsOf(list)) {
+      const plan = await dryRun(syncDeps, name, signal)
+      terminal.print(json, plan, () => planText(plan, terminal.width))
       if (plan.verdict !== null) exit = EXIT.held
     }
     return exit
   })
 }
 
-async function syncOne(app: App, terminal: Terminal, list: RouteListName, signal: AbortSignal) {
+function listsOf(list: RouteListName | 'all'): readonly RouteListName[] {
+  return list === 'all' ? ROUTE_LISTS : [list]
+}
+
+async function syncOne(
+  { syncDeps, clock }: App,
+  { terminal, signal }: CliContext,
+  list: RouteListName,
+) {
   const onProgress = ({ bytes, routes }: { bytes: number; routes: number }) => {
     terminal.progress(`${list}: ${megabytes(bytes)} fetched, ${count(routes)} routes staged`)
   }
-  const joining = await runOrAwait({ ...app.syncDeps, clock: app.clock, onProgress }, list, signal)
+  const finished = await runOrAwait({ ...syncDeps, clock, onProgress }, list, signal)
   terminal.progress('')
-  return joining
+  return finished
 }
 
 function exitOf({ status }: SyncOutcome): number {
@@ -106,25 +105,19 @@ function exitOf({ status }: SyncOutcome): number {
 function summary(outcome: SyncOutcome, joined: boolean): string {
   const stages = Object.entries(outcome.durationsMs).map(([stage, ms]) => `${stage} ${seconds(ms)}`)
   return [
-    `${syncSentence(outcome)}${joined ? ' (by a run that was under way)' : ''}`,
+    `${syncSentence(outcome)}${joined ? ' (by a run that had already begun)' : ''}`,
     `  run ${outcome.runId}, ${count(outcome.fetched)} routes in the list; ${stages.join(', ')}`,
   ].join('\n')
 }
 
 async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync runs', sandbox: false }, async ({ database }) => {
-    const runs = await listSyncRuns(database.db, {
-      limit,
-      ...(list === undefined || list === 'all' ? {} : { list }),
-    })
-    if (json === true) for (const run of runs) context.terminal.out(runJson(run))
-    else context.terminal.out(runsText(runs, screenWidth(process.stdout)))
+  await withApp({ role: 'sync runs' }, async ({ database }, { terminal }) => {
+    const only = list === undefined || list === 'all' ? {} : { list }
+    const runs = await listSyncRuns(database.db, { limit, ...only })
+    const rows = runs.map((run) => ({
+      ...syncResult(run),
+      ...pick(run, 'startedAt', 'arrivedAt', 'fetchedAt', 'finishedAt', 'bytes', 'reviewId'),
+    }))
+    terminal.printRows(json, rows, () => runsText(runs, terminal.width))
   })
-}
-
-function runJson(run: SyncRunRow): string {
-  const { startedAt, arrivedAt, fetchedAt, finishedAt, bytes, reviewId } = run
-  const times = { startedAt, arrivedAt, fetchedAt, finishedAt }
-  return JSON.stringify({ ...JSON.parse(syncJson(run)), ...times, bytes, reviewId })
 }

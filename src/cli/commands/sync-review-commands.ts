@@ -4,150 +4,112 @@ import type { Db } from '../../db/database.ts'
 import { diffSnapshots } from '../../route-sync/read/diff-snapshots.ts'
 import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'
 import { reviewRun } from '../../route-sync/review/report-plan.ts'
-import {
-  findFinishedRun,
-  listHeldRuns,
-  type SyncRunRow,
-  showRun,
-} from '../../route-sync/runs/sync-run-queries.ts'
-import { createContext, withApp } from '../context.ts'
+import { findFinishedRun, listHeldRuns, showRun } from '../../route-sync/runs/sync-run-queries.ts'
+import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import { interruptSignal } from '../interrupt.ts'
 import { integerOption } from '../option-parsers.ts'
 import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
 import { heldText, runText } from '../text/sync-runs-text.ts'
-import { syncJson, syncSentence } from '../text/sync-text.ts'
-import { screenWidth } from '../text/text-format.ts'
+import { syncResult, syncSentence } from '../text/sync-text.ts'
+import { example, pick } from '../text/text-format.ts'
 
-interface JsonOption {
-  readonly json?: boolean
-}
+type Json = boolean | undefined
 
 const runNumber = integerOption(1, Number.MAX_SAFE_INTEGER)
 
-/** The commands about runs that are over: what is held, what to do about it, what they brought. */
+/** The commands about finished runs. `sync` itself has --json too, so each reads it from both. */
 export function addSyncReviewCommands(sync: Command): void {
-  addDecisions(sync)
-  sync
-    .command('show')
-    .description('everything that is known of a run')
-    .argument('<run>', 'its number', runNumber)
-    .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync show 7')
-    .action(async (runId: number, _options: unknown, command: Command) => {
-      await printRun(runId, command.optsWithGlobals<JsonOption>())
-    })
-  sync
-    .command('diff')
-    .description(
-      'what the kept list of one run has otherwise than that of another of the same list',
-    )
-    .argument('<from>', 'the first run', runNumber)
-    .argument('<to>', 'the second run', runNumber)
-    .option('--json', 'one line of JSON a difference')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync diff 6 7')
-    .action(async (from: number, to: number, _options: unknown, command: Command) => {
-      await printDifferences([from, to], command.optsWithGlobals<JsonOption>())
-    })
-}
-
-function addDecisions(sync: Command): void {
   sync
     .command('review')
-    .description(
-      'what is held, or what is suspicious about one held run and what approving it would do',
+    .description('List the held runs; or show why one is held and what approving it would do')
+    .argument('[run]', 'a held run; unset: all of them', runNumber)
+    .option('--json', 'print one line of JSON per run')
+    .addHelpText('after', example('sync review 7'))
+    .action((runId: number | undefined, _options: unknown, command: Command) =>
+      runId === undefined ? printHeld(jsonOf(command)) : printReview(runId, jsonOf(command)),
     )
-    .argument('[run]', 'a held run; all of them where missing', runNumber)
-    .option('--json', 'one line of JSON a run')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync review 7')
-    .action(async (runId: number | undefined, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<JsonOption>()
-      await (runId === undefined ? printHeld(options) : printReview(runId, options))
-    })
+  addRunCommand(sync, 'approve', 'Apply the list of a held run as it was fetched', approve)
+  addRunCommand(sync, 'reject', 'Drop the list of a held run and those that agree with it', reject)
+  addRunCommand(sync, 'show', 'Show everything about a finished run', printRun)
   sync
-    .command('approve')
-    .description('apply a held list as it was fetched')
-    .argument('<run>', 'a held run', runNumber)
-    .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync approve 7')
-    .action(async (runId: number, _options: unknown, command: Command) => {
-      await approve(runId, command.optsWithGlobals<JsonOption>())
-    })
-  sync
-    .command('reject')
-    .description('drop a held list, and those that agree with it')
-    .argument('<run>', 'a held run', runNumber)
-    .option('--json', 'one line of JSON')
-    .addHelpText('after', '\nExample:\n  bin/farewatch sync reject 7')
-    .action(async (runId: number, _options: unknown, command: Command) => {
-      await reject(runId, command.optsWithGlobals<JsonOption>())
-    })
+    .command('diff')
+    .description('Print the differences between the kept lists of two runs of one list')
+    .argument('<from>', 'the first run', runNumber)
+    .argument('<to>', 'the second run', runNumber)
+    .option('--json', 'print one line of JSON per difference')
+    .addHelpText(
+      'after',
+      '\n+ is a route that the second list adds, - one that it lacks, ~ a place.',
+    )
+    .addHelpText('after', example('sync diff 6 7'))
+    .action((from: number, to: number, _options: unknown, command: Command) =>
+      printDifferences([from, to], jsonOf(command)),
+    )
 }
 
-async function printHeld({ json }: JsonOption): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync review', sandbox: false }, async ({ database }) => {
+function addRunCommand(
+  sync: Command,
+  name: string,
+  about: string,
+  run: (runId: number, json: Json) => Promise<void>,
+): void {
+  sync
+    .command(name)
+    .description(about)
+    .argument('<run>', 'the number of the run', runNumber)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example(`sync ${name} 7`))
+    .action((runId: number, _options: unknown, command: Command) => run(runId, jsonOf(command)))
+}
+
+function jsonOf(command: Command): Json {
+  return command.optsWithGlobals<{ json?: boolean }>().json
+}
+
+function printHeld(json: Json): Promise<void> {
+  return withApp({ role: 'sync review' }, async ({ database }, { terminal }) => {
     const held = await listHeldRuns(database.db)
-    if (json === true) for (const run of held) context.terminal.out(heldJson(run))
-    else if (held.length === 0) context.terminal.out('nothing is held')
-    else context.terminal.out(heldText(held, screenWidth(process.stdout)))
+    const rows = held.map((run) => ({ ...syncResult(run), ...pick(run, 'fetchedAt', 'reviewId') }))
+    terminal.printRows(json, rows, () =>
+      held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
+    )
   })
 }
 
-function heldJson(run: SyncRunRow): string {
-  const { fetchedAt, reviewId } = run
-  return JSON.stringify({ ...JSON.parse(syncJson(run)), fetchedAt, reviewId })
-}
-
-async function printReview(runId: number, { json }: JsonOption): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync review', sandbox: false }, async ({ syncDeps }) => {
+function printReview(runId: number, json: Json): Promise<void> {
+  return withApp({ role: 'sync review' }, async ({ syncDeps }, { terminal }) => {
     const review = await reviewRun(syncDeps, runId)
     const { heldWith, rejected, plan } = review
-    context.terminal.out(
-      json === true
-        ? JSON.stringify({ runId, heldWith, rejected, reason: review.run.reason, plan })
-        : reviewText(review, screenWidth(process.stdout)),
+    const { reason } = review.run
+    terminal.print(json, { runId, heldWith, rejected, reason, plan }, () =>
+      reviewText(review, terminal.width),
     )
   })
 }
 
-async function approve(runId: number, { json }: JsonOption): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync approve', sandbox: false }, async ({ syncDeps, clock }) => {
-    const outcome = await approveRun({ ...syncDeps, clock }, runId, interruptSignal())
-    context.terminal.out(json === true ? syncJson(outcome) : syncSentence(outcome))
+function approve(runId: number, json: Json): Promise<void> {
+  return withApp({ role: 'sync approve' }, async ({ syncDeps, clock }, { terminal, signal }) => {
+    const outcome = await approveRun({ ...syncDeps, clock }, runId, signal)
+    terminal.print(json, syncResult(outcome), () => syncSentence(outcome))
   })
 }
 
-async function reject(runId: number, { json }: JsonOption): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync reject', sandbox: false }, async ({ syncDeps, clock }) => {
-    const dropped = await rejectRun({ ...syncDeps, clock }, runId, interruptSignal())
-    context.terminal.out(
-      json === true
-        ? JSON.stringify({ dropped })
-        : `dropped ${namesOf(dropped)}; nothing else changed`,
-    )
+function reject(runId: number, json: Json): Promise<void> {
+  return withApp({ role: 'sync reject' }, async ({ syncDeps, clock }, { terminal, signal }) => {
+    const dropped = await rejectRun({ ...syncDeps, clock }, runId, signal)
+    terminal.print(json, { dropped }, () => `dropped ${namesOf(dropped)}; nothing else changed`)
   })
 }
 
-async function printRun(runId: number, { json }: JsonOption): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync show', sandbox: false }, async ({ database }) => {
+function printRun(runId: number, json: Json): Promise<void> {
+  return withApp({ role: 'sync show' }, async ({ database }, { terminal }) => {
     const run = await showRun(database.db, runId)
-    context.terminal.out(
-      json === true ? JSON.stringify(run) : runText(run, screenWidth(process.stdout)),
-    )
+    terminal.print(json, run, () => runText(run, terminal.width))
   })
 }
 
-async function printDifferences(
-  runIds: readonly [number, number],
-  { json }: JsonOption,
-): Promise<void> {
-  const context = createContext({ quiet: true })
-  await withApp(context, { role: 'sync diff', sandbox: false }, async ({ syncDeps }) => {
+function printDifferences(runIds: readonly [number, number], json: Json): Promise<void> {
+  return withApp({ role: 'sync diff' }, async ({ syncDeps }) => {
     await assertOneList(syncDeps.db, runIds)
     for await (const page of diffSnapshots(syncDeps, runIds)) {
       const lines = page.map((one) => (json === true ? JSON.stringify(one) : differenceText(one)))
@@ -157,14 +119,14 @@ async function printDifferences(
 }
 
 /**
- * The runs of both lists are numbered together, so that two neighbours are easily of two: of those all that is not
- * available would seem gone. Throws UsageError. A run that is not there is for the comparison to tell.
+ * Throws UsageError for runs of different lists, whose comparison would mean nothing. The runs of both lists share one
+ * numbering, so neighbours often differ. diffSnapshots reports a missing run.
  */
 async function assertOneList(db: Db, runIds: readonly [number, number]): Promise<void> {
   const [first, second] = await Promise.all(runIds.map((runId) => findFinishedRun(db, runId)))
   if (first === undefined || second === undefined || first.list === second.list) return
   throw new UsageError(
-    `run ${first.runId} is of ${first.list} and run ${second.runId} of ${second.list}: only runs of one list compare; ` +
-      `"bin/farewatch sync runs --list ${first.list}" lists those of the first`,
+    `run ${first.runId} is of ${first.list} and run ${second.runId} of ${second.list}: only runs of one list ` +
+      `can be compared; "bin/farewatch sync runs --list ${first.list}" lists runs of the first`,
   )
 }

@@ -3,16 +3,15 @@ import { assertNotPaused } from '../../upstream/breaker/acquire-permit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
-import { createContext, withApp } from '../context.ts'
+import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { interruptSignal } from '../interrupt.ts'
 import {
-  besideName,
-  besideNames,
   count,
-  fitting,
+  example,
+  fitOrElse,
+  hangingIndent,
+  labelledLines,
   printable,
-  screenWidth,
   table,
 } from '../text/text-format.ts'
 
@@ -25,67 +24,64 @@ interface ProbeFlags {
 export function addUpstreamCommands(program: Command): void {
   program
     .command('upstream')
-    .description('the upstream itself')
+    .description('Probe the upstream')
     .command('probe')
-    .description('call each endpoint once, within the budget, and tell what its interface does not')
-    .option('--flight <id>', 'a flight to verify; without one verify is not called')
-    .option('--negative', 'also ask without a token, against a rule and for a flight that is none')
-    .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  bin/farewatch upstream probe --flight 12345')
+    .description(
+      'Call each endpoint of the upstream once and report what its interface leaves open',
+    )
+    .option('--flight <id>', 'a flight to verify; unset: verify is not called')
+    .option('--negative', 'also call verify without a token, with wrong parameters, for no flight')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nEach call takes a slot of the budget. Exits with 1 if a documented call fails.',
+    )
+    .addHelpText('after', example('upstream probe --flight 12345'))
     .action(async (flags: ProbeFlags) => {
       process.exitCode = await probe(flags)
     })
 }
 
 async function probe({ flight, negative = false, json }: ProbeFlags): Promise<number> {
-  const context = createContext({ quiet: true })
-  const signal = interruptSignal()
-  return withApp(context, { role: 'probe', sandbox: true }, async (app) => {
-    const { config, clock, database } = app
+  const needs = { role: 'probe', sandbox: true }
+  return withApp(needs, async ({ config, clock, database, breaker }, context) => {
+    const { terminal, scrub, signal } = context
     const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
     const report = await probeUpstream({
       baseUrl: config.UPSTREAM_BASE_URL,
       accessToken: config.UPSTREAM_ACCESS_TOKEN,
-      scrub: context.scrub,
+      scrub,
       clock,
       beforeCall: async (waiting) => {
-        await assertNotPaused(app.breaker, 'probe')
+        await assertNotPaused(breaker, 'probe')
         await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
       },
       flightId: flight ?? null,
       negative,
       signal,
     })
-    context.terminal.out(
-      json === true ? JSON.stringify(report) : probeText(report, screenWidth(process.stdout)),
-    )
+    terminal.print(json, report, () => probeText(report, terminal.width))
     return exitOf(report)
   })
 }
 
-/** What a negative call is answered is a finding, whatever it is. */
+/** A negative call cannot fail: its answer is a finding. */
 function exitOf({ calls }: ProbeReport): number {
   const failed = calls.some(({ documented, outcome }) => documented && outcome !== 'ok')
   return failed ? EXIT.failed : EXIT.ok
 }
 
-const CALL_COLUMNS = [
-  'call',
-  'outcome',
-  'status',
-  'content type',
-  'encoding',
-  'bytes',
+const CALL_COLUMNS = ['call', 'outcome', 'status', 'content type', 'encoding', 'bytes'].concat(
   'sent',
   'headers',
-  'whole',
-]
+  'total',
+)
 
-/** A probe for people: one row a call, then one a finding, then what was not asked. */
+/** The calls, one row each; their findings; the calls that were not made. */
 export function probeText({ calls, skipped }: ProbeReport, width: number): string {
   const findings = calls.flatMap((call) => findingsOf(call).map((row) => [call.call, ...row]))
   const hints = skipped.map(({ call, hint }) =>
-    besideName('', printable(`not asked: ${call}; ${hint}`), width),
+    hangingIndent('', printable(`not called: ${call}; ${hint}`), width),
   )
   return [
     callsText(calls.map(rowOf), width),
@@ -94,15 +90,15 @@ export function probeText({ calls, skipped }: ProbeReport, width: number): strin
   ].join('\n\n')
 }
 
-/** On a narrow screen what the columns are called stands before what they say; what says nothing is left out. */
+/** The narrow form names each value and leaves out missing ones. */
 function callsText(rows: readonly string[][], width: number): string {
-  return fitting(table(CALL_COLUMNS, rows), width, () =>
-    besideNames(
+  return fitOrElse(table(CALL_COLUMNS, rows), width, () =>
+    labelledLines(
       rows.map(([call = '', outcome = '', ...facts]) => {
-        const told = facts.flatMap((fact, i) =>
+        const named = facts.flatMap((fact, i) =>
           fact === '-' ? [] : [`${CALL_COLUMNS[i + 2]} ${fact}`],
         )
-        return [printable(call), printable([outcome, ...told].join(', '))]
+        return [printable(call), printable([outcome, ...named].join(', '))]
       }),
       width,
     ),
@@ -110,11 +106,11 @@ function callsText(rows: readonly string[][], width: number): string {
 }
 
 function findingsText(rows: readonly string[][], width: number): string {
-  return fitting(table(['call', 'what', 'says'], rows), width, () =>
-    besideNames(
-      rows.map(([call = '', what = '', says = '']) => [
+  return fitOrElse(table(['call', 'what', 'finding'], rows), width, () =>
+    labelledLines(
+      rows.map(([call = '', what = '', text = '']) => [
         printable(call),
-        printable(`${what}: ${says}`),
+        printable(`${what}: ${text}`),
       ]),
       width,
     ),
@@ -126,7 +122,7 @@ function rowOf(call: ProbedCall): string[] {
   return [
     call.call,
     call.outcome,
-    call.status === null ? '-' : String(call.status),
+    String(call.status ?? '-'),
     call.contentType ?? '-',
     call.contentEncoding ?? '-',
     count(call.bytes),
@@ -137,13 +133,16 @@ function rowOf(call: ProbedCall): string[] {
 }
 
 function findingsOf({ headers, found }: ProbedCall): [string, string][] {
-  const told = Object.entries(headers).map(([name, value]): [string, string] => [name, value])
-  const silent: [string, string][] = told.length === 0 ? [['caching, rate limit', 'no header']] : []
-  const rest = Object.entries(found).map(([name, value]): [string, string] => [name, say(value)])
-  return [...silent, ...told, ...rest]
+  const known = Object.entries(headers)
+  const none: [string, string][] = known.length === 0 ? [['caching, rate limit', 'no header']] : []
+  const rest = Object.entries(found).map(([name, value]): [string, string] => [
+    name,
+    findingText(value),
+  ])
+  return [...none, ...known, ...rest]
 }
 
-function say(value: Finding): string {
+function findingText(value: Finding): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return count(value)
   return typeof value === 'string' ? value : value.join(', ')

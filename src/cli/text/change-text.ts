@@ -1,6 +1,6 @@
 import { printable } from './text-format.ts'
 
-/** What a change shows of a fare, before or after: the shape of the feed's `before` and `after`. */
+/** The shape of a change's `before` and `after` in the feeds. */
 interface ShownFare {
   readonly pair: string
   readonly outbound: ShownLeg
@@ -34,38 +34,43 @@ const WORDS: Readonly<Record<string, string>> = {
   itinerary_changed: 'new itinerary',
   identity_changed: 'another flight under the same id',
   expired: 'expired',
+  watch_started: 'watch started',
 }
 
-/** A change as a line that a person understands: which flight, what happened, at what price. */
+/** A change as one line: the flight, what happened, the price. */
 export function changeSentence(change: ShownChange): string {
   const { kind } = change
-  const was = change.before as ShownFare
+  // The first record of a watch has no state before.
+  const was = change.before as ShownFare | null
   const is = change.after as ShownFare
   const words = kind === 'legs_changed' ? legsText(is) : (WORDS[kind] ?? kind)
-  const flight = flightText(is, was) ?? unseenText(change)
+  const flight = flightText(is, was) ?? idText(change)
   return printable(`${flight}  ${words}${priceText(kind, was, is)}`)
 }
 
-function unseenText({ flightId, fareId }: ShownChange): string {
+function idText({ flightId, fareId }: ShownChange): string {
   return flightId === undefined ? `fare ${fareId ?? '?'}` : `flight ${flightId}`
 }
 
-function flightText(is: ShownFare, was: ShownFare): string | undefined {
-  const out = is.outbound.flight ?? was.outbound.flight
-  const back = is.return?.flight ?? was.return?.flight
-  if (out === null) return undefined
+function flightText(is: ShownFare, was: ShownFare | null): string | undefined {
+  const out = is.outbound.flight ?? was?.outbound.flight
+  const back = is.return?.flight ?? was?.return?.flight
+  if (!out) return undefined
   const arrow = is.return === null ? '→' : '⇄'
-  const until = back === null || back === undefined ? '' : ` – ${back.departsAt}`
+  const until = back ? ` – ${back.departsAt}` : ''
   return `${out.from} ${arrow} ${out.to} ${out.airline} ${out.numbers.join('/')} ${out.departsAt}${until}`
 }
 
-function priceText(kind: string, was: ShownFare, is: ShownFare): string {
-  const now = is.price === null ? '' : `${is.price.amount} ${is.price.currency}`
-  const then = was.price === null ? '' : `${was.price.amount} ${was.price.currency}`
-  if (kind === 'price_changed') return ` ${then} → ${now}`
-  if (kind === 'became_available' && now !== '') return `, ${now}`
-  if (kind === 'became_unavailable' && then !== '') return `, was ${then}`
-  return ''
+function priceText(kind: string, was: ShownFare | null, is: ShownFare): string {
+  const [before, after] = [amountText(was), amountText(is)]
+  if (kind === 'price_changed') return ` ${before} → ${after}`
+  if (kind === 'became_unavailable' && before !== '') return `, was ${before}`
+  const shows = kind === 'became_available' || kind === 'watch_started'
+  return shows && after !== '' ? `, ${after}` : ''
+}
+
+function amountText(fare: ShownFare | null): string {
+  return fare?.price ? `${fare.price.amount} ${fare.price.currency}` : ''
 }
 
 function legsText({ outbound, return: back }: ShownFare): string {

@@ -11,16 +11,16 @@ const COLOURS: Readonly<Record<string, string>> = { warn: YELLOW, error: RED, fa
 
 type LogFields = Readonly<Record<string, unknown>>
 
-/** Business events as sentences; every other line is its message and its fields. */
+/** Events that are shown as sentences. Any other line is shown as its message and fields. */
 const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
-  // The line leaves out what is null.
+  // The log line lacks the members that are null.
   'route sync finished': (fields) =>
     syncSentence({ ...NO_COUNTS, reason: null, ...fields } as unknown as SyncOutcome),
   'fare changed': (fields) => changeSentence(fields as unknown as ShownChange),
 }
 
-/** What the steps of a start and a stop already tell on a terminal. */
-const TOLD_BY_STEPS = new Set([
+/** Messages that the steps on the terminal already show. */
+const SHOWN_AS_STEPS = new Set([
   'embedded postgres ready',
   'embedded postgres stopped',
   'sandbox listens',
@@ -29,7 +29,7 @@ const TOLD_BY_STEPS = new Set([
   'stopped',
 ])
 
-/** A log destination for a terminal: each JSON line as a line for a person. */
+/** A log destination for a terminal: shows each JSON line as a plain line. */
 export function createLogLines(write: (text: string) => void): { write(line: string): void } {
   return {
     write: (line) => {
@@ -49,7 +49,7 @@ function renderLogLine(line: string): string | undefined {
   const parsed = parseLogLine(line)
   if (parsed === undefined) return `${printable(line.trimEnd())}\n`
   const { time, level, msg, ...fields } = parsed
-  if (level === 'info' && TOLD_BY_STEPS.has(msg)) return undefined
+  if (level === 'info' && SHOWN_AS_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
   const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
   const clock = new Date(time).toTimeString().slice(0, 8)
@@ -57,7 +57,7 @@ function renderLogLine(line: string): string | undefined {
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
 }
 
-/** Undefined where a masked secret, one of digits alone, stood in the place of a number. */
+/** Undefined for a line that is no JSON: the scrubber may have masked a secret of digits where a number stood. */
 function parseLogLine(line: string): LogLine | undefined {
   try {
     return JSON.parse(line) as LogLine

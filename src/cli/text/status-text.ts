@@ -1,12 +1,12 @@
 import type { QueueState } from '../../app/queue-state.ts'
 import type { Overview } from '../../app/read-overview.ts'
 import { durationText } from '../../base/text.ts'
-import { besideName, count, countOf, printable } from './text-format.ts'
+import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
-/** The state of everything in about twenty lines; what is wrong is in capitals. */
+/** The state of everything in about twenty lines, problems in capitals. */
 export function statusText(overview: Overview, width: number): string {
   const { at, versions } = overview
-  const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${clockText(at)}`
+  const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${secondText(at)} UTC`
   const lines: [string, string][] = [
     [
       'routes',
@@ -21,26 +21,18 @@ export function statusText(overview: Overview, width: number): string {
     ...queueLines(overview.queue, at),
     ...feedLines(overview),
   ]
-  const body = lines.map(([name, text]) => besideName(name.padEnd(11), printable(text), width))
+  const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
   return [head, '', ...body].join('\n')
-}
-
-function clockText(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
-}
-
-function ago(instant: Date, at: Date): string {
-  return `${durationText(at.getTime() - instant.getTime())} ago`
 }
 
 function listLines({ lists, schedules, at }: Overview): [string, string][] {
   return lists.map(({ list, lastSuccessAt, lastAttemptAt }) => {
     const accepted =
-      lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${ago(lastSuccessAt, at)}`
+      lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${agoText(lastSuccessAt, at)}`
     const tried =
       lastAttemptAt === null || (lastSuccessAt !== null && lastAttemptAt <= lastSuccessAt)
         ? ''
-        : `, tried ${ago(lastAttemptAt, at)}`
+        : `, tried ${agoText(lastAttemptAt, at)}`
     const name = list === 'routes' ? 'sync-routes' : 'sync-availability'
     const due = schedules.find((one) => one.name === name)?.nextDueAt
     return ['', `${list}: ${accepted}${tried}${due === undefined ? '' : nextText(due, at)}`]
@@ -52,14 +44,14 @@ function nextText(due: Date, at: Date): string {
   return text.startsWith('OVERDUE') ? `, ${text}` : `, next ${text}`
 }
 
-/** "in 42 min", or that nobody has taken it. */
+/** "in 42 min", "now" or "OVERDUE 5 min". */
 export function dueText(due: Date, at: Date): string {
   const ms = due.getTime() - at.getTime()
   if (ms >= 0) return `in ${durationText(ms)}`
   return ms > -OVERDUE_MS ? 'now' : `OVERDUE ${durationText(-ms)}`
 }
 
-/** A tick every five seconds takes what is due. */
+/** A tick every five seconds starts due work. */
 const OVERDUE_MS = 30_000
 
 function heldLines({ heldRuns }: Overview): [string, string][] {
@@ -72,11 +64,11 @@ function heldLines({ heldRuns }: Overview): [string, string][] {
 function fareLines({ beliefs }: Overview): [string, string][] {
   const { fares, stale, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [['fares', 'none watched']]
-  const odd = [
+  const notes = [
     ...(stale > 0 ? [`${count(stale)} stale`] : []),
-    ...(unanswered > 0 ? [`${count(unanswered)} never answered`] : []),
+    ...(unanswered > 0 ? [`${count(unanswered)} without a good check`] : []),
   ]
-  const head = `${count(fares)} watched${odd.length === 0 ? '' : `: ${odd.join(', ')}`}`
+  const head = `${count(fares)} watched${notes.length === 0 ? '' : `: ${notes.join(', ')}`}`
   if (ageSeconds === null) return [['fares', head]]
   const within = (seconds: number) => durationText(seconds * 1000)
   const { p50, p90, p99, max } = ageSeconds
@@ -91,10 +83,10 @@ function budgetLines({ budget }: Overview): [string, string][] {
   if (budget === null) return []
   const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
   const spendable = share < 1 ? `, ONLY ${percent(share)} may be spent` : ''
-  const silent = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} told nothing`
+  const unknown = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} of them unknown`
   return [
     ['budget', `${requestsPerSecond} requests a second, ${percent(used)} used${spendable}`],
-    ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${silent}`],
+    ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
   ]
 }
 
@@ -109,7 +101,7 @@ function upstreamText({ upstream, at }: Overview): string {
       ? []
       : [`PAUSED for ${durationText(pausedUntil.getTime() - at.getTime())}`]),
     ...openBreakers.map(({ endpoint, breaker, since }) => {
-      const what = breaker === 'auth' ? 'REFUSES US' : 'FAILS'
+      const what = breaker === 'auth' ? 'REFUSES OUR CREDENTIAL' : 'FAILS'
       return `${endpoint} ${what}, for ${durationText(at.getTime() - since.getTime())}`
     }),
   ]
@@ -119,7 +111,7 @@ function upstreamText({ upstream, at }: Overview): string {
 function incidentsText({ incidents, at }: Overview): string {
   if (incidents.length === 0) return 'none open'
   return incidents
-    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${ago(openedAt, at)}`)
+    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${agoText(openedAt, at)}`)
     .join('; ')
 }
 
@@ -137,13 +129,12 @@ function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [s
 const TICK_SILENCE_MS = 60_000
 
 function tickText(tickedAt: Date, at: Date): string {
-  const silent = at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
-  return silent
+  const isLate = at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+  return isLate
     ? `NO TICK for ${durationText(at.getTime() - tickedAt.getTime())}`
-    : `last tick ${ago(tickedAt, at)}`
+    : `last tick ${agoText(tickedAt, at)}`
 }
 
-/** A tick that failed is made up for by the next one. */
 function deadText(dead: number): string {
   return dead === 0 ? '' : `, ${count(dead)} DEAD`
 }
@@ -156,7 +147,7 @@ const FEED_NAMES: Readonly<Record<string, string>> = {
 
 function feedLines({ feeds, at }: Overview): [string, string][] {
   const parts = feeds.map(({ feed, lastSeq, lastRecordAt }) => {
-    const last = lastRecordAt === 0 ? '' : ` (${ago(new Date(lastRecordAt * 1000), at)})`
+    const last = lastRecordAt === 0 ? '' : ` (${agoText(new Date(lastRecordAt * 1000), at)})`
     return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
   })
   return parts.length === 0 ? [] : [['changes', parts.join(', ')]]

@@ -4,16 +4,16 @@ import type { DryRun } from '../../route-sync/review/dry-run.ts'
 import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-examples.ts'
 import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { besideName, count, countOf, megabytes, printable } from './text-format.ts'
+import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
 
-/** What a sync would do with a list, in a few lines. */
+/** What a sync would do with a list. */
 export function planText(plan: DryRun, width = Number.POSITIVE_INFINITY): string {
   const lines = [
     `${plan.list} ${plan.baseline ? 'baseline ' : ''}${verdictText(plan)}`,
-    ...factLines(plan),
+    ...planFacts(plan),
     `it would ${plan.verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`,
   ]
-  return printableLines(lines, width)
+  return factLines(lines, width)
 }
 
 function verdictText({ verdict, release }: DryRun): string {
@@ -21,7 +21,7 @@ function verdictText({ verdict, release }: DryRun): string {
   return release === null ? 'would be applied' : `would be released and applied: ${release.text}`
 }
 
-/** What is suspicious about a held run, by how much, and what a decision would do. */
+/** Why a run is held, and what each decision would do. */
 export function reviewText(
   { run, heldWith, rejected, plan }: Review,
   width = Number.POSITIVE_INFINITY,
@@ -33,28 +33,28 @@ export function reviewText(
     `run ${runId} of ${plan.list} is held since ${since}: ${run.reason?.text ?? 'no reason given'}`,
     ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
     ...rejectionLines(rejected),
-    ...factLines(plan),
+    ...planFacts(plan),
     ...adviceLines(
       `approve it to ${effectText(plan)}:`,
       `bin/farewatch sync approve ${runId}`,
       width,
     ),
     ...adviceLines(
-      'reject it to drop it and keep what is held:',
+      'reject it to drop it and change nothing:',
       `bin/farewatch sync reject ${runId}`,
       width,
     ),
   ]
-  return printableLines(lines, width)
+  return factLines(lines, width)
 }
 
 function rejectionLines(rejected: Review['rejected']): NamedLine[] {
   if (rejected === null) return []
-  const text = `${namesOf(rejected.runs)} of this review at ${rejected.at.toISOString()}: it never releases itself`
+  const text = `${namesOf(rejected.runs)} of this review at ${rejected.at.toISOString()}: only an operator can release it`
   return [line('rejected', text)]
 }
 
-/** A command is to be copied whole: where it does not fit, it has a line of its own. */
+/** A command is not wrapped, so that it can be copied: one that does not fit gets its own line. */
 function adviceLines(what: string, command: string, width: number): (string | NamedLine)[] {
   const whole = `${what}  ${command}`
   return whole.length <= width ? [whole] : [what, { name: '    ', text: command }]
@@ -64,7 +64,7 @@ export function namesOf(runIds: readonly number[]): string {
   return `run${runIds.length === 1 ? '' : 's'} ${runIds.join(', ')}`
 }
 
-function factLines(plan: PlanReport): NamedLine[] {
+function planFacts(plan: PlanReport): NamedLine[] {
   const { list, examples, forecast } = plan
   const fresh = list === 'routes' ? forecast.added : forecast.gained
   return [
@@ -91,7 +91,7 @@ function listFacts(plan: PlanReport): string {
 
 function missingText({ missing, newlyAbsent, liveBefore, examples }: PlanReport): string {
   const before = missing - newlyAbsent
-  const pending = before === 0 ? '' : `, ${count(before)} of them in lists before it`
+  const pending = before === 0 ? '' : `, ${count(before)} of them in earlier lists too`
   const share = `${count(missing)} of ${count(liveBefore)} (${percent(missing / liveBefore)})${pending}`
   return `${share}: ${routesText(examples.missing, missing)}`
 }
@@ -135,7 +135,7 @@ function effectText({ list, baseline, forecast }: PlanReport): string {
   return `${[...moves, ...awaiting].join(', ')} (${after}${baseline ? ', the baseline' : ''})`
 }
 
-/** One difference of two lists as a line. */
+/** One difference between two lists. */
 export function differenceText(difference: ListDifference): string {
   if (difference.kind === 'place_changed') {
     return printable(`~ ${placeChangeText(difference.before, difference.after)}`)
@@ -169,15 +169,14 @@ export interface NamedLine {
   readonly text: string
 }
 
-/** A fact under its name. */
 export function line(name: string, text: string): NamedLine {
   return { name: `  ${name.padEnd(11)} `, text }
 }
 
-/** Each cut to the screen, with nothing in it that a terminal would act on. */
-export function printableLines(lines: readonly (string | NamedLine)[], width: number): string {
+/** Lines of a report: sentences, and facts with their names before them. */
+export function factLines(lines: readonly (string | NamedLine)[], width: number): string {
   return lines
     .map((one) => (typeof one === 'string' ? { name: '', text: one } : one))
-    .map(({ name, text }) => besideName(name, printable(text), width))
+    .map(({ name, text }) => hangingIndent(name, printable(text), width))
     .join('\n')
 }

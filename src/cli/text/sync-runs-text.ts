@@ -1,41 +1,32 @@
 import type { ShownRun, SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
-import { line, namesOf, printableLines } from './sync-report-text.ts'
+import { factLines, line, namesOf } from './sync-report-text.ts'
 import { syncSentence } from './sync-text.ts'
 import {
-  besideName,
-  besideNames,
   count,
-  fitting,
+  fitOrElse,
+  hangingIndent,
+  labelledLines,
   megabytes,
+  pick,
   printable,
   seconds,
+  secondText,
   table,
 } from './text-format.ts'
 
-const HEADINGS = [
-  'run',
-  'fetched at',
-  'list',
-  'status',
-  'live',
-  'added',
-  'removed',
-  'gained',
-  'lost',
-  'pending',
-  'reason',
-]
+const COUNTS = ['live', 'added', 'removed', 'gained', 'lost'] as const
+const HEADINGS = ['run', 'fetched at', 'list', 'status', ...COUNTS, 'pending', 'reason']
 
-/** What came of runs: a row each, or on a screen that is too narrow for that a sentence. */
+/** Runs as a table, or as one sentence each where the table does not fit. */
 export function runsText(runs: readonly SyncRunRow[], width: number): string {
   if (runs.length === 0) return 'no runs yet'
   const digits = Math.max(...runs.map(({ runId }) => String(runId).length))
-  return fitting(table(HEADINGS, runs.map(rowOf)), width, () =>
-    besideNames(
-      runs.map((run) => [
-        `${String(run.runId).padEnd(digits)}  ${secondOf(run)}`,
-        syncSentence(run),
-      ]),
+  return fitOrElse(table(HEADINGS, runs.map(rowOf)), width, () =>
+    labelledLines(
+      runs.map((run) => {
+        const second = secondText(run.fetchedAt ?? run.startedAt)
+        return [`${String(run.runId).padEnd(digits)}  ${second}`, syncSentence(run)]
+      }),
       width,
     ),
   )
@@ -47,86 +38,72 @@ function rowOf(run: SyncRunRow): string[] {
     (run.fetchedAt ?? run.startedAt).toISOString(),
     run.list,
     run.baseline && run.status === 'applied' ? 'baseline' : run.status,
-    ...[run.live, run.added, run.removed, run.gained, run.lost, run.pendingAbsences].map(count),
+    ...COUNTS.map((name) => count(run[name])),
+    count(run.pendingAbsences),
     run.reason?.text ?? '',
   ]
 }
 
-/** In UTC. */
-function secondOf({ fetchedAt, startedAt }: SyncRunRow): string {
-  return (fetchedAt ?? startedAt).toISOString().slice(0, 19).replace('T', ' ')
-}
-
-/** The runs that are held, a line each. */
+/** The held runs, one line each. */
 export function heldText(held: readonly SyncRunRow[], width: number): string {
   return held
     .map(({ runId, list, fetchedAt, reason, reviewId }) => {
       const joined = (reviewId ?? runId) === runId ? '' : ` (agrees with run ${reviewId})`
       const text = `${fetchedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${joined}`
-      return besideName(`run ${runId}  `, printable(text), width)
+      return hangingIndent(`run ${runId}  `, printable(text), width)
     })
     .join('\n')
 }
 
-const STAGES = ['fetch', 'stage', 'diff', 'apply'] as const
-
-/** Everything known of a run, a line each. */
+/** Everything about one run, one fact a line. */
 export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string {
-  const { runId, list, status, durationsMs } = run
-  const rows: [string, string | null][] = [
-    ['reason', run.reason === null ? null : `${run.reason.code}: ${run.reason.text}`],
+  const { runId, list, status, baseline, reason, storedBytes } = run
+  const facts: [string, string | null | undefined][] = [
+    ['reason', reason && `${reason.code}: ${reason.text}`],
     ['started', run.startedAt.toISOString()],
-    ['fetched', run.arrivedAt?.toISOString() ?? null],
-    ['approved', run.status === 'approved' ? (run.fetchedAt?.toISOString() ?? null) : null],
+    ['fetched', run.arrivedAt?.toISOString()],
+    ['approved', status === 'approved' ? run.fetchedAt?.toISOString() : null],
     ['finished', run.finishedAt.toISOString()],
-    [
-      'stages',
-      STAGES.flatMap((stage) => {
-        const ms = durationsMs[stage]
-        return ms === undefined ? [] : [`${stage} ${seconds(ms)}`]
-      }).join(', '),
-    ],
+    ['stages', stagesText(run)],
     ['list', listText(run)],
     ['hash', run.contentHash],
-    ['kept', run.storedBytes === null ? 'no' : megabytes(run.storedBytes)],
+    ['kept', storedBytes === null ? 'no' : megabytes(storedBytes)],
     ['validators', [run.etag, run.lastModified].filter(Boolean).join(', ')],
     ['counts', countsText(run)],
-    [
-      'changes',
-      Object.entries(run.changes)
-        .map(([kind, n]) => `${kind} ${count(n)}`)
-        .join(', '),
-    ],
+    ['changes', numbersText(run.changes)],
     ['review', reviewOf(run)],
   ]
-  const head = `run ${runId} of ${list}: ${status}${run.baseline ? ', the baseline' : ''}`
-  const facts = rows.flatMap(([name, text]) => (text ? [line(name, text)] : []))
-  return printableLines([head, ...facts], width)
+  const head = `run ${runId} of ${list}: ${status}${baseline ? ', the baseline' : ''}`
+  return factLines(
+    [head, ...facts.flatMap(([name, text]) => (text ? [line(name, text)] : []))],
+    width,
+  )
+}
+
+function stagesText({ durationsMs }: ShownRun): string {
+  return (['fetch', 'stage', 'diff', 'apply'] as const)
+    .flatMap((stage) => {
+      const ms = durationsMs[stage]
+      return ms === undefined ? [] : [`${stage} ${seconds(ms)}`]
+    })
+    .join(', ')
 }
 
 function listText(run: ShownRun): string | null {
   if (run.bytes === null) return null
-  const same = run.notModified ? '; the upstream said that it had not changed' : ''
+  const same = run.notModified ? '; the upstream answered 304, not modified' : ''
   return `${count(run.fetched)} routes in ${megabytes(run.bytes)}${same}`
 }
 
 function countsText(run: ShownRun): string {
-  const { live, added, removed, returned, pendingAbsences, placesChanged, gained, lost } = run
-  const { duplicates, conflictingPlaces, unknownPairs } = run
-  const counts = {
-    live,
-    added,
-    removed,
-    returned,
-    pendingAbsences,
-    placesChanged,
-    gained,
-    lost,
-    duplicates,
-    conflictingPlaces,
-    unknownPairs,
-  }
-  return Object.entries(counts)
+  return numbersText({
+    ...pick(run, 'live', 'added', 'removed', 'returned', 'pendingAbsences', 'placesChanged'),
+    ...pick(run, 'gained', 'lost', 'duplicates', 'conflictingPlaces', 'unknownPairs'),
+  })
+}
+
+function numbersText(numbers: Readonly<Record<string, number | null>>): string {
+  return Object.entries(numbers)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name} ${count(value)}`)
     .join(', ')

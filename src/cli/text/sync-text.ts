@@ -1,7 +1,7 @@
 import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
-import { count, countOf, printable } from './text-format.ts'
+import { count, countOf, pick, printable } from './text-format.ts'
 
-/** What came of a run, in one sentence for a person. */
+/** The outcome of a run as one sentence. */
 export function syncSentence(outcome: SyncOutcome): string {
   const { list, status } = outcome
   const what = list === 'routes' ? 'routes' : 'availability'
@@ -41,25 +41,13 @@ function effectText(outcome: SyncOutcome): string {
   return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
 }
 
-/** The contract's line of `bin/farewatch sync --json`. */
-export function syncJson(outcome: SyncOutcome): string {
-  const { runId, list, status, baseline, fetched, live, added, removed, pendingAbsences } = outcome
-  const { placesChanged, gained, lost, durationsMs } = outcome
-  const reason = outcome.reason === null ? null : `${outcome.reason.code}: ${outcome.reason.text}`
-  return JSON.stringify({
-    runId,
-    list,
-    status,
-    baseline,
-    fetched,
-    live,
-    added,
-    removed,
-    pendingAbsences,
-    placesChanged,
-    gained,
-    lost,
-    reason,
+/** The result of a run in the JSON of `sync`; its members and their order are contract. */
+export function syncResult(outcome: SyncOutcome) {
+  const { reason, durationsMs } = outcome
+  return {
+    ...pick(outcome, 'runId', 'list', 'status', 'baseline', 'fetched', 'live', 'added', 'removed'),
+    ...pick(outcome, 'pendingAbsences', 'placesChanged', 'gained', 'lost'),
+    reason: reason === null ? null : `${reason.code}: ${reason.text}`,
     durationsMs,
-  })
+  }
 }

@@ -1,4 +1,8 @@
+import { durationText } from '../../base/text.ts'
+
 const NUMBER = new Intl.NumberFormat('en-US')
+/** A narrower screen gets lines that are too long: one letter a line would be worse. */
+const MIN_TEXT_WIDTH = 20
 
 /** 34354 becomes "34,354". */
 export function count(value: number | null): string {
@@ -6,9 +10,9 @@ export function count(value: number | null): string {
 }
 
 /** "1 route", "3 routes", "no routes". */
-export function countOf(value: number, noun: string): string {
-  if (value === 0) return `no ${noun}s`
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+export function countOf(value: number, noun: string, plural = `${noun}s`): string {
+  if (value === 0) return `no ${plural}`
+  return `${count(value)} ${value === 1 ? noun : plural}`
 }
 
 export function megabytes(bytes: number): string {
@@ -19,15 +23,30 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
+/** "2026-01-31 12:00:00", in UTC. */
+export function secondText(instant: Date): string {
+  return instant.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** "5 min ago". */
+export function agoText(instant: Date, now: Date): string {
+  return `${durationText(now.getTime() - instant.getTime())} ago`
+}
+
+/** The members of an object that its JSON output has, in their order there. */
+export function pick<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]) {
+  return Object.fromEntries(keys.map((key) => [key, from[key]]))
+}
+
 /**
- * Control characters of a text from outside would move the cursor or recolour the screen, marks of direction would
- * show it in another order than it has.
+ * Replaces the characters by which a text from outside could move the cursor, colour the screen or change the direction
+ * of writing.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
 }
 
-/** Columns of text, aligned, under their headings. */
+/** A table with aligned columns. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | null)[])[],
@@ -45,7 +64,7 @@ export function table(
   return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line)].join('\n')
 }
 
-/** Where nobody knows how wide the screen is, as in a pipe, lines are not cut at all. */
+/** Characters in a line; infinite for a pipe or a screen of unknown width. */
 export function screenWidth(stream: {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -56,7 +75,7 @@ export function screenWidth(stream: {
 }
 
 /**
- * Cuts a text into lines of at most `width` characters, between words; a longer word stays whole.
+ * Wraps a text into lines of at most `width` characters. A longer word stays whole.
  * @example wrapText('one two three', 8) // ['one two', 'three']
  */
 export function wrapText(text: string, width: number): string[] {
@@ -70,26 +89,31 @@ export function wrapText(text: string, width: number): string[] {
 }
 
 /**
- * A text beside its name: the further lines stand under the first.
- * @example besideName('  disk  ', 'half full', 13) // '  disk  half\n        full'
+ * A label and its text, wrapped with a hanging indent.
+ * @example hangingIndent('  disk  ', 'half full', 13) // '  disk  half\n        full'
  */
-export function besideName(name: string, text: string, width: number): string {
-  const room = Math.max(MIN_TEXT, width - name.length)
+export function hangingIndent(label: string, text: string, width: number): string {
+  const room = Math.max(MIN_TEXT_WIDTH, width - label.length)
   return wrapText(text, room)
-    .map((line, i) => `${i === 0 ? name : ' '.repeat(name.length)}${line}`)
+    .map((line, i) => `${i === 0 ? label : ' '.repeat(label.length)}${line}`)
     .join('\n')
 }
 
-/** Texts beside their names, all in one column. */
-export function besideNames(rows: readonly (readonly [string, string])[], width: number): string {
-  const widest = rows.reduce((most, [name]) => Math.max(most, name.length), 0)
-  return rows.map(([name, text]) => besideName(`${name.padEnd(widest)}  `, text, width)).join('\n')
+/** Labels and their texts, in two columns. */
+export function labelledLines(rows: readonly (readonly [string, string])[], width: number): string {
+  const widest = Math.max(0, ...rows.map(([label]) => label.length))
+  return rows
+    .map(([label, text]) => hangingIndent(`${label.padEnd(widest)}  `, text, width))
+    .join('\n')
 }
 
-/** A text as it is where the screen is wide enough for all its lines; else what was made for a narrow one. */
-export function fitting(text: string, width: number, narrow: () => string): string {
+/** The text if each of its lines fits the width; else the narrow form. */
+export function fitOrElse(text: string, width: number, narrow: () => string): string {
   return text.split('\n').every((line) => line.length <= width) ? text : narrow()
 }
 
-/** On a screen that is narrower than anybody's, a line too long is better than a letter a line. */
-const MIN_TEXT = 20
+/** The example at the end of a command's help. */
+export function example(...commands: readonly string[]): string {
+  const lines = commands.map((command) => `\n  bin/farewatch ${command}`)
+  return `\nExample${lines.length === 1 ? '' : 's'}:${lines.join('')}`
+}

@@ -2,45 +2,35 @@ import type { ChangeOutcome } from '../../watch/change-watches.ts'
 import type { DiffOutcome, DiffRow } from '../../watch/import/diff-watch-list.ts'
 import type { ImportOutcome } from '../../watch/import/import-watch-list.ts'
 import type { TrackedFaresEffect } from '../../watch/sync-tracked-fares.ts'
-import { count, countOf, printable } from './text-format.ts'
+import { count, countOf, pick, printable } from './text-format.ts'
 
-/** What came of an import, in one sentence for a person. */
+/** The outcome of an import as one sentence. */
 export function importText(outcome: ImportOutcome): string {
   const { added, changed, unchanged, ended, invalid } = outcome
-  const skipped = invalid === 0 ? '' : `, ${count(invalid)} wrong and left out`
+  const skipped = invalid === 0 ? '' : `, ${count(invalid)} invalid and skipped`
   const rows = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged${skipped}`
   return `${rows}${endedText(ended)}; ${effectText(outcome)}`
 }
 
-/** The line of `bin/farewatch watch-list import --json`. */
-export function importJson(outcome: ImportOutcome): string {
-  const { added, changed, unchanged, ended, invalid, trackedFaresAdded, trackedFaresEnded } =
-    outcome
-  return JSON.stringify({
-    added,
-    changed,
-    unchanged,
-    ended,
-    invalid,
-    trackedFaresAdded,
-    trackedFaresEnded,
-  })
+/** The JSON of `watch-list import`. */
+export function importResult(outcome: ImportOutcome) {
+  return {
+    ...pick(outcome, 'added', 'changed', 'unchanged', 'ended', 'invalid'),
+    ...pick(outcome, 'trackedFaresAdded', 'trackedFaresEnded'),
+  }
 }
 
-/** What else would look as if those were watched. */
+/** Ended watches among the rows: an import does not begin them again. */
 function endedText(ended: number): string {
   if (ended === 0) return ''
-  const are =
-    ended === 1
-      ? '1 watch of these has ended and stays so'
-      : `${count(ended)} watches of these have ended and stay so`
-  return ` (${are})`
+  return ended === 1
+    ? ' (1 watch of these has ended and stays ended)'
+    : ` (${count(ended)} watches of these have ended and stay ended)`
 }
 
 /** "3 watches paused; no tracked fares added, 2 ended". */
 export function changeText(outcome: ChangeOutcome, done: string): string {
-  const watches = outcome.watches === 1 ? '1 watch' : `${count(outcome.watches)} watches`
-  return `${watches} ${done}; ${effectText(outcome)}`
+  return `${countOf(outcome.watches, 'watch', 'watches')} ${done}; ${effectText(outcome)}`
 }
 
 function effectText({ trackedFaresAdded, trackedFaresEnded }: TrackedFaresEffect): string {
@@ -60,5 +50,5 @@ export function diffLine({ kind, list, reference, cells }: DiffRow): string {
 
 export function diffText({ added, changed, unchanged, ended, absent }: DiffOutcome): string {
   const rows = `${count(added)} to add, ${count(changed)} to change, ${count(unchanged)} unchanged`
-  return `${rows}${endedText(ended)}; ${count(absent)} not in the file, which an import leaves as they are`
+  return `${rows}${endedText(ended)}; ${count(absent)} not in the file, which an import does not change`
 }
