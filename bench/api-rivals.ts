@@ -9,7 +9,7 @@ import { readRouteChanges } from '../src/changes/route-change-queries.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'
 import { readWatchTimeline } from '../src/verify/read/watch-facts.ts'
-import { log } from './verify-ground.ts'
+import { log } from './verify-fixture.ts'
 
 /** What the parent wants run; it is told how often that could be. */
 export interface BareQuery {

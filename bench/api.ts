@@ -10,10 +10,10 @@ import { once } from 'node:events'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Seeded, seedApi } from './api-ground.ts'
+import { type Seeded, seedApi } from './api-fixture.ts'
 import { load } from './api-load.ts'
 import type { BareQuery } from './api-rivals.ts'
-import { countChecks, type Ground, openBenchApp, openGround } from './verify-ground.ts'
+import { countChecks, type Ground, openBenchApp, openGround } from './verify-fixture.ts'
 
 const ROUTES = Number(process.argv[2] ?? 37_000)
 const SECONDS = Number(process.argv[3] ?? 5)

@@ -1,4 +1,4 @@
-/** What bench/verify.ts is measured beside: a loop that only asks, and the obvious way to record. */
+/** What bench/verify.ts compares with: a loop that only makes calls, and the obvious way to record. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
@@ -20,30 +20,30 @@ export function questionOf(flightId: string): Question {
   return { flightId, returnFlightId: null, passengers }
 }
 
-/** Asks the same questions as fast as undici can, reads the bodies, and does nothing with them. Returns how many. */
+/** Makes the same calls as fast as undici can and reads the bodies. Returns the number of calls. */
 export async function bareLoop(url: string, fares: number, seconds: number): Promise<number> {
   const pool = new Pool(url, { connections: BARE_CALLS, pipelining: 1, allowH2: false })
   const end = performance.now() + seconds * 1_000
-  let asked = 0
+  let calls = 0
   const loop = async () => {
     while (performance.now() < end) {
-      const path = verifyPath(questionOf(String(1_000_000 + (asked % fares))))
-      asked += 1
+      const path = verifyPath(questionOf(String(1_000_000 + (calls % fares))))
+      calls += 1
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.text()
-      // A server that refuses is fast: what is compared must be answers.
+      // Refusals are fast. Only answers may be compared.
       if (statusCode !== 200) throw new Error(`the upstream answered ${statusCode}`)
     }
   }
   await Promise.all(Array.from({ length: BARE_CALLS }, loop))
   await pool.close()
-  return asked
+  return calls
 }
 
 /**
- * A job a fare, a transaction a job, a statement a row, and a row for every check: the same queue, client,
- * decision and database. It has no budget to keep and no schedule to hold, which is to its favour.
- * Returns how many checks it recorded in the time, after a second of running in.
+ * Uses one job a fare, one transaction a job, one statement a row, and one row a check, with the same queue, client,
+ * decision and database. It keeps no budget and no schedule, which is an advantage.
+ * Returns the number of checks recorded in the time, after a warm-up of one second.
  */
 export async function jobPerFare(
   app: App,
@@ -83,7 +83,7 @@ export async function jobPerFare(
   }
 }
 
-/** Keeps a backlog, so that no worker ever waits for a job. */
+/** Keeps a backlog, so that no worker waits for a job. */
 async function feed(queue: QueueSystem, fareIds: readonly number[], ending: AbortSignal) {
   for (let at = 0; !ending.aborted; ) {
     const { waiting } = await queue.counts(NAIVE_QUEUE)

@@ -1,4 +1,4 @@
-/** The upstream of bench/verify.ts, in a process of its own: its CPU is nobody's that is measured. */
+/** The upstream of bench/verify.ts, in a process of its own so that its CPU time is not measured. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -47,7 +47,7 @@ const [before = '', between = '', after = ''] = JSON.stringify({
   },
 }).split(String(ID))
 
-/** The share of requests that are never answered; whoever started this process says. */
+/** The share of requests that are never answered, set by the parent process. */
 let hangs = 0
 process.on('message', (share) => {
   hangs = Number(share)

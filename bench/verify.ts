@@ -1,12 +1,12 @@
 /**
- * Fares verified and durably recorded a second: the whole worker (ticks, turns, queue, client, decision, Postgres
- * with durable settings) on both backends of the queue, beside a bare undici loop on the same upstream and beside a
- * job a fare with statements a row. All in one run; the upstream answers from a process of its own.
+ * Measures how many fares a second are verified and durably recorded. The whole worker (ticks, claims, queue, client,
+ * decision, PostgreSQL with durable settings) runs on both backends of the queue, compared with a bare undici loop on
+ * the same upstream and with one job a fare and one statement a row. The upstream runs in a process of its own.
  *
- * The worker keeps a budget, so that its rate is what it is told: the budget is raised step by step until the worker
- * spends less than 0.9 of it. CPU is that of this process and of all of Postgres' processes, a thousand checks.
- * Then, whether the budget is spent: few fares that may be asked every second, and an upstream that leaves one
- * request in a hundred without an answer.
+ * The worker never exceeds its budget, so the budget is raised step by step until the worker uses less than 0.9 of
+ * it. CPU time is that of this process and of all PostgreSQL processes, for a thousand checks. A last step measures
+ * how much of a budget is used: few fares with a minimum interval of one second, and an upstream that does not answer
+ * one request in a hundred.
  *
  *   npm run bench:verify -- [fares] [seconds a step]
  */
@@ -15,21 +15,21 @@ import type { App } from '../src/app/app.ts'
 import { sql } from '../src/db/database.ts'
 import {
   countChecks,
-  type Ground,
+  type Fixture,
   openBenchApp,
-  openGround,
+  openFixture,
   seedFares,
   startRedis,
   whileWorking,
-} from './verify-ground.ts'
+} from './verify-fixture.ts'
 import { bareLoop, jobPerFare } from './verify-rivals.ts'
 
 const FARES = Number(process.argv[2] ?? 40_000)
 const SECONDS = Number(process.argv[3] ?? 10)
 const BUDGETS = [1_000, 2_000, 4_000, 6_000, 7_000, 8_000, 9_000, 10_000]
-/** Slots are given five seconds ahead: what a step before it has promised must be over. */
-const RUN_IN_SECONDS = 8
-const SPENT_SECONDS = 60
+/** Slots are reserved up to five seconds ahead: those of the step before must have passed. */
+const WARM_UP_SECONDS = 8
+const USAGE_SECONDS = 60
 
 interface Cost {
   readonly seconds: number
@@ -37,18 +37,18 @@ interface Cost {
   readonly postgres: number
 }
 
-async function measured(ground: Ground, during: () => Promise<unknown>): Promise<Cost> {
+async function measured(fixture: Fixture, during: () => Promise<unknown>): Promise<Cost> {
   const [start, cpu, postgres] = [
     performance.now(),
     process.cpuUsage(),
-    ground.postgresCpuSeconds(),
+    fixture.postgresCpuSeconds(),
   ]
   await during()
   const { user, system } = process.cpuUsage(cpu)
   return {
     seconds: (performance.now() - start) / 1_000,
     worker: (user + system) / 1e6,
-    postgres: ground.postgresCpuSeconds() - postgres,
+    postgres: fixture.postgresCpuSeconds() - postgres,
   }
 }
 
@@ -68,46 +68,46 @@ function resultOf(name: string, checks: number, cost: Cost): Result {
   }
 }
 
-async function measureBare(ground: Ground): Promise<Result> {
-  let asked = 0
-  const cost = await measured(ground, async () => {
-    asked = await bareLoop(ground.upstreamUrl, FARES, SECONDS)
+async function measureBare(fixture: Fixture): Promise<Result> {
+  let requests = 0
+  const cost = await measured(fixture, async () => {
+    requests = await bareLoop(fixture.upstreamUrl, FARES, SECONDS)
   })
-  return resultOf('bare undici loop', asked, cost)
+  return resultOf('bare undici loop', requests, cost)
 }
 
-async function measureNaive(ground: Ground, redisUrl: string | undefined): Promise<Result> {
-  const app = openBenchApp(ground, { requestsPerSecond: 1_000, redisUrl })
+async function measureNaive(fixture: Fixture, redisUrl: string | undefined): Promise<Result> {
+  const app = openBenchApp(fixture, { requestsPerSecond: 1_000, redisUrl })
   let cost: Cost = { seconds: 0, worker: 0, postgres: 0 }
   const checks = await jobPerFare(app, SECONDS, async (during) => {
-    cost = await measured(ground, during)
+    cost = await measured(fixture, during)
   })
   await app.close()
   return resultOf('a job a fare', checks, cost)
 }
 
-/** What is recorded while the budget is `requestsPerSecond`, after the running in. */
+/** The checks recorded at a budget of `requestsPerSecond`, after a warm-up. */
 async function measureWorker(
   app: App,
-  ground: Ground,
+  fixture: Fixture,
   { requestsPerSecond, seconds }: { requestsPerSecond: number; seconds: number },
 ): Promise<Result> {
   const { db } = app.database
   return whileWorking(app, async () => {
-    await delay(RUN_IN_SECONDS * 1_000)
+    await delay(WARM_UP_SECONDS * 1_000)
     const before = await countChecks(db)
-    const cost = await measured(ground, () => delay(seconds * 1_000))
+    const cost = await measured(fixture, () => delay(seconds * 1_000))
     return resultOf(`budget ${requestsPerSecond}`, (await countChecks(db)) - before, cost)
   })
 }
 
-async function climb(ground: Ground, redisUrl: string | undefined): Promise<Result[]> {
+async function climb(fixture: Fixture, redisUrl: string | undefined): Promise<Result[]> {
   const results: Result[] = []
   for (const requestsPerSecond of BUDGETS) {
-    const app = openBenchApp(ground, { requestsPerSecond, redisUrl })
-    await rest(app)
+    const app = openBenchApp(fixture, { requestsPerSecond, redisUrl })
+    await makeAllDue(app)
     const args = { requestsPerSecond, seconds: SECONDS }
-    const result = await measureWorker(app, ground, args)
+    const result = await measureWorker(app, fixture, args)
     await app.close()
     results.push(result)
     if (result.perSecond < 0.9 * requestsPerSecond) break
@@ -115,8 +115,8 @@ async function climb(ground: Ground, redisUrl: string | undefined): Promise<Resu
   return results
 }
 
-/** All claims given back, and all fares due: no step begins with what the one before it left behind. */
-async function rest({ database: { db } }: App): Promise<void> {
+/** Releases all claims and makes all fares due, so that every step begins in the same state. */
+async function makeAllDue({ database: { db } }: App): Promise<void> {
   await sql`
     update fare_schedule
        set claim_id = null, slot_at = null, lane = null, lane_due_at = null, not_before = clock_timestamp()
@@ -144,18 +144,18 @@ function print(title: string, results: readonly Result[], bare: Result, naive: R
   }
 }
 
-async function compare(ground: Ground, title: string, redisUrl?: string): Promise<void> {
-  const first = await measureBare(ground)
-  const naive = await measureNaive(ground, redisUrl)
-  const steps = await climb(ground, redisUrl)
-  const second = await measureBare(ground)
+async function compare(fixture: Fixture, title: string, redisUrl?: string): Promise<void> {
+  const first = await measureBare(fixture)
+  const naive = await measureNaive(fixture, redisUrl)
+  const steps = await climb(fixture, redisUrl)
+  const second = await measureBare(fixture)
   const bare = first.perSecond < second.perSecond ? second : first
   print(title, [bare, naive, ...steps], bare, naive)
 }
 
-/** The first look at every fare is a change: what is measured later finds nothing new. */
-async function lookOnce(ground: Ground): Promise<void> {
-  const app = openBenchApp(ground, { requestsPerSecond: 500 })
+/** The first check of every fare is a change. The checks that are measured later find nothing new. */
+async function checkOnce(fixture: Fixture): Promise<void> {
+  const app = openBenchApp(fixture, { requestsPerSecond: 500 })
   await seedFares(app, FARES)
   const { db } = app.database
   await whileWorking(app, async () => {
@@ -171,7 +171,7 @@ async function lookOnce(ground: Ground): Promise<void> {
 }
 
 async function insertsByTable(app: App): Promise<Map<string, number>> {
-  // Postgres' own processes tell their counts about every second.
+  // PostgreSQL's processes report their counts about every second.
   await delay(2_000)
   const { rows } = await sql<{ name: string; n: number }>`
     select relname as name, n_tup_ins as n from pg_stat_user_tables where schemaname = 'farewatch_private'
@@ -179,51 +179,51 @@ async function insertsByTable(app: App): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, n }) => [name, n]))
 }
 
-/** Which rows the unchanged checks of `during` added. */
+/** Prints the rows that the unchanged checks of `during` added. */
 async function countRows(app: App, during: () => Promise<void>): Promise<void> {
   const [checks, rows] = [await countChecks(app.database.db), await insertsByTable(app)]
   await during()
   const after = await insertsByTable(app)
   const grown = [...after].map(([name, n]) => ({ name, n: n - (rows.get(name) ?? 0) }))
-  // The job a fare counts up the same checks, and adds a row for each: neither is the worker's.
+  // One job a fare increases the same counters and adds a row a check. Neither belongs to the worker.
   const naive = grown.find(({ name }) => name === 'naive_check')?.n ?? 0
   const added = grown.filter(({ name, n }) => n > 0 && name !== 'naive_check')
-  const told = added.map(({ name, n }) => `${name} ${n}`).join(', ') || 'none'
+  const summary = added.map(({ name, n }) => `${name} ${n}`).join(', ') || 'none'
   console.log(
-    `\nrows added by ${(await countChecks(app.database.db)) - checks - naive} unchanged checks: ${told}`,
+    `\nrows added by ${(await countChecks(app.database.db)) - checks - naive} unchanged checks: ${summary}`,
   )
 }
 
-async function spend(ground: Ground, budget: number, fares: number): Promise<void> {
-  const app = openBenchApp(ground, { requestsPerSecond: budget })
-  await rest(app)
+async function measureUse(fixture: Fixture, budget: number, fares: number): Promise<void> {
+  const app = openBenchApp(fixture, { requestsPerSecond: budget })
+  await makeAllDue(app)
   await sql`
     update fare_schedule set not_before = 'infinity'
      where tracked_fare_id not in (select tracked_fare_id from fare_schedule order by tracked_fare_id limit ${fares})
   `.execute(app.database.db)
-  const args = { requestsPerSecond: budget, seconds: SPENT_SECONDS }
-  const { perSecond } = await measureWorker(app, ground, args)
+  const args = { requestsPerSecond: budget, seconds: USAGE_SECONDS }
+  const { perSecond } = await measureWorker(app, fixture, args)
   await app.close()
   console.log(
     `budget ${budget}, ${fares} fares: ${perSecond.toFixed(1)} recorded a second, ${(perSecond / budget).toFixed(3)} of it`,
   )
 }
 
-const ground = await openGround()
+const fixture = await openFixture()
 const redis = await startRedis()
 try {
-  await lookOnce(ground)
-  const app = openBenchApp(ground, { requestsPerSecond: 1 })
+  await checkOnce(fixture)
+  const app = openBenchApp(fixture, { requestsPerSecond: 1 })
   await countRows(app, async () => {
-    await compare(ground, 'queue on PostgreSQL')
-    if (redis === undefined) console.log('\nno redis-server: that half is left out')
-    else await compare(ground, 'queue on Redis', redis.url)
+    await compare(fixture, 'queue on PostgreSQL')
+    if (redis === undefined) console.log('\nno redis-server: the queue on Redis is not measured')
+    else await compare(fixture, 'queue on Redis', redis.url)
   })
   await app.close()
-  console.log(`\nof the budget, over ${SPENT_SECONDS} s, one answer in a hundred missing:`)
-  ground.hang(0.01)
-  await spend(ground, 60, 200)
+  console.log(`\nof the budget, over ${USAGE_SECONDS} s, one answer in a hundred missing:`)
+  fixture.hang(0.01)
+  await measureUse(fixture, 60, 200)
 } finally {
   await redis?.stop()
-  await ground.close()
+  await fixture.close()
 }

@@ -16,7 +16,7 @@ import {
 /** Settings that make no sense in a container of ours. */
 const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
 const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME'])
-/** What .env may hold beside settings; the configuration lets these pass. */
+/** Variables of .env that are not settings. The configuration ignores them. */
 const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
 
 describe('docker-compose.yml', () => {
@@ -153,11 +153,11 @@ describe('the settings in docker-compose.yml', () => {
   )
 
   it('read no variable from .env that the program would refuse there', () => {
-    const strange = variablesOf(COMPOSE_TEXT).filter(
+    const unknown = variablesOf(COMPOSE_TEXT).filter(
       (name) => !(name in SETTINGS) && !OF_COMPOSE.test(name),
     )
 
-    expect(strange).toEqual([])
+    expect(unknown).toEqual([])
     const env = Object.fromEntries(
       variablesOf(COMPOSE_TEXT)
         .filter((name) => OF_COMPOSE.test(name))

@@ -73,20 +73,20 @@ describe('the Dockerfile', () => {
     expect([...new Set(packages)].filter((name) => !shipped.has(name))).toEqual([])
   })
 
-  it('takes along every file that the program reads beside its sources', () => {
-    const beside = sourceTexts().flatMap((text) =>
+  it('contains every file that the program reads in addition to its sources', () => {
+    const extra = sourceTexts().flatMap((text) =>
       [...text.matchAll(/'(?:\.\.\/)+(package\.json|migrations|docs|deploy|grafana)[/']/g)].map(
         (match) => match[1],
       ),
     )
 
-    expect(new Set(beside)).toEqual(new Set(['package.json', 'migrations']))
-    expect(copied).toEqual(expect.arrayContaining(['node_modules', 'bin', 'src', ...beside]))
+    expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations']))
+    expect(copied).toEqual(expect.arrayContaining(['node_modules', 'bin', 'src', ...extra]))
   })
 })
 
 describe('what the image holds', () => {
-  /** The folder /app of the image, but for its packages, which are those of this checkout. */
+  /** The folder /app of the image, with the packages of this checkout. */
   function appFolder(): string {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-image-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -40,7 +40,7 @@ describe('deploy/prepare', () => {
     expect(new Set(Object.keys(secretsMade()))).toEqual(new Set(wanted))
   })
 
-  it('leaves the credential of the fare interface to whoever has it, and says so', () => {
+  it('does not write the credential of the fare interface, and says so', () => {
     const { status, stderr } = prepare()
 
     expect(status).toBe(0)
@@ -87,7 +87,7 @@ describe('deploy/prepare', () => {
     expect(secretsMade()).toEqual(before)
   })
 
-  it('lets nobody else of the machine at them, and every user of the containers', () => {
+  it('gives no other user of the machine access to the secrets, and every user of the containers', () => {
     prepare()
 
     const modeOf = (name: string) => statSync(path.join(folder, name)).mode & 0o777

@@ -1,4 +1,4 @@
-/** What bench/verify.ts stands on: an embedded PostgreSQL with durable settings, watched fares, an upstream. */
+/** The fixture of bench/verify.ts: an embedded PostgreSQL with durable settings, watched fares, an upstream. */
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -25,17 +25,17 @@ export const log = createLogger({
   destination: { write: () => undefined },
 })
 
-export interface Ground {
+export interface Fixture {
   readonly databaseUrl: string
   readonly upstreamUrl: string
-  /** Lets the upstream leave a share of all requests without an answer. */
+  /** Makes the upstream leave this share of the requests unanswered. */
   hang(share: number): void
-  /** CPU that Postgres has taken so far, all of its processes together. */
+  /** CPU time of all PostgreSQL processes so far. */
   postgresCpuSeconds(): number
   close(): Promise<void>
 }
 
-export async function openGround(): Promise<Ground> {
+export async function openFixture(): Promise<Fixture> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
   const postgres = await acquireEmbeddedPostgres({ home, log })
   const { directory, data } = await findPlace(home)
@@ -56,10 +56,10 @@ export async function openGround(): Promise<Ground> {
   }
 }
 
-/** /proc counts in hundredths of a second on every Linux that Node runs on. */
+/** On every Linux that Node supports, /proc counts in hundredths of a second. */
 const TICKS_PER_SECOND = 100
 
-/** Of the postmaster, of its living children, and of those that have ended. */
+/** CPU time of the postmaster, its living children, and its ended children. */
 function cpuSecondsOf(postmaster: number): number {
   let ticks = 0
   for (const name of readdirSync('/proc')) {
@@ -71,7 +71,7 @@ function cpuSecondsOf(postmaster: number): number {
   return ticks / TICKS_PER_SECOND
 }
 
-/** The fields of /proc/PID/stat from the third on; none where the process has just ended. */
+/** The fields of /proc/PID/stat from the third on. Empty if the process has just ended. */
 function readStat(pid: string): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -90,12 +90,12 @@ export interface AppArgs {
   readonly redisUrl?: string | undefined
 }
 
-/** The whole application, as the worker role has it; a rate past what the configuration takes is put in behind it. */
-export function openBenchApp(ground: Ground, { requestsPerSecond, redisUrl }: AppArgs): App {
+/** The whole application as the worker role uses it. The rate may exceed what the configuration accepts. */
+export function openBenchApp(fixture: Fixture, { requestsPerSecond, redisUrl }: AppArgs): App {
   const config = loadConfig(
     {
-      DATABASE_URL: ground.databaseUrl,
-      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      DATABASE_URL: fixture.databaseUrl,
+      UPSTREAM_BASE_URL: fixture.upstreamUrl,
       MIN_RECHECK_SECONDS: '1',
       ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
       AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
@@ -106,8 +106,8 @@ export function openBenchApp(ground: Ground, { requestsPerSecond, redisUrl }: Ap
   return openApp({
     config: {
       ...config,
-      DATABASE_URL: ground.databaseUrl,
-      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      DATABASE_URL: fixture.databaseUrl,
+      UPSTREAM_BASE_URL: fixture.upstreamUrl,
       UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond,
     },
     log,
@@ -125,12 +125,12 @@ export async function whileWorking<T>(app: App, during: () => Promise<T>): Promi
     return await during()
   } finally {
     await work.stop()
-    // Its workers too: they would take the next step's jobs, and fail them on a closed database.
+    // The workers must end too: they would take jobs of the next step, and fail on a closed database.
     await queue.close({ graceMs: 5_000 })
   }
 }
 
-/** Migrates, and lets one reseller watch `count` fares. */
+/** Migrates, and adds watches of `count` fares for one reseller. */
 export async function seedFares(app: App, count: number): Promise<void> {
   await migrateApp(app)
   const { db } = app.database
@@ -159,7 +159,7 @@ export interface Redis {
   stop(): Promise<void>
 }
 
-/** A redis-server of this run's own; undefined where the machine has none. */
+/** Starts a redis-server for this run. Undefined if the machine has none. */
 export async function startRedis(): Promise<Redis | undefined> {
   const probe = net.createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')

@@ -7,7 +7,7 @@ import { createApiKey } from '../src/resellers/api-keys.ts'
 import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
 import { syncList } from '../src/route-sync/sync-list.ts'
 import type { Route, RouteListName } from '../src/upstream/route-list.ts'
-import { seedFares } from './verify-ground.ts'
+import { seedFares } from './verify-fixture.ts'
 
 const PLACES = 400
 const INTERVALS = 500
