@@ -1,4 +1,4 @@
-/** What bench/api.ts asks for: a network of routes with some changes, and a watch with a history. */
+/** The data of bench/api.ts: a network of routes with some changes, and a watch with a history. */
 import { createHash } from 'node:crypto'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/db/database.ts'
@@ -18,7 +18,7 @@ export interface Seeded {
   readonly watchId: string
 }
 
-/** @param changes routes that a second list adds, so many records of the feed. */
+/** `changes` routes are added by a second list, one record of the feed each. */
 export async function seedApi(
   app: App,
   { routes, changes, fares }: { routes: number; changes: number; fares: number },
@@ -78,7 +78,7 @@ async function pull(app: App, list: RouteListName, routes: readonly Route[]): Pr
   }
 }
 
-/** An hour each, of another price. */
+/** Intervals of one hour, each with another price. */
 async function seedHistory({ database: { db } }: App, fareId: number): Promise<void> {
   await sql`
     insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)

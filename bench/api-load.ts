@@ -1,4 +1,4 @@
-/** How bench/api.ts puts load on a server: autocannon in a process of its own. */
+/** The load of bench/api.ts: autocannon in a process of its own. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
@@ -11,7 +11,7 @@ export interface Load {
   readonly headers: Readonly<Record<string, string>>
   readonly connections: number
   readonly seconds: number
-  /** What every answer must be: one that refuses is fast. */
+  /** The status that every answer must have, because refusals are fast. */
   readonly status: number
 }
 
@@ -28,7 +28,7 @@ export interface Measured {
   readonly p99Ms: number
 }
 
-/** Throws where an answer is another than it should be. */
+/** Throws if an answer has another status. */
 export async function load({
   url,
   headers,

@@ -1,6 +1,6 @@
 /**
- * What bench/api.ts is measured beside, in a process of its own: a bare Fastify that checks keys as the API does and
- * says hello, or sends the list's bytes from memory; and the bare queries.
+ * What bench/api.ts compares with, in a process of its own: a bare Fastify that checks keys as the API does and answers
+ * "hello" or the bytes of the list from memory, and the bare queries.
  */
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
@@ -11,7 +11,7 @@ import { createKeyAccess } from '../src/resellers/check-keys.ts'
 import { readWatchTimeline } from '../src/verify/read/watch-facts.ts'
 import { log } from './verify-fixture.ts'
 
-/** What the parent wants run; it is told how often that could be. */
+/** A query that the parent wants measured. The answer is how often a second it could run. */
 export interface BareQuery {
   readonly query: 'page' | 'timeline'
   readonly rows: number
@@ -36,7 +36,7 @@ server.get('/hello', async () => ({ hello: 'world' }))
 server.get('/bytes', (_request, reply) => reply.type('application/json').send(bytes))
 await server.listen({ host: '127.0.0.1', port: 0 })
 
-async function ask({ query, rows, resellerId, watchId }: BareQuery): Promise<unknown[]> {
+async function run({ query, rows, resellerId, watchId }: BareQuery): Promise<unknown[]> {
   if (query === 'page') {
     return (await readRouteChanges(db, { after: 0, through: rows, limit: rows })).changes
   }
@@ -46,16 +46,16 @@ async function ask({ query, rows, resellerId, watchId }: BareQuery): Promise<unk
 
 process.on('message', (wanted: BareQuery) => {
   const end = performance.now() + wanted.seconds * 1_000
-  let asked = 0
+  let queries = 0
   const loop = async () => {
     while (performance.now() < end) {
-      const { length } = await ask(wanted)
+      const { length } = await run(wanted)
       if (length !== wanted.rows) throw new Error(`the bare query has ${length} rows`)
-      asked += 1
+      queries += 1
     }
   }
   const loops = Array.from({ length: wanted.calls }, loop)
-  void Promise.all(loops).then(() => process.send?.(asked / wanted.seconds))
+  void Promise.all(loops).then(() => process.send?.(queries / wanted.seconds))
 })
 process.once('disconnect', () => process.exit())
 process.send?.((server.server.address() as AddressInfo).port)

@@ -1,7 +1,8 @@
 /**
- * What the API costs, with keys and rate limit on, beside the least that anybody can do on the same machine in the same
- * run: a bare Fastify that checks the same keys and says hello, the same bytes from memory, the bare queries. In turns,
- * medians of the rounds. Then a worker that spends its whole budget, alone and beside an API under load.
+ * Measures what the API costs with keys and rate limits, compared in the same run with the least that is possible: a
+ * bare Fastify that checks the same keys and answers "hello", the same bytes from memory, and the bare queries. The
+ * steps alternate, and the figures are medians of the rounds. Then a worker uses its whole budget, alone and next to
+ * an API under load.
  *
  *   npm run bench:api -- [routes] [seconds a step] [rounds]
  */
@@ -13,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Seeded, seedApi } from './api-fixture.ts'
 import { load } from './api-load.ts'
 import type { BareQuery } from './api-rivals.ts'
-import { countChecks, type Ground, openBenchApp, openGround } from './verify-fixture.ts'
+import { countChecks, type Fixture, openBenchApp, openFixture } from './verify-fixture.ts'
 
 const ROUTES = Number(process.argv[2] ?? 37_000)
 const SECONDS = Number(process.argv[3] ?? 5)
@@ -23,9 +24,9 @@ const ROWS = 100
 const SMALL = 20
 const LARGE = 4
 const BUDGET = 200
-/** Enough that all of the budget can be spent, each fare asked once a second at most. */
+/** Enough to use the whole budget when each fare is checked at most once a second. */
 const FARES = 2_000
-const RUN_IN_MS = 8_000
+const WARM_UP_MS = 8_000
 const WORKER_SECONDS = 20
 
 interface Role {
@@ -34,13 +35,13 @@ interface Role {
 }
 
 /** A role of the product, in a process of its own. */
-async function startRole(ground: Ground, role: 'api' | 'worker'): Promise<Role> {
+async function startRole(fixture: Fixture, role: 'api' | 'worker'): Promise<Role> {
   const main = path.join(import.meta.dirname, '../src/cli/main.ts')
   const child = spawn(process.execPath, [main, role], {
     env: {
       PATH: process.env.PATH ?? '',
-      DATABASE_URL: ground.databaseUrl,
-      UPSTREAM_BASE_URL: ground.upstreamUrl,
+      DATABASE_URL: fixture.databaseUrl,
+      UPSTREAM_BASE_URL: fixture.upstreamUrl,
       UPSTREAM_REQUESTS_PER_SECOND: String(BUDGET),
       MIN_RECHECK_SECONDS: '1',
       ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
@@ -53,7 +54,7 @@ async function startRole(ground: Ground, role: 'api' | 'worker'): Promise<Role> 
   })
   const ready = await new Promise<string>((resolve, reject) => {
     let output = ''
-    // For as long as it runs: a process whose output nobody takes ends.
+    // Read as long as it runs: a process ends when its output is not read.
     child.stdout.on('data', (chunk: Buffer) => {
       output = `${output}${chunk.toString()}`.slice(-10_000)
       if (output.includes('"msg":"ready"')) resolve(output)
@@ -69,9 +70,9 @@ async function stop({ child }: Pick<Role, 'child'>): Promise<void> {
   if (child.exitCode === null) await once(child, 'exit')
 }
 
-async function startRivals(ground: Ground, listUrl: string, key: string): Promise<Role> {
+async function startRivals(fixture: Fixture, listUrl: string, key: string): Promise<Role> {
   const child = fork(path.join(import.meta.dirname, 'api-rivals.ts'), [
-    ground.databaseUrl,
+    fixture.databaseUrl,
     listUrl,
     key,
   ])
@@ -79,10 +80,10 @@ async function startRivals(ground: Ground, listUrl: string, key: string): Promis
   return { child, url: `http://127.0.0.1:${port}` }
 }
 
-/** One thing that is measured: how often a second it could be done. */
+/** One measurement: how often a second `run` could be done. */
 interface Step {
   readonly name: string
-  readonly beside?: string
+  readonly comparedWith?: string
   readonly goal?: number
   readonly run: () => Promise<number>
 }
@@ -111,17 +112,17 @@ async function stepsOf(api: Role, rivals: Role, seeded: Seeded): Promise<Step[]>
     { name: 'hello', run: on(`${rivals.url}/hello`) },
     {
       name: 'routes, 304',
-      beside: 'hello',
+      comparedWith: 'hello',
       goal: 0.4,
       run: on(routes, { headers: known, status: 304 }),
     },
     { name: 'bytes from memory', run: on(`${rivals.url}/bytes`, large) },
-    { name: 'routes, 200', beside: 'bytes from memory', goal: 0.5, run: on(routes, large) },
-    { name: 'routes, 200, gzip', beside: 'bytes from memory', run: on(routes, gzip) },
+    { name: 'routes, 200', comparedWith: 'bytes from memory', goal: 0.5, run: on(routes, large) },
+    { name: 'routes, 200, gzip', comparedWith: 'bytes from memory', run: on(routes, gzip) },
     { name: 'query of a page', run: bare('page') },
-    { name: 'page of changes', beside: 'query of a page', goal: 0.5, run: on(page) },
+    { name: 'page of changes', comparedWith: 'query of a page', goal: 0.5, run: on(page) },
     { name: 'query of a timeline', run: bare('timeline') },
-    { name: 'timeline', beside: 'query of a timeline', goal: 0.5, run: on(timeline) },
+    { name: 'timeline', comparedWith: 'query of a timeline', goal: 0.5, run: on(timeline) },
   ]
 }
 
@@ -139,18 +140,19 @@ async function measure(steps: readonly Step[]): Promise<Map<string, number>> {
 
 function print(steps: readonly Step[], rates: ReadonlyMap<string, number>): void {
   console.log('\n                         a second   ratio  goal')
-  for (const { name, beside, goal } of steps) {
+  for (const { name, comparedWith, goal } of steps) {
     const rate = rates.get(name) ?? Number.NaN
-    const ratio = beside === undefined ? '' : (rate / (rates.get(beside) ?? Number.NaN)).toFixed(2)
-    const told = beside === undefined ? '' : `  of "${beside}"`
+    const floor = comparedWith === undefined ? undefined : (rates.get(comparedWith) ?? Number.NaN)
+    const ratio = floor === undefined ? '' : (rate / floor).toFixed(2)
+    const label = comparedWith === undefined ? '' : `  of "${comparedWith}"`
     const numbers = `${rate.toFixed(0).padStart(12)} ${ratio.padStart(7)} ${String(goal ?? '').padStart(5)}`
-    console.log(`${name.padEnd(20)} ${numbers}${told}`)
+    console.log(`${name.padEnd(20)} ${numbers}${label}`)
   }
 }
 
-/** What a worker records a second, over some seconds. */
-async function recordedPerSecond(ground: Ground): Promise<number> {
-  const app = openBenchApp(ground, { requestsPerSecond: BUDGET })
+/** The checks that a worker records a second. */
+async function recordedPerSecond(fixture: Fixture): Promise<number> {
+  const app = openBenchApp(fixture, { requestsPerSecond: BUDGET })
   const before = await countChecks(app.database.db)
   await delay(WORKER_SECONDS * 1_000)
   const recorded = (await countChecks(app.database.db)) - before
@@ -158,22 +160,22 @@ async function recordedPerSecond(ground: Ground): Promise<number> {
   return recorded / WORKER_SECONDS
 }
 
-async function besideWorker(ground: Ground, steps: readonly Step[]): Promise<void> {
-  const worker = await startRole(ground, 'worker')
-  await delay(RUN_IN_MS)
-  const alone = await recordedPerSecond(ground)
+async function measureWithWorker(fixture: Fixture, steps: readonly Step[]): Promise<void> {
+  const worker = await startRole(fixture, 'worker')
+  await delay(WARM_UP_MS)
+  const alone = await recordedPerSecond(fixture)
   console.log(`\na worker with a budget of ${BUDGET} a second records ${alone.toFixed(1)} alone,`)
   for (const name of ['routes, 304', 'routes, 200', 'page of changes']) {
     const step = steps.find((one) => one.name === name)
     const end = performance.now() + WORKER_SECONDS * 1_000
-    const asking = (async () => {
+    const loading = (async () => {
       const rates: number[] = []
       while (performance.now() < end - SECONDS * 1_000) rates.push((await step?.run()) ?? 0)
       return median(rates)
     })()
-    const beside = await recordedPerSecond(ground)
-    const told = `${beside.toFixed(1)} (${(beside / alone).toFixed(2)})`
-    console.log(`${told} beside "${name}" at ${(await asking).toFixed(0)} a second`)
+    const loaded = await recordedPerSecond(fixture)
+    const recorded = `${loaded.toFixed(1)} (${(loaded / alone).toFixed(2)})`
+    console.log(`${recorded} with "${name}" at ${(await loading).toFixed(0)} a second`)
   }
   await stop(worker)
 }
@@ -185,20 +187,20 @@ function loads(): string {
     .join(' ')
 }
 
-const ground = await openGround()
+const fixture = await openFixture()
 try {
-  const app = openBenchApp(ground, { requestsPerSecond: BUDGET })
+  const app = openBenchApp(fixture, { requestsPerSecond: BUDGET })
   const seeded = await seedApi(app, { routes: ROUTES, changes: CHANGES, fares: FARES })
   await app.close()
   console.log(`${ROUTES} routes, ${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}`)
-  const api = await startRole(ground, 'api')
-  const rivals = await startRivals(ground, `${api.url}/api/v1/data/routes`, seeded.key)
+  const api = await startRole(fixture, 'api')
+  const rivals = await startRivals(fixture, `${api.url}/api/v1/data/routes`, seeded.key)
   const steps = await stepsOf(api, rivals, seeded)
   print(steps, await measure(steps))
-  await besideWorker(ground, steps)
+  await measureWithWorker(fixture, steps)
   console.log(`load average ${loads()}`)
   rivals.child.disconnect()
   await stop(api)
 } finally {
-  await ground.close()
+  await fixture.close()
 }
