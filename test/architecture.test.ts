@@ -151,15 +151,20 @@ describe('the architecture', () => {
     expect(findCycle(graph)).toBeUndefined()
   })
 
-  it('has no circle of the folders within a floor', () => {
+  it('no room has a circle among its folders and the files at its root', () => {
+    // A folder of a room is one unit, and so is each file directly below src/ROOM.
+    const unitOf = (file: string) => {
+      const folder = path.dirname(file)
+      return folder.split('/').length > 2 ? folder : file
+    }
     const graph = new Map<string, string[]>()
     for (const file of sources) {
-      const from = path.dirname(file.name)
+      const from = unitOf(file.name)
       const to = file.imports
         .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => path.dirname(path.join(from, specifier)))
-        .filter((folder) => folder !== from && folder.startsWith(`src/${file.room}/`))
-      if (from.split('/').length > 2) graph.set(from, [...(graph.get(from) ?? []), ...to])
+        .map((specifier) => unitOf(path.join(path.dirname(file.name), specifier)))
+        .filter((unit) => unit !== from && unit.startsWith(`src/${file.room}/`))
+      graph.set(from, [...(graph.get(from) ?? []), ...to])
     }
     expect(graph.size).toBeGreaterThan(10)
     expect(findCycle(graph)).toBeUndefined()

@@ -24,8 +24,6 @@ import { createHttpExchange } from './transport/http-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
 import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './upstream-metrics.ts'
 
-export type { RouteListBody, RouteListName } from './route-list.ts'
-
 export interface UpstreamClientOptions {
   /** http or https. A path in it precedes the path of every endpoint. */
   readonly baseUrl: string
