@@ -21,7 +21,7 @@ interface Report {
 
 async function doctor(env: Readonly<Record<string, string>>): Promise<Report> {
   const { exit, stdout, stderr } = await runFarewatch(['doctor', '--json'], env)
-  // What the library of the queue says of a Redis on its own.
+  // The queue library prints a warning of its own about Redis.
   expect(stderr.replace(/^IMPORTANT! Eviction policy .*\n/, '')).toBe('')
   const { wrong, findings } = JSON.parse(stdout) as Omit<Report, 'exit' | 'about'>
   const about = (name: string) => findings.filter((finding) => finding.about === name)
@@ -46,7 +46,7 @@ async function breakThings(db: Db): Promise<void> {
 }
 
 describe('farewatch doctor', () => {
-  it('finds nothing wrong where a worker works', async ({ databaseUrl }) => {
+  it('finds nothing wrong while a worker runs', async ({ databaseUrl }) => {
     const lists = await startListServer()
     onTestFinished(() => lists.close())
     lists.serve({ routes: routes('PMI-MAD', 'MAD-PMI'), available: routes('PMI-MAD') })
@@ -65,7 +65,7 @@ describe('farewatch doctor', () => {
       return made.about('workers')[0]?.level === 'ok' && made
     })
 
-    // How full the disk of a machine is, is nothing of ours.
+    // The disk of the test machine may be full.
     const others = report.findings.filter(({ about }) => about !== 'disk')
     expect(others.filter(({ level }) => level === 'wrong')).toEqual([])
     expect(report.about('workers')[0]?.says).toMatch(/^the last tick ended \d s ago$/)
@@ -75,7 +75,7 @@ describe('farewatch doctor', () => {
     expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
   })
 
-  it('says what to do about each thing that is wrong', async ({ db, databaseUrl }) => {
+  it('says what to do about each fault', async ({ db, databaseUrl }) => {
     const world = await aWorld(databaseUrl, 'postgres')
     await killJobs(queueOf(world), { queue: 'verify', count: 2, message: 'no luck' })
     await breakThings(db)
@@ -100,14 +100,14 @@ describe('farewatch doctor', () => {
         expect.stringMatching(/^credential: the upstream refuses it for verify.* -> put a new one/),
       ]),
     )
-    expect(stdout).toMatch(/^ok {5}database {6}PostgreSQL /)
+    expect(stdout).toMatch(/^ok {7}database {6}PostgreSQL /)
     expect(stdout).toMatch(
-      /\nWRONG {2}held runs {5}run 1 .*\n {21}→ bin\/farewatch sync review 1\n/,
+      /\nWRONG {4}held runs {5}run 1 .*\n {23}→ bin\/farewatch sync review 1\n/,
     )
-    expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d to look at\n$`))
+    expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d warnings?\n$`))
   })
 
-  it('says of a pause until when it lasts, and of a credential that was refused lately', async ({
+  it('reports until when a pause lasts, and a credential that was refused recently', async ({
     db,
     databaseUrl,
   }) => {
@@ -131,22 +131,22 @@ describe('farewatch doctor', () => {
 
     expect(report.about('budget')).toMatchObject([
       {
-        level: 'look',
+        level: 'warning',
         says: `the upstream asked for a pause until ${rows[0]?.until.toISOString()}`,
       },
     ])
     expect(report.about('upstream')).toEqual([])
     expect(report.about('credential')).toMatchObject([
       {
-        level: 'look',
+        level: 'warning',
         says: expect.stringMatching(
-          /^the upstream refused one for verify until 2\d s ago$/,
+          /^the upstream last refused a credential for verify 2\d s ago$/,
         ) as string,
       },
     ])
   })
 
-  it('tells of a schema that is old before anything that stands on it', async ({
+  it('reports an old schema and skips the checks that depend on it', async ({
     db,
     databaseUrl,
   }) => {
@@ -158,11 +158,11 @@ describe('farewatch doctor', () => {
 
     expect(report.exit).toBe(1)
     expect(report.about('schema')[0]?.todo).toBe('bin/farewatch migrate')
-    expect(report.about('the rest')[0]?.says).toContain('the schema is well')
+    expect(report.about('the rest')[0]?.says).toContain('because of the schema')
     expect(report.about('schedules')).toEqual([])
   })
 
-  it('answers, and says which one, where the database is away or says nothing', async () => {
+  it('reports which database is down or does not answer', async () => {
     const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     onTestFinished(() => void silent.close())
@@ -182,7 +182,7 @@ describe('farewatch doctor', () => {
   })
 
   it.runIf(STORES.includes('redis'))(
-    'looks at how Redis is set up, and says where it is away',
+    'checks the configuration of Redis, and reports when Redis is down',
     async ({ databaseUrl }) => {
       const url = await ownRedis()
       const env = { DATABASE_URL: databaseUrl, REDIS_URL: url }
@@ -201,7 +201,7 @@ describe('farewatch doctor', () => {
 
       expect(badly.about('queue').map(({ level, says }) => [level, says.split(':')[0]])).toEqual([
         ['wrong', 'Redis may evict jobs'],
-        ['look', 'Redis keeps no append-only file'],
+        ['warning', 'Redis keeps no append-only file'],
       ])
       expect(well.about('queue')).toMatchObject([
         { level: 'ok', says: expect.stringContaining('noeviction, append-only file') as string },

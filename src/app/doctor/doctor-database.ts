@@ -3,15 +3,15 @@ import { messageOf } from '../../base/errors.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { probeDatabase } from '../../db/database-health.ts'
 import { assertMigrated, readVersions } from '../../db/migrate.ts'
-import { selectOne } from '../../db/transaction.ts'
-import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
+import { databaseNow, selectOne } from '../../db/transaction.ts'
+import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** The clocks of our processes and of the stores may differ by less than what their decisions turn on. */
+/** With a larger difference between clocks, time-based decisions of processes and stores can be wrong. */
 const MAX_SKEW_MS = 2_000
-/** A database that has less of its disk left is about to stop. */
-const FREE = { wrongBytes: 1e9, wrongShare: 0.05, lookShare: 0.1 }
+/** With less free space on its disk the database may soon stop. */
+const FREE = { wrongBytes: 1e9, wrongShare: 0.05, warningShare: 0.1 }
 
-/** Whether the database answers at all, and is new enough. */
+/** Whether the database answers and is new enough. */
 export async function examineDatabase({ app }: DoctorDeps): Promise<Finding> {
   const { config, database } = app
   const { hostname, port, pathname, searchParams } = new URL(config.DATABASE_URL)
@@ -30,67 +30,64 @@ export async function examineSchema({ app }: DoctorDeps): Promise<Finding> {
   return ok('schema', `up to date: ${(await readVersions(db)).schema}`)
 }
 
-/** Analysts, and `bin/farewatch sql`, ask as a role that reads the public SQL and nothing else. */
+/** Whether the role of the analysts exists, reads only the public SQL, and can be used by `bin/farewatch sql`. */
 export async function examineRoles({ app }: DoctorDeps): Promise<Finding> {
-  const { user, exists, member, peeks } = await readRoles(app.database.db)
+  const { user, exists, member, readsPrivate } = await readRoles(app.database.db)
   if (!exists) {
     const todo =
       'as an administrator: create role farewatch_analyst nologin; then bin/farewatch migrate'
     return wrong('roles', 'the role farewatch_analyst is missing', todo)
   }
-  if (peeks) {
+  if (readsPrivate) {
     const todo = 'revoke usage on schema farewatch_private from farewatch_analyst'
-    return wrong('roles', 'farewatch_analyst may look into the private tables', todo)
+    return wrong('roles', 'farewatch_analyst may use the private schema', todo)
   }
   if (!member) {
     const todo = `as an administrator: grant farewatch_analyst to "${user}"`
-    return look(
+    return warning(
       'roles',
-      `"${user}" may not ask as farewatch_analyst: bin/farewatch sql is refused`,
+      `"${user}" is not a member of farewatch_analyst: bin/farewatch sql is refused`,
       todo,
     )
   }
-  return ok('roles', `"${user}" works, farewatch_analyst reads the public SQL alone`)
+  return ok('roles', `"${user}" owns the tables, farewatch_analyst reads only the public SQL`)
 }
 
 async function readRoles(
   db: Db,
-): Promise<{ user: string; exists: boolean; member: boolean; peeks: boolean }> {
-  const { rows } = await sql<{ user: string; member: boolean; peeks: boolean }>`
+): Promise<{ user: string; exists: boolean; member: boolean; readsPrivate: boolean }> {
+  const { rows } = await sql<{ user: string; member: boolean; readsPrivate: boolean }>`
     select current_user as "user", pg_has_role(current_user, r.oid, 'SET') as member,
-           has_schema_privilege(r.oid, 'farewatch_private', 'usage') as peeks
+           has_schema_privilege(r.oid, 'farewatch_private', 'usage') as readsPrivate
       from pg_roles r
      where r.rolname = 'farewatch_analyst'
   `.execute(db)
   const [found] = rows
   if (found !== undefined) return { ...found, exists: true }
   const { user } = await selectOne(sql<{ user: string }>`select current_user as "user"`, db)
-  return { user, exists: false, member: false, peeks: false }
+  return { user, exists: false, member: false, readsPrivate: false }
 }
 
-/** The clocks of this machine, the database and the queue's store. */
+/** Compares the clocks of this machine, the database and the store of the queue. */
 export async function examineClock({ app, queue }: DoctorDeps): Promise<Finding> {
-  const asked = app.clock.now().getTime()
-  const { now } = await selectOne(
-    sql<{ now: Date }>`select clock_timestamp() as now`,
-    app.database.db,
-  )
-  const databaseMs = Math.round(now.getTime() - (asked + app.clock.now().getTime()) / 2)
+  const sentAt = app.clock.now().getTime()
+  const now = await databaseNow(app.database.db)
+  const databaseMs = Math.round(now.getTime() - (sentAt + app.clock.now().getTime()) / 2)
   const queueMs = await queue.facts().then(
     ({ clockSkewMs }) => clockSkewMs,
     () => 0,
   )
   const worst = Math.max(Math.abs(databaseMs), Math.abs(queueMs))
-  const says = `the database is ${aheadText(databaseMs)} of this machine, the queue's store ${aheadText(queueMs)}`
-  if (worst <= MAX_SKEW_MS) return ok('clock', `${Math.round(worst)} ms apart at most`)
-  return wrong('clock', says, 'set the clocks, and keep them so: timedatectl set-ntp true')
+  const says = `the clock of the database is ${aheadText(databaseMs)} of this machine, that of the queue’s store ${aheadText(queueMs)}`
+  if (worst <= MAX_SKEW_MS) return ok('clock', `at most ${Math.round(worst)} ms apart`)
+  return wrong('clock', says, 'synchronize the clocks: timedatectl set-ntp true')
 }
 
 function aheadText(ms: number): string {
   return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead'}`
 }
 
-/** How much the database holds; and how much room it has, where its disk is one of this machine's. */
+/** The size of the database, and the free space of its disk if the disk belongs to this machine. */
 export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const { db } = app.database
   const { bytes } = await selectOne(
@@ -98,15 +95,16 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
     db,
   )
   const free = await readFree(db)
-  const holds = `the database takes ${gigabytes(bytes)}`
-  if (free === undefined) return ok('disk', `${holds}; its disk is not of this machine`)
-  const says = `${holds}; ${gigabytes(free.bytes)} are free, ${Math.round(free.share * 100)} % of its disk`
-  const todo = 'make room, or give it a larger disk: docs/reference/deploying.md tells what grows'
+  const holds = `the database has ${gigabytes(bytes)}`
+  if (free === undefined) return ok('disk', `${holds}; its disk is on another machine`)
+  const says = `${holds}; ${gigabytes(free.bytes)} of its disk are free (${Math.round(free.share * 100)} %)`
+  const todo =
+    'free some space, or use a larger disk: docs/reference/deploying.md describes what grows'
   if (free.bytes < FREE.wrongBytes || free.share < FREE.wrongShare) return wrong('disk', says, todo)
-  return free.share < FREE.lookShare ? look('disk', says, todo) : ok('disk', says)
+  return free.share < FREE.warningShare ? warning('disk', says, todo) : ok('disk', says)
 }
 
-/** Undefined where the folder of the database is none of ours to see. */
+/** Undefined if the data folder is not accessible from this machine. */
 async function readFree(db: Db): Promise<{ bytes: number; share: number } | undefined> {
   try {
     const { folder, local } = await selectOne(

@@ -2,22 +2,22 @@ import type { Config } from '../../config/config.ts'
 import type { QueueSystem } from '../../queue/queue-system.ts'
 import type { App } from '../app.ts'
 
-/** `wrong`: somebody must act. `look`: it works, but somebody may want it otherwise. */
-export type FindingLevel = 'ok' | 'look' | 'wrong'
+/** `wrong`: an operator must act. `warning`: the system works, but an operator may want to change something. */
+export type FindingLevel = 'ok' | 'warning' | 'wrong'
 
-/** What is known of one thing that has to be well, and what to do where it is not. */
+/** The result of one check, and what to do if it is not ok. */
 export interface Finding {
   readonly about: string
   readonly level: FindingLevel
   readonly says: string
-  /** A command or a setting; null where there is nothing to do. */
+  /** A command or a setting; null if there is nothing to do. */
   readonly todo: string | null
 }
 
 export interface DoctorDeps {
   readonly app: App
   readonly queue: Pick<QueueSystem, 'kind' | 'facts' | 'counts' | 'jobs'>
-  /** The configuration as it was given: what is unset there is embedded. */
+  /** The configuration as given. Stores that it does not set are embedded. */
   readonly given: Config
 }
 
@@ -25,8 +25,8 @@ export function ok(about: string, says: string): Finding {
   return { about, level: 'ok', says, todo: null }
 }
 
-export function look(about: string, says: string, todo: string): Finding {
-  return { about, level: 'look', says, todo }
+export function warning(about: string, says: string, todo: string): Finding {
+  return { about, level: 'warning', says, todo }
 }
 
 export function wrong(about: string, says: string, todo: string): Finding {

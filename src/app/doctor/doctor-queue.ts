@@ -2,20 +2,20 @@ import { messageOf } from '../../base/errors.ts'
 import { durationText } from '../../base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
 import { failingTicks, JOB_QUEUES, lastTickOf, readDepth } from '../queue-state.ts'
-import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
+import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** The shortest tick comes every second; the longest pause of a healthy system is a restart. */
-const TICK_SILENCE_MS = 60_000
-/** Syncs and checks are taken at once, unless nobody takes them. */
+/** The most frequent tick runs every second. The longest pause of a healthy system is a restart. */
+const TICK_PAUSE_MS = 60_000
+/** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000
 const MEMORY_SHARE = 0.9
 
-/** Whether the queue's store answers, and keeps what it is given. */
+/** Whether the store of the queue answers and does not lose jobs. */
 export async function examineStore({ queue }: DoctorDeps): Promise<Finding[]> {
   try {
     return storeFindings(await queue.facts())
   } catch (err) {
-    return [wrong('queue', messageOf(err), 'the jobs are owed by our tables: nothing is lost')]
+    return [wrong('queue', messageOf(err), 'no work is lost: the tables hold what is due')]
   }
 }
 
@@ -40,20 +40,20 @@ const REDIS_FAULTS: readonly RedisFault[] = [
   {
     holds: ({ replica }) => replica,
     level: wrong,
-    says: () => 'Redis is a replica: it refuses to be written',
+    says: () => 'Redis is a replica and refuses writes',
     todo: 'point REDIS_URL at the primary',
   },
   {
     holds: ({ writesFail }) => writesFail,
     level: wrong,
     says: () => 'Redis could not write to its disk',
-    todo: 'make room where Redis keeps its files',
+    todo: 'free some space on the disk of Redis',
   },
   {
     holds: ({ evictionPolicy }) => evictionPolicy !== 'noeviction',
     level: wrong,
     says: ({ evictionPolicy }) => `Redis may evict jobs: maxmemory-policy is ${evictionPolicy}`,
-    todo: 'redis-cli config set maxmemory-policy noeviction, and in its configuration',
+    todo: 'run redis-cli config set maxmemory-policy noeviction, and set it in the configuration of Redis',
   },
   {
     holds: ({ maxBytes, usedBytes }) => maxBytes > 0 && usedBytes > MEMORY_SHARE * maxBytes,
@@ -64,10 +64,10 @@ const REDIS_FAULTS: readonly RedisFault[] = [
   },
   {
     holds: ({ appendOnly }) => !appendOnly,
-    level: look,
+    level: warning,
     says: () =>
-      'Redis keeps no append-only file: its restart forgets jobs, which are then made anew',
-    todo: 'redis-cli config set appendonly yes, and in its configuration',
+      'Redis keeps no append-only file: its restart loses jobs, which are then created again',
+    todo: 'run redis-cli config set appendonly yes, and set it in the configuration of Redis',
   },
 ]
 
@@ -75,26 +75,26 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** Whether somebody works: ticks end, and what is enqueued is taken. */
+/** Whether workers run: ticks end, and enqueued jobs start. */
 export async function examineProgress(deps: DoctorDeps): Promise<Finding[]> {
   return [...(await examineTicks(deps)), await examineWaiting(deps)]
 }
 
 async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const start =
-    'is a worker running? bin/farewatch worker, or bin/farewatch up; a running one tells why at its /readyz and /livez'
+    'start bin/farewatch worker or bin/farewatch up; /readyz and /livez of a running worker show the cause'
   const last = await lastTickOf(queue)
   if (last === undefined) return [wrong('workers', 'no tick has ever ended: no worker runs', start)]
   const now = app.clock.now()
-  const silentMs = now.getTime() - last.at.getTime()
-  if (silentMs > TICK_SILENCE_MS) {
-    return [wrong('workers', `no tick has ended for ${durationText(silentMs)}`, start)]
+  const sinceMs = now.getTime() - last.at.getTime()
+  if (sinceMs > TICK_PAUSE_MS) {
+    return [wrong('workers', `no tick has ended for ${durationText(sinceMs)}`, start)]
   }
   const failing = await failingTicks(queue, now)
   if (failing.length === 0) {
-    return [ok('workers', `the last tick ended ${durationText(silentMs)} ago`)]
+    return [ok('workers', `the last tick ended ${durationText(sinceMs)} ago`)]
   }
-  const todo = 'the log of the worker tells more; bin/farewatch jobs list --queue ticks'
+  const todo = 'see the log of the worker, and bin/farewatch jobs list --queue ticks'
   return failing.map(({ name, failure }) =>
     wrong('workers', `ticks fail: "${name}", ${failure ?? ''}`, todo),
   )
@@ -102,25 +102,25 @@ async function examineTicks({ app, queue }: DoctorDeps): Promise<Finding[]> {
 
 async function examineWaiting({ app, queue }: DoctorDeps): Promise<Finding> {
   const now = app.clock.now().getTime()
-  const told: string[] = []
+  const counts: string[] = []
   for (const name of JOB_QUEUES) {
     const { waiting, active } = await queue.counts(name)
     const [oldest] = waiting === 0 ? [] : await queue.jobs(name, 'waiting', 1)
     const waitedMs = oldest === undefined ? 0 : now - oldest.enqueuedAt.getTime()
     if (waitedMs > WAIT_MS) {
-      const says = `${waiting} jobs of ${name} wait, the oldest for ${durationText(waitedMs)}`
+      const says = `${waiting} jobs of queue ${name} wait, the oldest for ${durationText(waitedMs)}`
       return wrong(
         'waiting jobs',
         says,
-        'start a worker, or more of them; bin/farewatch status shows whether they move',
+        'start a worker, or more workers; bin/farewatch status shows the progress',
       )
     }
-    told.push(`${name}: ${waiting} waiting, ${active} active`)
+    counts.push(`${name}: ${waiting} waiting, ${active} active`)
   }
-  return ok('waiting jobs', told.join('; '))
+  return ok('waiting jobs', counts.join('; '))
 }
 
-/** What no worker will try again. Ticks are left out: one that failed is made up for by the next. */
+/** Jobs without attempts left. Ticks are excluded: the next tick does the work of a failed one. */
 export async function examineDeadJobs({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const name of JOB_QUEUES) {
@@ -128,7 +128,7 @@ export async function examineDeadJobs({ app, queue }: DoctorDeps): Promise<Findi
     const [newest] = dead === 0 ? [] : await queue.jobs(name, 'dead', 1)
     if (newest === undefined) continue
     const says = `${dead} of ${name}, the newest ${agoText(newest, app.clock.now())}: ${newest.failure ?? ''}`
-    const todo = `bin/farewatch jobs list --queue ${name}; then bin/farewatch jobs retry ${name} --all, or drop`
+    const todo = `bin/farewatch jobs list --queue ${name}; then bin/farewatch jobs retry ${name} --all, or jobs drop`
     findings.push(wrong('dead jobs', says, todo))
   }
   return findings.length > 0 ? findings : [ok('dead jobs', 'none')]

@@ -1,21 +1,24 @@
 import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/text.ts'
 import { listSchedules } from '../../schedules/schedules.ts'
+import { ENDPOINT_GROUPS } from '../../upstream/breaker/breaker-state.ts'
+import { readHealth } from '../../upstream/breaker/breaker-store.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { type DoctorDeps, type Finding, look, ok, wrong } from './doctor-finding.ts'
+import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** A tick every five seconds takes what is due. */
+/** A tick enqueues due schedules every five seconds. */
 const OVERDUE_MS = 120_000
-/** Lists of two slots may be missing before their age is a fault, and the time that the second one's sync takes. */
-const MISSED_SLOTS = 2
+/** The age of a list is a fault when the lists of two due times are missing and the second sync has had time to end. */
+const MISSED_LISTS = 2
 const SYNC_MS = 600_000
 const STALE_SHARE = 0.1
-const SHARE_TO_LOOK_AT = 0.8
-/** A fare that is asked less often than this is hardly watched. */
-const LONG_TURN_MS = 3_600_000
+/** With a smaller usable part of the budget there is a warning. */
+const WARNING_SHARE = 0.8
+/** With a longer expected interval of a fare there is a warning. */
+const LONG_INTERVAL_MS = 3_600_000
 
-/** Whether each schedule exists, is carried out, and has brought what it is for. */
+/** Whether each schedule exists, is carried out, and brings accepted lists. */
 export async function examineSchedules(
   deps: DoctorDeps,
   { lists, at }: Status,
@@ -27,30 +30,24 @@ export async function examineSchedules(
     const found = saved.find((one) => one.name === name)
     if (found === undefined) {
       findings.push(
-        wrong(
-          'schedules',
-          `${name} is not in its table yet`,
-          'start a worker: it saves the schedules',
-        ),
+        wrong('schedules', `${name} is not saved yet`, 'start a worker, which saves the schedules'),
       )
       continue
     }
     const overdueMs = at.getTime() - found.nextDueAt.getTime()
     if (overdueMs > OVERDUE_MS) {
-      const says = `${name} is overdue for ${durationText(overdueMs)}: no worker takes it`
+      const says = `${name} is overdue for ${durationText(overdueMs)}: no worker runs it`
       findings.push(
-        wrong(
-          'schedules',
-          says,
-          'start a worker; a running one tells at its /readyz why it does not',
-        ),
+        wrong('schedules', says, 'start a worker; /readyz of a running worker shows the cause'),
       )
       continue
     }
-    // What is embedded has a schedule of its own.
+    // The sandbox has schedules of its own.
     if (deps.given.UPSTREAM_BASE_URL !== undefined && found.cron !== cron) {
       const says = `${name} runs by "${found.cron}", but "${cron}" is configured here`
-      findings.push(look('schedules', says, 'restart the workers, or mend this configuration'))
+      findings.push(
+        warning('schedules', says, 'restart the workers, or correct this configuration'),
+      )
     }
     due.push(overdueMs >= 0 ? `${name} now` : `${name} in ${durationText(-overdueMs)}`)
     const list = lists.find((one) => one.list === payload.list)
@@ -66,16 +63,16 @@ function listFindings(
   const todo = `bin/farewatch sync runs --list ${list} --limit 5; then bin/farewatch sync --list ${list}`
   if (lastSuccessAt === null) {
     const first = lastAttemptAt === null || now.getTime() - lastAttemptAt.getTime() < SYNC_MS
-    const says = `${list} was never accepted`
-    return [held === 0 && !first ? wrong('lists', says, todo) : look('lists', `${says} yet`, todo)]
+    const says = `no ${list} list was ever accepted`
+    return [held === 0 && !first ? wrong('lists', says, todo) : warning('lists', says, todo)]
   }
   const ageMs = now.getTime() - lastSuccessAt.getTime()
-  const says = `${list} of ${durationText(ageMs)} ago is the last accepted`
-  const late = ageMs > MISSED_SLOTS * longestGapMs(cron, now) + SYNC_MS
+  const says = `the last accepted ${list} list is ${durationText(ageMs)} old`
+  const late = ageMs > MISSED_LISTS * longestGapMs(cron, now) + SYNC_MS
   if (!late) return [ok('lists', says)]
-  // What is held waits for a person, who is told of it by its own line.
+  // A held list has a finding of its own.
   return held > 0
-    ? [look('lists', says, 'bin/farewatch sync review')]
+    ? [warning('lists', says, 'bin/farewatch sync review')]
     : [wrong('lists', says, todo)]
 }
 
@@ -101,7 +98,7 @@ export function examineIncidents({ incidents, at }: Status): Finding[] {
         )
       : wrong(
           'incidents',
-          `${kind} for ${since}: losses are held, checks go at a tenth`,
+          `${kind} for ${since}: losses are held, and checks use a tenth of the budget`,
           'bin/farewatch upstream probe',
         )
   })
@@ -110,41 +107,51 @@ export function examineIncidents({ incidents, at }: Status): Finding[] {
 export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] {
   if (budget === null) return []
   const { requestsPerSecond, share, used } = budget
-  const says = `${requestsPerSecond} requests a second, ${percent(share)} may be spent; checks took ${percent(used)} of the last whole minute`
+  const says = `${requestsPerSecond} requests a second, of which ${percent(share)} may be used; checks used ${percent(used)} in the last full minute`
   if (upstream.pausedUntil !== null) {
     const until = upstream.pausedUntil.toISOString()
     return [
-      look(
+      warning(
         'budget',
         `the upstream asked for a pause until ${until}`,
-        'bin/farewatch upstream probe tells its limits',
+        'bin/farewatch upstream probe shows its limits',
       ),
     ]
   }
-  if (share < SHARE_TO_LOOK_AT) {
-    return [look('budget', says, 'ask less: lower UPSTREAM_REQUESTS_PER_SECOND, or agree on more')]
-  }
-  const turnMs = (1000 * beliefs.fares) / requestsPerSecond
-  if (turnMs > LONG_TURN_MS) {
-    const turn = `${beliefs.fares} fares have a turn in ${durationText(turnMs)}`
+  if (share < WARNING_SHARE) {
     return [
-      look('budget', `${says}; ${turn}`, 'raise UPSTREAM_REQUESTS_PER_SECOND as far as is agreed'),
+      warning(
+        'budget',
+        says,
+        'lower UPSTREAM_REQUESTS_PER_SECOND, or agree on a higher limit with the upstream',
+      ),
+    ]
+  }
+  const intervalMs = (1000 * beliefs.fares) / requestsPerSecond
+  if (intervalMs > LONG_INTERVAL_MS) {
+    const interval = `one check of all ${beliefs.fares} fares takes ${durationText(intervalMs)}`
+    return [
+      warning(
+        'budget',
+        `${says}; ${interval}`,
+        'raise UPSTREAM_REQUESTS_PER_SECOND within the agreed limit',
+      ),
     ]
   }
   return [ok('budget', says)]
 }
 
-/** Whether the upstream lets us in, and answers; by what its last calls met, without a call of our own. */
+/** Whether the upstream accepts our credential and answers, judged by recent requests. Sends no request. */
 export function examineUpstream(
   { given }: DoctorDeps,
   { upstream, beliefs, at }: Status,
 ): Finding[] {
   if (given.UPSTREAM_BASE_URL === undefined) {
     return [
-      look(
+      warning(
         'upstream',
-        'UPSTREAM_BASE_URL is not set: a sandbox stands in',
-        'set it for real fares',
+        'UPSTREAM_BASE_URL is not set: the sandbox is used',
+        'set it to get real fares',
       ),
     ]
   }
@@ -154,40 +161,37 @@ export function examineUpstream(
       ? wrong(
           'credential',
           `the upstream refuses it for ${endpoint}, for ${ms}`,
-          'put a new one where UPSTREAM_ACCESS_TOKEN points, try it by bin/farewatch upstream probe --flight ID, restart the workers',
+          'put a new one into UPSTREAM_ACCESS_TOKEN, test it with bin/farewatch upstream probe --flight ID, restart the workers',
         )
       : wrong(
           'upstream',
-          `calls of ${endpoint} fail, for ${ms}; probes go on`,
+          `requests to ${endpoint} fail, for ${ms}; only probes are sent`,
           'bin/farewatch upstream probe --flight ID',
         )
   })
   if (given.UPSTREAM_ACCESS_TOKEN === undefined) {
-    const level = beliefs.fares > 0 ? wrong : look
+    const level = beliefs.fares > 0 ? wrong : warning
     findings.push(
       level(
         'credential',
-        'UPSTREAM_ACCESS_TOKEN is not set: no fare can be asked',
+        'UPSTREAM_ACCESS_TOKEN is not set: fares cannot be checked',
         'set it, or UPSTREAM_ACCESS_TOKEN_FILE',
       ),
     )
   }
-  // The line about the budget tells of a pause, and until when.
+  // During a pause the finding about the budget says until when.
   if (findings.length > 0 || upstream.pausedUntil !== null) return findings
-  return [
-    ok('upstream', 'its last calls were answered'),
-    ok('credential', 'set, and not refused now'),
-  ]
+  return [ok('upstream', 'it answers requests'), ok('credential', 'set and accepted')]
 }
 
 export function examineBeliefs({ beliefs }: Status): Finding[] {
   const { fares, stale, unanswered, ageSeconds } = beliefs
-  if (fares === 0) return [ok('fares', 'none is watched')]
+  if (fares === 0) return [ok('fares', 'none is tracked')]
   const ages =
     ageSeconds === null
-      ? 'none was ever well answered'
-      : `half were checked within ${durationText(ageSeconds.p50 * 1000)}, 99 % within ${durationText(ageSeconds.p99 * 1000)}`
-  const says = `${fares} are watched; ${ages}; ${stale} stale, ${unanswered} never answered`
+      ? 'none had a good check yet'
+      : `half had a good check within ${durationText(ageSeconds.p50 * 1000)}, 99 % within ${durationText(ageSeconds.p99 * 1000)}`
+  const says = `${fares} are tracked; ${ages}; ${stale} are stale, ${unanswered} had no good check yet`
   if (stale <= STALE_SHARE * fares) return [ok('fares', says)]
   return [
     wrong(
@@ -200,4 +204,23 @@ export function examineBeliefs({ beliefs }: Status): Finding[] {
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+const RECENT_MS = 600_000
+
+/**
+ * Whether the credential was refused recently but is not now. If one of several processes has an old credential, each of
+ * its requests is refused, and the requests of the others close the circuit breaker again.
+ */
+export async function examineRefusals({ app }: DoctorDeps): Promise<Finding[]> {
+  const { breakers, nowMs } = await readHealth(app.database.db)
+  return ENDPOINT_GROUPS.flatMap((endpoint) => {
+    const { open, closedAtMs } = breakers[endpoint].auth
+    const agoMs = closedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - closedAtMs
+    if (open !== null || agoMs > RECENT_MS) return []
+    const says = `the upstream last refused a credential for ${endpoint} ${durationText(Math.max(0, agoMs))} ago`
+    const todo =
+      'run bin/farewatch doctor again; if this remains, a worker has an old credential: restart it'
+    return [warning('credential', says, todo)]
+  })
 }

@@ -2,7 +2,6 @@ import packageJson from '../../../package.json' with { type: 'json' }
 import { messageOf } from '../../base/errors.ts'
 import { withTimeout } from '../../base/timeout.ts'
 import { readStatus, type Status } from '../../verify/read/read-status.ts'
-import { examineRefusals } from './doctor-credential.ts'
 import {
   examineClock,
   examineDatabase,
@@ -17,26 +16,27 @@ import {
   examineBudget,
   examineHeldRuns,
   examineIncidents,
+  examineRefusals,
   examineSchedules,
   examineUpstream,
 } from './doctor-work.ts'
 
-/** A store that does not answer by then is as bad as one that is away: the doctor is asked by somebody in a hurry. */
+/** A store that does not answer within this time counts as down. */
 const DEADLINE_MS = 10_000
 
 /**
- * Looks at everything that has to be well for farewatch to work, changes nothing, and asks the upstream nothing.
+ * Checks everything that farewatch needs to work. It changes nothing and sends no request to the upstream.
  *
- * Never rejects: whatever cannot be looked at is a finding. What stands on something that is away is left out, so
- * that the line that matters is not one of twenty.
+ * Never rejects: a check that fails is a finding. Checks that depend on something that is down are skipped, so that the
+ * cause is not hidden among twenty findings.
  */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const database = await findingsOf('database', async () => [await examineDatabase(deps)])
   if (database.some(isWrong))
-    return [...database, ...(await examineRedis(deps)), notLookedAt('database')]
+    return [...database, ...(await examineRedis(deps)), skipped('database')]
   const schema = await findingsOf('schema', async () => [await examineSchema(deps)])
   const store = await findingsOf('queue', () => examineStore(deps))
-  const ground = [
+  const basics = [
     ...database,
     ...schema,
     ...(await findingsOf('roles', async () => [await examineRoles(deps)])),
@@ -44,11 +44,11 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
     ...store,
   ]
-  const work = schema.some(isWrong) ? [notLookedAt('schema')] : await examineWork(deps)
-  return [...ground, ...(await examineJobs(deps, store)), ...work]
+  const work = schema.some(isWrong) ? [skipped('schema')] : await examineWork(deps)
+  return [...basics, ...(await examineJobs(deps, store)), ...work]
 }
 
-/** The queue in Redis answers though the database does not. */
+/** A queue in Redis may work while the database is down. */
 async function examineRedis(deps: DoctorDeps): Promise<Finding[]> {
   return deps.queue.kind === 'redis' ? findingsOf('queue', () => examineStore(deps)) : []
 }
@@ -87,20 +87,20 @@ async function examineWork(deps: DoctorDeps): Promise<Finding[]> {
   ]
 }
 
-/** What a look finds; where it fails, that it failed. */
+/** The findings of a check, or the finding that the check failed. */
 async function findingsOf(about: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await withTimeout(find(), DEADLINE_MS)
   } catch (err) {
-    return [wrong(about, messageOf(err), 'mend this first: much else stands on it')]
+    return [wrong(about, messageOf(err), 'correct this first: other checks depend on it')]
   }
 }
 
-function notLookedAt(before: string): Finding {
+function skipped(cause: string): Finding {
   return wrong(
     'the rest',
-    `is not looked at before the ${before} is well`,
-    'bin/farewatch doctor, once more',
+    `was not checked because of the ${cause}`,
+    'correct that, then run bin/farewatch doctor again',
   )
 }
 

@@ -8,7 +8,7 @@ import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type CliContext, createContext } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { exitSoon, untilInterrupted } from '../interrupt.ts'
-import { example, hangingIndent, printable } from '../text/text-format.ts'
+import { countOf, example, hangingIndent, printable } from '../text/text-format.ts'
 
 /** The result does not wait longer for a store that hangs. */
 const CLOSE_MS = 2_000
@@ -56,10 +56,14 @@ async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
   }
 }
 
-const WORDS: Readonly<Record<FindingLevel, string>> = { ok: 'ok', look: 'look', wrong: 'WRONG' }
+const WORDS: Readonly<Record<FindingLevel, string>> = {
+  ok: 'ok',
+  warning: 'warning',
+  wrong: 'WRONG',
+}
 const COLOURS: Readonly<Record<FindingLevel, string>> = {
   ok: '\x1b[32m',
-  look: '\x1b[33m',
+  warning: '\x1b[33m',
   wrong: '\x1b[31m',
 }
 const RESET = '\x1b[0m'
@@ -71,7 +75,7 @@ function findingsText(findings: readonly Finding[], width: number): string {
 }
 
 function findingText({ about, level, says, todo }: Finding, width: number): string {
-  const word = WORDS[level].padEnd(7)
+  const word = WORDS[level].padEnd(9)
   const label = `${word}${about.padEnd(14)}`
   const text = hangingIndent(label, printable(says), width)
   const isTerminal = process.stdout.isTTY === true
@@ -82,6 +86,6 @@ function findingText({ about, level, says, todo }: Finding, width: number): stri
 
 function totalsText(findings: readonly Finding[]): string {
   const of = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
-  const looks = of('look') === 0 ? '' : `, ${of('look')} to look at`
-  return of('wrong') === 0 ? `nothing is wrong${looks}` : `${of('wrong')} wrong${looks}`
+  const warnings = of('warning') === 0 ? '' : `, ${countOf(of('warning'), 'warning')}`
+  return of('wrong') === 0 ? `nothing is wrong${warnings}` : `${of('wrong')} wrong${warnings}`
 }
