@@ -95,30 +95,7 @@ const listRouteChanges = shared({
   query,
   answer: { about: 'The records after a number.', schema: Feed },
   problems: ['changes.beyond_head'],
-  example: {
-    query: { after: '0', kinds: 'route_added,route_removed', limit: '1' },
-    answer: {
-      items: [
-        {
-          seq: 1,
-          previous: 0,
-          id: '019c0a3e-7d5c-7b55-8f0e-2f9f6f1f7a10',
-          kind: 'route_added',
-          departureId: '1',
-          destinationId: '4',
-          placeId: null,
-          before: null,
-          after: { available: null },
-          lastSeenAt: '2026-01-31T04:00:01.000Z',
-          firstMissedAt: '2026-01-31T06:00:01.000Z',
-          recordedAt: '2026-01-31T06:00:02.000Z',
-          runId: 3,
-        },
-      ],
-      seq: 1,
-      head: 12,
-    },
-  },
+  example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
   handler: async ({ db }, { query: { after, limit, ...filter } }) => {
     const { head, changes } = await readRouteChanges(db, {
       after,

@@ -58,27 +58,6 @@ export const FareShape = object({
   ),
 })
 
-export const FARE_EXAMPLE = {
-  pair: 'bookable',
-  outbound: {
-    belief: 'available',
-    price: { amount: '100.00', currency: 'EUR' },
-    identity: 'VY|1|PMI-MAD|2027-01-10',
-    itinerary: '08:00|3900',
-    flight: {
-      from: 'PMI',
-      to: 'MAD',
-      airline: 'VY',
-      numbers: [3900],
-      departsAt: '2027-01-10 08:00',
-      arrivesAt: '2027-01-10 09:20',
-      stops: [],
-    },
-  },
-  return: null,
-  price: { amount: '100.00', currency: 'EUR' },
-}
-
 const Kind = oneOf([
   'watch_started',
   'became_available',
@@ -168,32 +147,7 @@ const listChanges = reseller({
     }),
   },
   problems: ['changes.beyond_head'],
-  example: {
-    query: { after: '0', limit: '1' },
-    answer: {
-      items: [
-        {
-          seq: 1,
-          previous: 0,
-          kind: 'watch_started',
-          schemaVersion: 2,
-          list: 'summer',
-          reference: 'A-1',
-          watchId: '019c1f70-0000-7000-8000-000000000001',
-          flightId: '101103206540',
-          returnFlightId: null,
-          before: null,
-          after: FARE_EXAMPLE,
-          lastGoodCheckAt: null,
-          detectedAt: '2026-01-31T12:00:03.000Z',
-          observedAt: '2026-01-31T12:00:03.000Z',
-          recordedAt: '2026-01-31T12:00:03.400Z',
-        },
-      ],
-      seq: 1,
-      head: 7,
-    },
-  },
+  example: { query: { after: '0', limit: '1' } },
   handler: async ({ db, resellerId, feedWatch }, { query, reauthorize, reply }) => {
     const { after, limit, wait, ...filter } = query
     const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply), reauthorize }

@@ -40,13 +40,26 @@ const WITH_BODY: readonly ProblemCode[] = [
   'request.unsupported_type',
 ]
 
+export interface OpenApiOptions {
+  readonly info: OpenApiInfo
+  /** The body of each operation's response to its example request, by the operation's id. */
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
 /** The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema 2020-12. */
-export function openApiDocument(operations: readonly AnyOperation[], info: OpenApiInfo): object {
+export function openApiDocument(
+  operations: readonly AnyOperation[],
+  { info, answers }: OpenApiOptions,
+): object {
   const components = createSchemaComponents()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
     const path = paths[operation.path] ?? {}
-    path[operation.method.toLowerCase()] = operationObject(components, operation)
+    path[operation.method.toLowerCase()] = operationObject(
+      components,
+      operation,
+      answers[operation.id],
+    )
     paths[operation.path] = path
   }
   return {
@@ -73,7 +86,11 @@ const SECURITY_SCHEMES = {
   },
 }
 
-function operationObject(components: SchemaComponents, operation: AnyOperation): object {
+function operationObject(
+  components: SchemaComponents,
+  operation: AnyOperation,
+  answerExample: unknown,
+): object {
   const { id, tag, summary, description, scope, upstream, audience, body, example } = operation
   return {
     operationId: id,
@@ -97,7 +114,10 @@ function operationObject(components: SchemaComponents, operation: AnyOperation):
             },
           },
         }),
-    responses: { ...successOf(components, operation), ...problemsOf(components, operation) },
+    responses: {
+      ...successOf(components, operation, answerExample),
+      ...problemsOf(components, operation),
+    },
   }
 }
 
@@ -133,14 +153,18 @@ function exampleOf({ type }: Readonly<Record<string, unknown>>, text: string): u
   return type === 'integer' || type === 'boolean' ? JSON.parse(text) : text
 }
 
-function successOf(components: SchemaComponents, operation: AnyOperation): object {
-  const { answer, example } = operation
+function successOf(
+  components: SchemaComponents,
+  operation: AnyOperation,
+  example: unknown,
+): object {
+  const { answer } = operation
   const { about, status = 200, type = 'application/json', schema, versioned } = answer
   const headers = answerHeaders(operation)
   const content = {
     [type]: {
       ...(schema === undefined ? {} : { schema: components.refer(schema) }),
-      example: example.answer,
+      example,
     },
   }
   return {

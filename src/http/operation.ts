@@ -8,13 +8,11 @@ import { ProblemError } from './problems.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
 
-/** One call that works on the example data of the tests, and its response. A test makes the call. */
+/** The request of a call that works on the example data of the tests. A test makes the call. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Shown in the documentation. The real response has the same shape. */
-  readonly answer: unknown
 }
 
 /** The declaration of an operation. Validation, types, documentation and tests follow from it. */
@@ -53,7 +51,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
    * ignores unknown parameters and names them in the header `farewatch-ignored`.
    */
   readonly upstream?: true
-  readonly example: Example
+  /** Needed if the operation has path parameters or a body. */
+  readonly example?: Example
 }
 
 /** A request that is authorized and validated. */
@@ -87,6 +86,7 @@ type AnyDeclaration = Declaration<TSchema, TSchema, TSchema, TSchema>
 
 /** A declared operation without the types of its schemas. */
 export interface Operation<D> extends AnyDeclaration {
+  readonly example: Example
   /** Which callers may call it, in addition to the scope. */
   readonly audience: 'anyone' | 'resellers' | 'operators'
   run(deps: D, request: Checked<unknown, unknown, unknown>): Promise<unknown>
@@ -127,8 +127,8 @@ export function operations<D extends object>(): {
   }
 }
 
-function erase(spec: AnyDeclaration): AnyDeclaration {
-  return spec
+function erase(spec: AnyDeclaration): AnyDeclaration & { readonly example: Example } {
+  return { example: {}, ...spec }
 }
 
 /** The cast is safe: the request was validated by the schemas that give the handler its types. */

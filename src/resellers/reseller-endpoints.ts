@@ -38,8 +38,6 @@ const Summary = object({
   }),
 })
 
-const EXAMPLE = { id: 1, name: 'alpha', createdAt: '2026-01-31T04:00:00.000Z', disabledAt: null }
-
 const cursors = cursorsOf('resellers', Name)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
@@ -52,10 +50,7 @@ const listAll = operator({
   query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
   problems: ['request.invalid_cursor'],
-  example: {
-    query: { limit: '2' },
-    answer: { items: [{ ...EXAMPLE, lists: 1, watches: 40, active: 38 }], next: null },
-  },
+  example: { query: { limit: '2' } },
   handler: async ({ db }, { query: { limit, cursor } }) => {
     const after = cursors.read(cursor, null)
     const resellers = await listResellers(db, { after, limit: limit + 1 })
@@ -72,7 +67,7 @@ const create = operator({
   body: object({ name: Name }),
   answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
   problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
-  example: { body: { name: 'northwind' }, answer: { ...EXAMPLE, name: 'northwind' } },
+  example: { body: { name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
     const created = await createReseller(db, name)
     logOperation(log, { caller, request }, { event: 'reseller created', reseller: name })
@@ -94,15 +89,7 @@ const disable = operator({
     schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
   problems: ['watch.unknown_reseller'],
-  example: {
-    params: { reseller: 'beta' },
-    answer: {
-      ...EXAMPLE,
-      name: 'beta',
-      disabledAt: '2026-01-31T05:00:00.000Z',
-      trackedFaresEnded: 12,
-    },
-  },
+  example: { params: { reseller: 'beta' } },
   handler: async (
     { db, log, disableReseller },
     { params: { reseller: name }, caller, request },

@@ -3,6 +3,7 @@ import { selectOne } from '../../src/db/transaction.ts'
 import type { Scope } from '../../src/http/caller.ts'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { newKey } from '../../src/resellers/key-text.ts'
+import type { Place } from '../../src/upstream/route-list.ts'
 import { routes, sync } from '../route-sync/sync-fixtures.ts'
 import { available, record } from '../verify/fare-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
@@ -21,8 +22,8 @@ export interface Seed {
 }
 
 export async function seedApi(db: Db): Promise<Seed> {
-  await sync(db, routes('PMI-MAD', 'MAD-PMI', 'PMI-BCN'))
-  await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+  await sync(db, realRoutes('PMI-MAD', 'MAD-PMI', 'PMI-BCN'))
+  await sync(db, realRoutes('PMI-MAD'), { list: 'with-availability' })
   await seedChanges(db)
   const alpha = await resellerWith(db, [cells({ reference: 'A-1' })], 'alpha')
   // The same question, under names of its own.
@@ -39,9 +40,25 @@ export async function seedApi(db: Db): Promise<Seed> {
   }
 }
 
-/** Run 3 has changed something, run 4 is held; there was an incident once. */
+const CITIES: Readonly<Record<string, string>> = {
+  BCN: 'Barcelona',
+  IBZ: 'Ibiza',
+  MAD: 'Madrid',
+  PMI: 'Palma de Mallorca',
+}
+
+/** Routes with the names of real cities: their responses are the examples of the documentation. */
+function realRoutes(...pairs: string[]) {
+  const named = (place: Place) => ({ ...place, city: CITIES[place.id] ?? place.city })
+  return routes(...pairs).map(({ departure, destination }) => ({
+    departure: named(departure),
+    destination: named(destination),
+  }))
+}
+
+/** Run 3 has changed something, run 4 is held, and one incident has ended. */
 async function seedChanges(db: Db): Promise<void> {
-  await sync(db, routes('PMI-MAD', 'MAD-PMI', 'PMI-BCN', 'PMI-IBZ'))
+  await sync(db, realRoutes('PMI-MAD', 'MAD-PMI', 'PMI-BCN', 'PMI-IBZ'))
   await sync(db, [])
   await sql`
     insert into incident (kind, closed_at) values ('mass_loss', clock_timestamp())

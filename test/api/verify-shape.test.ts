@@ -1,14 +1,15 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
+import answers from '../../src/app/api-examples.json' with { type: 'json' }
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
-import { VERIFY_EXAMPLE, VerifyResultShape } from '../../src/verify/on-demand/flight-endpoints.ts'
+import { VerifyResultShape } from '../../src/verify/on-demand/flight-endpoints.ts'
 
-const ID = '101500'
+const ID = '101103205320'
 const PASSENGERS = {
   residents: { adults: 0, children: 0, infants: 0 },
   nonResidents: { adults: 2, children: 0, infants: 0 },
 }
-const { flight } = VERIFY_EXAMPLE[101500]
+const { flight } = answers.verifyFares[ID]
 const { price, from, airline } = flight
 
 describe('the documented schema of a verify answer', () => {

@@ -15,7 +15,7 @@ const readThing = operations<object>().shared({
   scope: 'read',
   params: Type.Object({ thingId: Type.Integer() }, { additionalProperties: false }),
   answer: { about: 'A thing.' },
-  example: { params: { thingId: '1' }, answer: {} },
+  example: { params: { thingId: '1' } },
   handler: async () => ({}),
 })
 

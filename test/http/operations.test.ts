@@ -19,7 +19,7 @@ const SHELF: Shelf = { things: ['lamp'] }
 const { shared, reseller, operator } = operations<Shelf>()
 
 const SHAPE = { additionalProperties: false }
-const common = { tag: 'Things', summary: 'Things', example: { answer: {} } } as const
+const common = { tag: 'Things', summary: 'Things' } as const
 
 const own = reseller({
   ...common,

@@ -53,31 +53,7 @@ const readRouteHistory = shared({
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'The route, and a page of its intervals, the newest first.', schema: History },
   problems: ['not_found', 'request.invalid_cursor'],
-  example: {
-    params: { departureId: 'PMI', destinationId: 'MAD' },
-    answer: {
-      departure: { id: 'PMI', iata: 'PMI', city: 'Palma', country: 'Spain' },
-      destination: { id: 'MAD', iata: 'MAD', city: 'Madrid', country: 'Spain' },
-      live: true,
-      since: '2026-01-31T04:00:01.000Z',
-      available: true,
-      items: [
-        {
-          of: 'availability',
-          available: true,
-          validFrom: '2026-01-31T04:15:01.000Z',
-          validTo: null,
-        },
-        {
-          of: 'existence',
-          available: null,
-          validFrom: '2026-01-31T04:00:01.000Z',
-          validTo: null,
-        },
-      ],
-      next: null,
-    },
-  },
+  example: { params: { departureId: 'PMI', destinationId: 'MAD' } },
   handler: async ({ db }, { params, query: { limit, cursor } }) => {
     const route = await findKnownRoute(db, params)
     if (route === undefined) throw noSuchRoute(params)

@@ -38,25 +38,7 @@ const readPlace = shared({
     schema: Place,
   },
   problems: ['not_found', 'request.invalid_cursor'],
-  example: {
-    params: { placeId: 'PMI' },
-    answer: {
-      id: 'PMI',
-      iata: 'PMI',
-      city: 'Palma',
-      country: 'Spain',
-      items: [
-        {
-          iata: 'PMI',
-          city: 'Palma',
-          country: 'Spain',
-          validFrom: '2026-01-31T04:00:01.000Z',
-          validTo: null,
-        },
-      ],
-      next: null,
-    },
-  },
+  example: { params: { placeId: 'PMI' } },
   handler: async ({ db }, { params: { placeId }, query: { limit, cursor } }) => {
     const place = await findKnownPlace(db, placeId)
     if (place === undefined) {

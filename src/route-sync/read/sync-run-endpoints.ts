@@ -69,35 +69,6 @@ const ShownRun = object({
 /** Which run. */
 export const RunParams = object({ runId: RowId })
 
-/** A run as the documentation shows it. */
-export const EXAMPLE_RUN = {
-  runId: 1,
-  list: 'routes',
-  status: 'applied',
-  baseline: true,
-  startedAt: '2026-01-31T04:00:00.000Z',
-  arrivedAt: '2026-01-31T04:00:01.000Z',
-  fetchedAt: '2026-01-31T04:00:01.000Z',
-  finishedAt: '2026-01-31T04:00:02.000Z',
-  bytes: 5_400_000,
-  fetched: 37_000,
-  duplicates: 0,
-  conflictingPlaces: 0,
-  unknownPairs: null,
-  live: 37_000,
-  added: 37_000,
-  removed: 0,
-  returned: 0,
-  pendingAbsences: 0,
-  placesChanged: 0,
-  gained: null,
-  lost: null,
-  durationsMs: { fetch: 900, stage: 400, diff: 200, apply: 500 },
-  reason: null,
-  reviewId: null,
-  contentHash: 'a3f1',
-}
-
 const cursors = cursorsOf('sync-runs', RowId)
 
 const listRuns = shared({
@@ -118,10 +89,7 @@ const listRuns = shared({
   }),
   answer: { about: 'A page of finished runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
-  example: {
-    query: { list: 'routes', limit: '1' },
-    answer: { items: [EXAMPLE_RUN], next: null },
-  },
+  example: { query: { list: 'routes', limit: '1' } },
   handler: async ({ db }, { query: { limit, cursor, ...filter } }) => {
     const after = cursors.read(cursor, filter)
     const runs = await listSyncRuns(db, { ...filter, limit: limit + 1, after })
@@ -139,21 +107,7 @@ const showSyncRun = shared({
   params: RunParams,
   answer: { about: 'The run.', schema: ShownRun },
   problems: ['sync.run_not_found'],
-  example: {
-    params: { runId: '1' },
-    answer: {
-      ...EXAMPLE_RUN,
-      notModified: false,
-      etag: '"a3f1"',
-      lastModified: null,
-      resolution: null,
-      resolvedAt: null,
-      resolvedBy: null,
-      reviewRuns: [],
-      storedBytes: 340_000,
-      changes: {},
-    },
-  },
+  example: { params: { runId: '1' } },
   handler: async ({ db }, { params: { runId } }) => {
     const run = await showRun(db, runId)
     return { ...run, reviewRuns: [...run.reviewRuns] }

@@ -6,11 +6,11 @@ import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, orNull } from '../../http/schemas.ts'
-import { EXAMPLE_RUN, RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
+import { RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { approveRun, rejectRun } from './decide-run.ts'
-import { EXAMPLE_PLAN, PlanReport } from './plan-report-endpoints.ts'
+import { PlanReport } from './plan-report-endpoints.ts'
 import { type Review, type ReviewDeps, reviewRun } from './report-plan.ts'
 
 export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
@@ -28,15 +28,6 @@ const RETRY_AFTER_SECONDS = 10
 const cursors = cursorsOf('held-runs', RunId)
 
 const common = { tag: 'Operators', scope: 'operate' } as const
-const HELD_RUN = {
-  ...EXAMPLE_RUN,
-  runId: 7,
-  status: 'held',
-  baseline: false,
-  reason: EXAMPLE_PLAN.verdict,
-  reviewId: 7,
-}
-
 const listHeld = operator({
   ...common,
   id: 'listHeldRuns',
@@ -46,7 +37,6 @@ const listHeld = operator({
   query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of held runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
-  example: { answer: { items: [HELD_RUN], next: null } },
   handler: async ({ db }, { query: { limit, cursor } }) => {
     const after = cursors.read(cursor, null)
     const runs = await listHeldRuns(db, { after, limit: limit + 1 })
@@ -76,10 +66,7 @@ const reviewHeld = operator({
   params: RunParams,
   answer: { about: 'The review.', schema: ReviewAnswer },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
-  example: {
-    params: { runId: '4' },
-    answer: { run: HELD_RUN, heldWith: [7, 8], rejected: null, plan: EXAMPLE_PLAN },
-  },
+  example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId } }) => answerOf(await reviewRun(deps, runId)),
 })
 
@@ -101,10 +88,7 @@ const approveHeld = operator({
     'sync.snapshot_damaged',
     'sync.busy',
   ],
-  example: {
-    params: { runId: '4' },
-    answer: { ...HELD_RUN, status: 'approved', live: 26_000, added: 0, removed: 11_000 },
-  },
+  example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId }, caller, request }) => {
     await withBusyTimeout((signal) => approveRun(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
@@ -127,7 +111,7 @@ const rejectHeld = operator({
     schema: object({ dropped: Type.Array(RunId) }),
   },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
-  example: { params: { runId: '4' }, answer: { dropped: [7, 8] } },
+  example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId }, caller, request }) => {
     const dropped = await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId, dropped })

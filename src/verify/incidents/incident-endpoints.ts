@@ -35,20 +35,7 @@ const listAll = operator({
   }),
   answer: { about: 'A page of incidents.', schema: pageOf(Incident) },
   problems: ['request.invalid_cursor'],
-  example: {
-    query: { limit: '1' },
-    answer: {
-      items: [
-        {
-          id: 3,
-          kind: 'mass_loss',
-          openedAt: '2026-01-31T04:00:00.000Z',
-          closedAt: '2026-01-31T04:12:00.000Z',
-        },
-      ],
-      next: null,
-    },
-  },
+  example: { query: { limit: '1' } },
   handler: async ({ db }, { query: { open, limit, cursor } }) => {
     const bound = open ?? null
     const after = cursors.read(cursor, bound)

@@ -89,37 +89,4 @@ export const VerifyResultShape = Type.Record(
   ),
 )
 
-const palma = { id: 101, iata: 'PMI', city: 'Palma', country: 'Spain' }
-const madrid = { id: 102, iata: 'MAD', city: 'Madrid', country: 'Spain' }
-const stretch = {
-  from: palma,
-  to: madrid,
-  dates: { departure: '2026-03-20 08:00', arrival: '2026-03-20 09:30' },
-  duration: { human: '1h 30m', seconds: 5_400 },
-  airline: { id: 7, name: 'Tramontana Air', twoLetterCode: 'T1' },
-}
-const none = { adult: null, child: null, infant: null }
-
-export const VERIFY_EXAMPLE = {
-  101500: {
-    available: true,
-    flight: {
-      ...stretch,
-      legs: [{ ...stretch, number: 11 }],
-      site: {
-        id: 1,
-        name: 'Site',
-        url: 'https://site.example/',
-        logo: 'https://site.example/logo.png',
-      },
-      id: 101_500,
-      price: {
-        currency: 'EUR',
-        total: '169.00',
-        residents: none,
-        nonResidents: { ...none, adult: 84.5 },
-      },
-    },
-  },
-  101501: { available: false },
-}
+const _none = { adult: null, child: null, infant: null }

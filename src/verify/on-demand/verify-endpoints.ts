@@ -6,7 +6,7 @@ import { ignoreParameters } from '../../http/read-parameters.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
 import type { OnDemand } from './coalesce-requests.ts'
-import { VERIFY_EXAMPLE, VerifyResultShape } from './flight-endpoints.ts'
+import { VerifyResultShape } from './flight-endpoints.ts'
 import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
 import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
 
@@ -65,12 +65,11 @@ const verifyFares = shared({
   problems: ['verify.passenger_rule', 'verify.unknown'],
   example: {
     query: {
-      flightId: '101500',
-      returnFlightId: '101501',
+      flightId: '101103205320',
+      returnFlightId: '103101205390',
       'residents[adults]': '0',
       'nonResidents[adults]': '2',
     },
-    answer: VERIFY_EXAMPLE,
   },
   handler: async ({ db, onDemand }, { query, reauthorize, reply }) => {
     const { maxAge, ...given } = query

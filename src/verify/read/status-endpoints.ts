@@ -84,36 +84,6 @@ const StatusAnswer = object({
   versions: object({ farewatch: Type.String(), schema: Type.String(), postgresql: Type.String() }),
 })
 
-const EXAMPLE = {
-  at: '2026-01-31T05:00:00.000Z',
-  lists: [
-    {
-      list: 'routes',
-      lastSuccessAt: '2026-01-31T04:00:01.000Z',
-      lastAttemptAt: '2026-01-31T04:00:00.000Z',
-      held: 0,
-    },
-  ],
-  heldRuns: [],
-  beliefs: {
-    fares: 1_200,
-    unanswered: 3,
-    stale: 0,
-    ageSeconds: { p50: 118.2, p90: 214.7, p99: 238.1, max: 241.9 },
-  },
-  upstream: { pausedUntil: null, openBreakers: [] },
-  incidents: [],
-  budget: {
-    requestsPerSecond: 5,
-    share: 1,
-    aheadSeconds: 4.8,
-    checksLastMinute: 297,
-    unknownLastMinute: 2,
-    used: 0.99,
-  },
-  versions: { farewatch: '0.1.0', schema: '0014_api_keys', postgresql: '18.4' },
-}
-
 const showStatus = shared({
   id: 'readStatus',
   method: 'GET',
@@ -125,7 +95,6 @@ const showStatus = shared({
     about: 'The state of the lists, the beliefs and the upstream.',
     schema: StatusAnswer,
   },
-  example: { answer: EXAMPLE },
   handler: async (deps, { caller }) => readStatus(deps, scopeOf(caller)),
 })
 

@@ -1,19 +1,14 @@
 import { Type } from 'typebox'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import { FARE_EXAMPLE, FareShape } from '../../changes/watch-change-endpoints.ts'
+import { FareShape } from '../../changes/watch-change-endpoints.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
 import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
-import {
-  shapeOf,
-  WATCH_EXAMPLE,
-  WatchParams,
-  WatchShape,
-} from '../../watch/endpoints/watch-shape-endpoints.ts'
+import { shapeOf, WatchParams, WatchShape } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
 import type { FareView } from '../decide/fare-state.ts'
 import { statesText, viewWatch } from './watch-states.ts'
@@ -54,15 +49,6 @@ const View = {
   ),
 }
 
-const VIEW_EXAMPLE = {
-  status: 'followed',
-  belief: FARE_EXAMPLE,
-  lastGoodCheckAt: '2026-01-31T12:04:00.000Z',
-  lastCheckAt: '2026-01-31T12:04:00.000Z',
-  lastReason: null,
-  next: { notBefore: '2026-01-31T12:05:00.000Z', why: 'turn' },
-}
-
 const A_1 = { list: 'summer', reference: 'A-1' }
 
 const readWatch = reseller({
@@ -78,7 +64,7 @@ const readWatch = reseller({
     schema: object({ ...WatchShape.properties, ...View }),
   },
   problems: ['not_found'],
-  example: { params: A_1, answer: { ...WATCH_EXAMPLE, ...VIEW_EXAMPLE } },
+  example: { params: A_1 },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
     const seen = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
     if (seen === undefined) throw new ProblemError('not_found')
@@ -109,14 +95,7 @@ const readListState = reseller({
     }),
   },
   problems: ['not_found'],
-  example: {
-    params: { list: 'summer' },
-    answer: {
-      seq: 1,
-      takenAt: '2026-01-31T12:04:30.000Z',
-      watches: [{ reference: 'A-1', watchId: WATCH_EXAMPLE.watchId, ...VIEW_EXAMPLE }],
-    },
-  },
+  example: { params: { list: 'summer' } },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) => {
     const text = statesText(db, { resellerId, list, minRecheckSeconds })
     const blocks = await orNotFound(reading(() => bufferText(text)))

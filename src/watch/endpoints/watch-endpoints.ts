@@ -11,7 +11,7 @@ import { type Cells, cellsOfInput, errorsOfInput } from '../watch-input.ts'
 import { findWatchList } from '../watch-lists.ts'
 import { listWatches } from '../watch-queries.ts'
 import { ListParams, orNotFound } from './watch-list-endpoints.ts'
-import { shapeOf, WATCH_EXAMPLE, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
+import { shapeOf, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 
@@ -66,10 +66,7 @@ const listOfList = reseller({
     schema: pageOf(WatchShape),
   },
   problems: ['not_found', 'request.invalid_cursor'],
-  example: {
-    params: { list: 'summer' },
-    answer: { items: [WATCH_EXAMPLE], next: null },
-  },
+  example: { params: { list: 'summer' } },
   handler: async ({ db, resellerId }, { params: { list }, query: { limit, cursor } }) => {
     const reference = cursors.read(cursor, list)
     if ((await findWatchList({ db, resellerId }, list)) === undefined) {
@@ -124,7 +121,6 @@ const saveWatches = reseller({
         },
       ],
     },
-    answer: { added: 1, changed: 0, unchanged: 0, ended: 0 },
   },
   handler: async ({ db, resellerId }, { params: { list }, body }) => {
     const rows = body.watches.map((watch) => cellsOfInput(list, watch))
@@ -156,7 +152,7 @@ const deleteWatch = reseller({
   params: WatchParams,
   answer: { about: 'Deleted.', status: 204 },
   problems: ['not_found'],
-  example: { params: { list: 'summer', reference: 'A-1' }, answer: null },
+  example: { params: { list: 'summer', reference: 'A-1' } },
   handler: async ({ db, resellerId }, { params: { list, reference } }) => {
     const selection = { resellerId, list, references: [reference] }
     await orNotFound(deleteWatches(db, selection), 'list or reference')

@@ -39,22 +39,3 @@ export function shapeOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
   const { question, list, reference, ...settings } = entry
   return { list, reference, watchId: id, ...question, ...settings, createdAt, beganAt, pausedAt }
 }
-
-export const WATCH_EXAMPLE = {
-  list: 'summer',
-  reference: 'A-1',
-  watchId: '019c1f70-0000-7000-8000-000000000001',
-  flightId: '101103206540',
-  returnFlightId: null,
-  passengers: {
-    residents: { adults: 0, children: 0, infants: 0 },
-    nonResidents: { adults: 1, children: 0, infants: 0 },
-  },
-  priceThresholdAmount: null,
-  priceThresholdPercent: '5',
-  departsOn: null,
-  minIntervalSeconds: null,
-  createdAt: '2026-01-31T12:00:00.000Z',
-  beganAt: '2026-01-31T12:00:00.000Z',
-  pausedAt: null,
-}
