@@ -8,7 +8,7 @@ import type { ResellerId } from '../src/base/reseller-id.ts'
 import { readRouteChanges } from '../src/changes/route-change-queries.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'
-import { readWatchTimeline } from '../src/verify/read/watch-facts.ts'
+import { readWatchTimeline } from '../src/verify/read/watch-timeline.ts'
 import { log } from './verify-fixture.ts'
 
 /** A query that the parent wants measured. The answer is how often a second it could run. */

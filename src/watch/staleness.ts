@@ -3,14 +3,14 @@ import { selectOne } from '../db/transaction.ts'
 
 /** A belief is fresh for at least an hour. */
 const LEAST_SECONDS = 3_600
-/** Past that, it is fresh for this many of the intervals at which the fare is expected to be checked. */
+/** Beyond that, it is fresh for this many of the intervals at which the fare is expected to be checked. */
 export const FRESH_INTERVALS = 6
 
 /**
- * For how many seconds after its last good check a belief is fresh for a watch; after that it is stale.
+ * Returns for how many seconds after its last good check a belief is fresh for a watch. After that it is stale.
  *
- * The watch's own interval counts, never that of another watch of the fare: other resellers' settings are secret.
- * @param expectedIntervalSeconds how long one check of every fare takes at the budget.
+ * Uses the watch's own interval, never that of another watch of the fare: the settings of other resellers are secret.
+ * @param expectedIntervalSeconds how long it takes at the budget to check every fare once.
  */
 export function freshSeconds({
   minIntervalSeconds,
@@ -32,7 +32,7 @@ function inDoublingSteps(seconds: number): number {
   return LEAST_SECONDS * 2 ** Math.ceil(Math.log2(seconds / LEAST_SECONDS))
 }
 
-/** For how many seconds a belief is fresh for a watch without a minimum interval of its own. */
+/** Reads for how many seconds a belief is fresh for a watch without a minimum interval. */
 export async function readFreshSeconds(db: Db): Promise<number> {
   const { expectedIntervalSeconds } = await selectOne(
     sql<{ expectedIntervalSeconds: number }>`

@@ -1,7 +1,7 @@
 import { quote } from '../base/text.ts'
 import type { ProblemFault } from '../http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
-import { checkRow } from './rows/check-row.ts'
+import { checkRow } from './rows/check-rows.ts'
 import type { Column, RawRow } from './rows/raw-row.ts'
 
 type InputCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }

@@ -32,7 +32,7 @@ const BOOKABLE = decide(
   RULES,
 ).state
 
-/** A fare that was found bookable ten seconds after the watch began, seen five minutes later. */
+/** A fare that was found bookable ten seconds after the watch began. The view is read five minutes later. */
 function facts(given: Partial<WatchFacts> = {}): WatchFacts {
   return {
     watchId: '019c1f70-0000-7000-8000-000000000001',
@@ -54,14 +54,14 @@ function view(given: Partial<WatchFacts> = {}, of = watch()) {
   return viewOfWatch(of, facts(given), { minRecheckSeconds: 60 })
 }
 
-describe('a belief', () => {
+describe('the belief that a watch shows', () => {
   it.each([
     ['an hour', 60, null, HOUR],
-    ['an hour while six turns are no longer', 600, null, HOUR],
-    ['two hours where six turns are a little more than one', 601, null, 2 * HOUR],
-    ['eight hours where six turns are six', HOUR, null, 8 * HOUR],
-    ['six of its own intervals', 60, HOUR, 6 * HOUR],
-  ] as const)('is current for %s', (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
+    ['an hour if six expected intervals are not longer', 600, null, HOUR],
+    ['two hours if six expected intervals are a little over one hour', 601, null, 2 * HOUR],
+    ['eight hours if six expected intervals are six hours', HOUR, null, 8 * HOUR],
+    ['six of the watch’s own intervals', 60, HOUR, 6 * HOUR],
+  ] as const)('is fresh for %s', (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
     const of = watch(minIntervalSeconds)
 
     const last = view({ expectedIntervalSeconds, now: at(10 + seconds) }, of)
@@ -75,7 +75,7 @@ describe('a belief', () => {
     ])
   })
 
-  it('a new watch shows at once what is believed of its fare', () => {
+  it('is the belief of its fare, also for a new watch', () => {
     const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
 
     expect(view(before)).toMatchObject({
@@ -87,7 +87,7 @@ describe('a belief', () => {
     })
   })
 
-  it('a watch that waits for a good check has an early one coming', () => {
+  it('is followed by an early check while the watch waits for a good check', () => {
     const stale = { hasStarted: false, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
 
     expect(view(stale)).toMatchObject({
@@ -98,14 +98,14 @@ describe('a belief', () => {
     expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('turn')
   })
 
-  it('is nobody’s while the watch is paused, or its reseller disabled', () => {
+  it('is unknown while the watch is paused or its reseller is disabled', () => {
     const nothing = { status: 'paused', belief: { pair: 'unknown' }, next: null, lastCheckAt: null }
 
     expect(view({}, watch(null, at(200)))).toMatchObject(nothing)
     expect(view({ resellerDisabled: true })).toMatchObject(nothing)
   })
 
-  it('of a watch that has ended is not bookable, and nothing of its fare’s checks, which may go on', () => {
+  it('is not bookable once the watch has ended, and later checks of the fare are not shown', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
       belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unknown' } },
@@ -115,7 +115,7 @@ describe('a belief', () => {
   })
 })
 
-const DOUBTED = decide(
+const PENDING_LOSS = decide(
   BOOKABLE,
   { askedAt: at(10), observation: observation(UNAVAILABLE) },
   RULES,
@@ -123,13 +123,19 @@ const DOUBTED = decide(
 
 describe('the next check', () => {
   it.each([
-    ['its turn', null, null, 60, 'turn'],
-    ['its turn, by its own interval', null, HOUR, HOUR, 'turn'],
-    ['a confirmation', 'confirmation', HOUR, 20, 'confirmation'],
-    ['a retry', 'retry', HOUR, 30, 'retry'],
-    ['its turn, where another watch has it looked at early', 'new_watch', HOUR, HOUR, 'turn'],
+    ['due after the minimum interval of all fares', null, null, 60, 'turn'],
+    ['due after the watch’s own interval', null, HOUR, HOUR, 'turn'],
+    ['a confirmation after 20 s', 'confirmation', HOUR, 20, 'confirmation'],
+    ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
+    [
+      'due after its own interval although another watch has an early check',
+      'new_watch',
+      HOUR,
+      HOUR,
+      'turn',
+    ],
   ] as const)('is %s', (_, lane, minIntervalSeconds, seconds, why) => {
-    const state = toJson(lane === 'confirmation' ? DOUBTED : BOOKABLE)
+    const state = toJson(lane === 'confirmation' ? PENDING_LOSS : BOOKABLE)
 
     const { next } = view({ lane, state }, watch(minIntervalSeconds))
 
@@ -137,11 +143,11 @@ describe('the next check', () => {
   })
 })
 
-it('a fare that was never there is followed once that is confirmed', () => {
-  const look = (state: Parameters<typeof decide>[0], seconds: number) =>
+it('a fare that was never available is followed once that is confirmed', () => {
+  const check = (state: Parameters<typeof decide>[0], seconds: number) =>
     decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES).state
-  const once = look(initialState(false), 10)
-  const twice = look(once, 30)
+  const once = check(initialState(false), 10)
+  const twice = check(once, 30)
 
   expect(view({ state: toJson(once) }).status).toBe('new')
   expect(view({ state: toJson(twice) })).toMatchObject({

@@ -6,7 +6,7 @@ import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { WatchParams } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import type { WatchPosition } from '../../watch/watch-queries.ts'
-import { readWatchTimeline, type SeenInterval } from './watch-facts.ts'
+import { readWatchTimeline, type WatchInterval } from './watch-timeline.ts'
 import { requireWatch } from './watch-view-endpoints.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
@@ -90,7 +90,7 @@ async function intervalsOf(db: Db, args: IntervalsArgs) {
   const before = position === undefined ? undefined : new Date(position)
   const page = { watchId, before, limit: limit + 1, onlyBookable }
   const rows = await readWatchTimeline(db, resellerId, page)
-  const positionOf = ({ place }: SeenInterval) => place.getTime()
+  const positionOf = ({ place }: WatchInterval) => place.getTime()
   const { items, next } = cursors.page(rows, { limit, bound: watchId, positionOf })
   return { items: items.map(({ place: _, ...shown }) => shown), next }
 }

@@ -9,8 +9,7 @@ import {
   type Watch,
   type WatchPosition,
 } from '../../watch/watch-queries.ts'
-import { readWatchFacts } from './watch-facts.ts'
-import { viewOfWatch, type WatchView } from './watch-view.ts'
+import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view.ts'
 
 export interface ViewedWatch {
   readonly watch: Watch
@@ -35,6 +34,27 @@ export async function viewWatches(
     if (facts === undefined) return []
     return [{ watch, view: viewOfWatch(watch, facts, { minRecheckSeconds }) }]
   })
+}
+
+/** Reads what the views of a reseller's watches are made of, by the watches' ids. */
+async function readWatchFacts(
+  db: Db,
+  resellerId: number,
+  watchIds: readonly string[],
+): Promise<ReadonlyMap<string, WatchFacts>> {
+  const { rows } = await sql<WatchFacts>`
+    select w.id as "watchId", s.state, s.asked_at as "askedAt", s.last_good_check_at as "lastGoodCheckAt",
+           s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt",
+           w.started_at is not null as "hasStarted", q.lane, r.disabled_at is not null as "resellerDisabled",
+           extract(epoch from c.expected_interval)::float8 as "expectedIntervalSeconds", clock_timestamp() as now
+      from watch w
+      join reseller r on r.id = w.reseller_id
+     cross join recheck_clock c
+      left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
+      left join fare_schedule q on q.tracked_fare_id = w.tracked_fare_id
+     where w.reseller_id = ${resellerId} and w.id = any(${watchIds}::uuid[])
+  `.execute(db)
+  return new Map(rows.map((row) => [row.watchId, row]))
 }
 
 /**

@@ -11,28 +11,28 @@ import {
 } from '../decide/fare-state.ts'
 
 /**
- * Where a watch stands. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last good
- * check is too old. `expired`: it has departed, or was never available for 30 days. `paused`: it is paused, or its
- * reseller is disabled.
+ * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
+ * good check is too old. `expired`: the flight has departed, or was not available for 30 days. `paused`: the reseller has
+ * paused the watch, or the reseller is disabled.
  */
 export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 
-/** What a watch shows of its fare: nothing of other watches. */
+/** What the view of a watch is made of. */
 export interface WatchFacts {
   readonly watchId: string
-  /** As `toJson` wrote it; null before the first check. */
+  /** The state as `toJson` wrote it; null before the first check. */
   readonly state: object | null
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
   readonly lastGoodCheckAt: Date | null
   readonly lastReason: string | null
-  /** The fare's end, or the watch's own; null while neither has come. */
+  /** When the fare or the watch ended; null if neither has. */
   readonly endedAt: Date | null
-  /** Whether its `watch_started` is written: until then an early check is due. */
+  /** Whether its record `watch_started` is written. Until then an early check is due. */
   readonly hasStarted: boolean
   readonly lane: string | null
   readonly resellerDisabled: boolean
-  /** How long one check of every fare takes at the budget. */
+  /** How long it takes at the budget to check every fare once. */
   readonly expectedIntervalSeconds: number
   readonly now: Date
 }
@@ -42,13 +42,13 @@ export interface WatchView {
   readonly belief: FareView
   readonly lastGoodCheckAt: Date | null
   readonly lastCheckAt: Date | null
-  /** Why the last check was not good; null where it was. */
+  /** Why the last check was unknown; null if it was good. */
   readonly lastReason: string | null
-  /** Null: it is not checked. */
+  /** Null if the watch is not checked. */
   readonly next: NextCheck | null
 }
 
-/** The next check by the watch's own settings: not before then, and why. */
+/** The earliest time of the next check by the watch's own settings, and what decides it. */
 export interface NextCheck {
   readonly notBefore: Date
   readonly why: 'first_look' | 'confirmation' | 'retry' | 'turn'
@@ -57,10 +57,10 @@ export interface NextCheck {
 type WatchRules = Pick<RecheckRules, 'minRecheckSeconds'>
 
 /**
- * What a watch shows of its fare. The belief is shared by all watches of the fare, and a new watch shows it at once.
+ * Returns what a watch shows of its fare. All watches of a fare share its belief, and a new watch shows it at once.
  *
- * What follows from a watch follows from its own settings alone: neither which other watches the fare has, nor their
- * intervals, nor its place in the schedule go into it.
+ * The status and the next check depend on this watch's settings alone: they must not reveal whether the fare has other
+ * watches, their intervals, or the fare's position in the schedule.
  */
 export function viewOfWatch(
   watch: Pick<Watch, 'beganAt' | 'pausedAt' | 'entry'>,
@@ -68,23 +68,23 @@ export function viewOfWatch(
   rules: WatchRules,
 ): WatchView {
   const hasReturn = watch.entry.question.returnFlightId !== null
-  const unseen = viewOf(initialState(hasReturn))
+  const unknown = viewOf(initialState(hasReturn))
   const nothing = { lastGoodCheckAt: null, lastCheckAt: null, lastReason: null, next: null }
   // The fare may still be checked for other watches.
   if (watch.pausedAt !== null || facts.resellerDisabled) {
-    return { status: 'paused', belief: unseen, ...nothing }
+    return { status: 'paused', belief: unknown, ...nothing }
   }
-  // The fare may go on for other watches.
+  // The fare may still be checked for other watches.
   if (facts.endedAt !== null) {
-    return { status: 'expired', belief: { ...unseen, pair: 'not_bookable' }, ...nothing }
+    return { status: 'expired', belief: { ...unknown, pair: 'not_bookable' }, ...nothing }
   }
   const { lastGoodCheckAt, askedAt, lastReason } = facts
   const state = stateOf(facts.state)
-  const view = state === null ? unseen : viewOf(state)
+  const view = state === null ? unknown : viewOf(state)
   const stale = isStale(watch, facts, lastGoodCheckAt ?? watch.beganAt)
   return {
-    status: stale ? 'stale' : isSeen(view) ? 'followed' : 'new',
-    belief: stale ? disbelieved(view) : view,
+    status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
+    belief: stale ? hidden(view) : view,
     lastGoodCheckAt,
     lastCheckAt: askedAt,
     lastReason,
@@ -96,7 +96,7 @@ function stateOf(state: object | null): FareState | null {
   return state === null || Object.keys(state).length === 0 ? null : fromJson(state)
 }
 
-function isSeen({ outbound, return: back }: FareView): boolean {
+function hasBelief({ outbound, return: back }: FareView): boolean {
   return outbound.belief !== 'unknown' || (back !== null && back.belief !== 'unknown')
 }
 
@@ -110,21 +110,21 @@ function isStale(
   return now.getTime() - last.getTime() > seconds * 1000
 }
 
-/** The belief itself stays; it is too old to be shown. */
-function disbelieved({ outbound, return: back }: FareView): FareView {
-  const unsure = { belief: 'unknown', price: null } as const
+/** Hides a belief that is too old to be shown. The stored belief stays. */
+function hidden({ outbound, return: back }: FareView): FareView {
+  const unknown = { belief: 'unknown', price: null } as const
   return {
     pair: 'unknown',
-    outbound: { ...outbound, ...unsure },
-    return: back && { ...back, ...unsure },
+    outbound: { ...outbound, ...unknown },
+    return: back && { ...back, ...unknown },
     price: null,
   }
 }
 
 /**
- * Of intervals only the watch's own counts, and of lanes only one from a check since the watch began: whether an older one
- * outlasted a pause depends on other watches. The check may come later where the budget is short, and sooner where another
- * watch has a shorter interval.
+ * Uses the watch's own interval only, and a lane only if it follows from a check since the watch began: an older lane
+ * outlasts a pause only if the fare has other watches. The check may come later if the budget is short, and sooner if
+ * another watch has a shorter interval.
  */
 function nextCheck(
   { beganAt, entry }: Pick<Watch, 'beganAt' | 'entry'>,

@@ -4,8 +4,7 @@ import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
 import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
 import { InvalidRowsError } from '../rows/watch-errors.ts'
 import { ENTRY_COLUMNS } from '../watch-queries.ts'
-import { type ImportPlan, planImport } from './plan-import.ts'
-import { stageWatches } from './stage-watches.ts'
+import { type ImportPlan, planImport, stageWatches } from './plan-import.ts'
 
 export interface DiffArgs {
   readonly resellerId: number

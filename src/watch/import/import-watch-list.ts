@@ -10,25 +10,24 @@ import {
   type TrackedFaresEffect,
 } from '../sync-tracked-fares.ts'
 import { findWatchList } from '../watch-lists.ts'
-import { type ImportPlan, planImport, SAME_QUESTION } from './plan-import.ts'
-import { stageWatches } from './stage-watches.ts'
+import { type ImportPlan, planImport, SAME_QUESTION, stageWatches } from './plan-import.ts'
 
 export interface ImportArgs {
   readonly resellerId: number
   readonly source: RowSource
-  /** A list that must be there already, where all rows are of one; lists that are not are made where missing. */
+  /** If given, all rows are of this list, and it must exist. Otherwise missing lists are created. */
   readonly list?: string | undefined
-  /** Imports the right rows of a file that has wrong ones. */
+  /** Import the valid rows of a file that has invalid ones. */
   readonly skipInvalid?: boolean | undefined
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
-  /** Told once, before the outcome, of the rows that were left out. */
-  readonly onSkipped?: ((wrong: SkippedRows) => void) | undefined
+  /** Called once, before the outcome is returned, if invalid rows were skipped. */
+  readonly onSkipped?: ((skipped: SkippedRows) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface ImportProgress {
   readonly stage: 'reading' | 'applying'
-  /** Right rows so far. */
+  /** Valid rows so far. */
   readonly rows: number
 }
 
@@ -37,41 +36,43 @@ export interface SkippedRows {
   readonly count: number
 }
 
-/** What came of an import. Counts of rows, then of tracked fares. */
+/** The outcome of an import: counts of rows, then of tracked fares. */
 export interface ImportOutcome extends ImportPlan, TrackedFaresEffect {
-  /** Wrong rows, which were left out. */
+  /** Invalid rows, which were skipped. */
   readonly invalid: number
 }
 
 /**
- * Imports a watch list: adds the rows whose list and reference are new, changes those that differ, leaves the rest
- * alone. All of it or nothing; the same file again changes nothing. Watches that the file does not name stay.
+ * Imports a watch list in one transaction: adds the rows whose list and reference are new and changes the watches that
+ * differ. Watches that are not in the file stay as they are. A second import of the same file changes nothing.
  *
- * Throws InvalidRowsError where a row is wrong and wrong rows are not to be skipped, MalformedWatchFileError and
- * UnreadableWatchFileError where the file is no list, UnknownWatchListError, ResellerDisabledError.
+ * Throws InvalidRowsError if a row is invalid and `skipInvalid` is not set, MalformedWatchFileError and
+ * UnreadableWatchFileError if the file is not a watch list, UnknownWatchListError, ResellerDisabledError.
  *
  * Measured on two cores: 100,000 rows of 100,000 questions in 5 to 7 s from CSV, the same again in 1.5 s.
  */
 export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportOutcome> {
   const { resellerId, source, skipInvalid, onProgress, onSkipped } = args
-  const { outcome, wrong } = await inTransaction(db, async (tx) => {
+  const { outcome, invalid } = await inTransaction(db, async (tx) => {
     await lockWatchesOf(tx, resellerId)
     if (args.list !== undefined) await assertList(tx, resellerId, args.list)
     await assertEnabled(tx, resellerId)
-    const wrong = new InvalidRows()
-    const rows = await stageWatches(tx, interruptible(checkRows(source, wrong), args.signal), (n) =>
-      onProgress?.({ stage: 'reading', rows: n }),
+    const invalid = new InvalidRows()
+    const rows = await stageWatches(
+      tx,
+      interruptible(checkRows(source, invalid), args.signal),
+      (n) => onProgress?.({ stage: 'reading', rows: n }),
     )
-    if (wrong.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, wrong)
+    if (invalid.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, invalid)
     args.signal?.throwIfAborted()
     onProgress?.({ stage: 'applying', rows })
-    return { outcome: await applyStaged(tx, resellerId, wrong.count), wrong }
+    return { outcome: await applyStaged(tx, resellerId, invalid.count), invalid }
   })
-  if (wrong.count > 0) onSkipped?.(wrong)
+  if (invalid.count > 0) onSkipped?.(invalid)
   return outcome
 }
 
-/** Asked under the lock: before it, a list that is being renamed or deleted would come back under its old name. */
+/** Call it under the lock. Otherwise a list that is renamed or deleted at the same time would be created again. */
 async function assertList(tx: Tx, resellerId: number, list: string): Promise<void> {
   if ((await findWatchList({ db: tx, resellerId }, list)) === undefined) {
     throw new UnknownWatchListError(list)
@@ -88,7 +89,7 @@ async function* interruptible<T>(
   }
 }
 
-/** From the locks on: whoever records checks locks turns, then the resellers' feeds, then watches, in this order. */
+/** Takes its locks in the order of every transaction that records checks: fares and schedules, feeds, watches. */
 async function applyStaged(tx: Tx, resellerId: number, invalid: number): Promise<ImportOutcome> {
   await addQuestions(tx)
   const plan = await planImport(tx, resellerId)
@@ -111,7 +112,7 @@ async function addLists(tx: Tx, resellerId: number): Promise<void> {
   `.execute(tx)
 }
 
-/** In the order of the questions: two imports that add the same ones must not wait for each other in a ring. */
+/** Adds the questions in their order, so that two imports that add the same ones cannot deadlock. */
 async function addQuestions(tx: Tx): Promise<void> {
   await sql`
     insert into tracked_fare
@@ -148,8 +149,8 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
 }
 
 /**
- * A watch begins again, as if it were new, where its question changes, and where it had ended and its date changes. Other
- * settings change nothing but themselves.
+ * A watch begins again, as if it were new, if its question changes, or if it has ended and its date changes. A change of
+ * other settings does not restart it.
  */
 async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`

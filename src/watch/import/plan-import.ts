@@ -1,16 +1,78 @@
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
+import type { NumberedEntry } from '../rows/check-rows.ts'
+import type { WatchEntry } from '../rows/watch-entry.ts'
+
+/**
+ * Stages the entries of a file in `staged_watch`, a temporary table of the caller's transaction, one batch for each
+ * statement. Returns how many entries there are.
+ */
+export async function stageWatches(
+  tx: Tx,
+  batches: AsyncIterable<readonly NumberedEntry[]>,
+  onProgress: (rows: number) => void,
+): Promise<number> {
+  await createStagingTable(tx)
+  let rows = 0
+  for await (const batch of batches) {
+    await insertStaged(
+      tx,
+      batch.map(({ entry }) => entry),
+    )
+    rows += batch.length
+    onProgress(rows)
+  }
+  await sql`analyze staged_watch`.execute(tx)
+  return rows
+}
+
+/** The return flight is the empty text if there is none, so that a hash join finds equal questions. */
+async function createStagingTable(tx: Tx): Promise<void> {
+  await sql`
+    create temp table staged_watch (
+      list text collate "C" not null, reference text collate "C" not null,
+      flight_id text collate "C" not null, return_flight_id text collate "C" not null,
+      residents_adults smallint not null, residents_children smallint not null, residents_infants smallint not null,
+      non_residents_adults smallint not null, non_residents_children smallint not null,
+      non_residents_infants smallint not null,
+      price_threshold_amount numeric, price_threshold_percent numeric,
+      departs_on date, min_interval_seconds integer
+    ) on commit drop
+  `.execute(tx)
+}
+
+async function insertStaged(tx: Tx, entries: readonly WatchEntry[]): Promise<void> {
+  const column = <T>(value: (entry: WatchEntry) => T) => entries.map(value)
+  await sql`
+    insert into staged_watch
+    select * from unnest(
+      ${column((e) => e.list)}::text[],
+      ${column((e) => e.reference)}::text[],
+      ${column((e) => e.question.flightId)}::text[],
+      ${column((e) => e.question.returnFlightId ?? '')}::text[],
+      ${column((e) => e.question.passengers.residents.adults)}::smallint[],
+      ${column((e) => e.question.passengers.residents.children)}::smallint[],
+      ${column((e) => e.question.passengers.residents.infants)}::smallint[],
+      ${column((e) => e.question.passengers.nonResidents.adults)}::smallint[],
+      ${column((e) => e.question.passengers.nonResidents.children)}::smallint[],
+      ${column((e) => e.question.passengers.nonResidents.infants)}::smallint[],
+      ${column((e) => e.priceThresholdAmount)}::numeric[],
+      ${column((e) => e.priceThresholdPercent)}::numeric[],
+      ${column((e) => e.departsOn)}::date[],
+      ${column((e) => e.minIntervalSeconds)}::integer[])
+  `.execute(tx)
+}
 
 /** What an import does to the watches of a reseller. */
 export interface ImportPlan {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
-  /** Of the changed and the unchanged ones, those that have ended by themselves, and stay so. */
+  /** How many of the changed and unchanged ones have expired and stay expired. */
   readonly ended: number
 }
 
-/** Where staged row `s` asks the question of tracked fare `f`. */
+/** Whether staged row `s` has the question of tracked fare `f`. */
 export const SAME_QUESTION = sql`
       f.flight_id = s.flight_id and coalesce(f.return_flight_id, '') = s.return_flight_id
   and f.residents_adults = s.residents_adults and f.residents_children = s.residents_children
@@ -19,9 +81,9 @@ export const SAME_QUESTION = sql`
 `
 
 /**
- * Holds every staged row against the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
- * whether its question or its settings differ. A list or a question that is not there yet makes no difference to
- * what is counted.
+ * Compares every staged row with the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
+ * whether its question or its settings differ. The counts are the same whether or not the lists and tracked fares of the
+ * file exist yet.
  */
 export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan> {
   await sql`

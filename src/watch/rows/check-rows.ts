@@ -1,7 +1,20 @@
-import { quote } from '../../base/text.ts'
-import { type CheckedRow, checkRow } from './check-row.ts'
-import type { InvalidRow, RawRow, RowSource } from './raw-row.ts'
-import type { WatchEntry } from './watch-entry.ts'
+import { nameFault, quote, textFault } from '../../base/text.ts'
+import type { PassengerMix } from '../../upstream/observation.ts'
+import {
+  MAX_FLIGHT_ID_CHARS,
+  totalOf,
+  violatedPassengerRule,
+} from '../../upstream/passenger-rules.ts'
+import { type Parsed, parseCount, parseDate, parseDecimal, parseInterval } from './cell-values.ts'
+import {
+  type Column,
+  type InvalidRow,
+  type RawRow,
+  REQUIRED_COLUMNS,
+  type RowError,
+  type RowSource,
+} from './raw-row.ts'
+import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
 
 /** How many invalid rows are reported one by one. */
 const SHOWN_ROWS = 50
@@ -62,4 +75,86 @@ function createDuplicateFinder(): (row: RawRow) => string | undefined {
     }
     return `${quote(reference)} is already in the list ${quote(list)}, on line ${first}`
   }
+}
+
+export type CheckedRow =
+  | { readonly line: number; readonly entry: WatchEntry }
+  | { readonly line: number; readonly errors: readonly RowError[] }
+
+/** Reads the texts of a row. Reports all of its errors, not only the first. */
+export function checkRow(row: RawRow): CheckedRow {
+  const cells = createCellReader(row)
+  const flat: FlatEntry = {
+    list: cells.text('list', nameFault) ?? '',
+    reference: cells.text('reference', nameFault) ?? '',
+    flightId: cells.text('flight_id', flightIdFault)?.trim() ?? '',
+    returnFlightId: cells.text('return_flight_id', flightIdFault)?.trim() ?? null,
+    residentsAdults: cells.value('residents_adults', parseCount) ?? 0,
+    residentsChildren: cells.value('residents_children', parseCount) ?? 0,
+    residentsInfants: cells.value('residents_infants', parseCount) ?? 0,
+    nonResidentsAdults: cells.value('non_residents_adults', parseCount) ?? 0,
+    nonResidentsChildren: cells.value('non_residents_children', parseCount) ?? 0,
+    nonResidentsInfants: cells.value('non_residents_infants', parseCount) ?? 0,
+    priceThresholdAmount: cells.value('price_threshold_amount', parseDecimal),
+    priceThresholdPercent: cells.value('price_threshold_percent', parseDecimal),
+    departsOn: cells.value('departs_on', parseDate),
+    minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
+  }
+  const entry = entryOf(flat)
+  // The rules for all counts together apply only once each count can be read.
+  const errors = cells.errors.some(({ column }) => /residents/.test(column))
+    ? cells.errors
+    : [...cells.errors, ...passengerErrors(entry.question.passengers)]
+  return errors.length > 0 ? { line: row.line, errors } : { line: row.line, entry }
+}
+
+interface CellReader {
+  readonly errors: RowError[]
+  /** The cell's text; null if it is empty or breaks the rule. */
+  text(column: Column, check: (text: string) => string | undefined): string | null
+  /** The cell's value; null if it is empty or cannot be read. */
+  value<T>(column: Column, parse: (text: string) => Parsed<T>): T | null
+}
+
+function createCellReader({ cells, errors: formErrors }: RawRow): CellReader {
+  const errors = [...formErrors]
+  const broken = new Set(formErrors.map(({ column }) => column))
+  const textIn = (column: Column): string | null => {
+    const text = cells[column] ?? ''
+    if (text.trim() !== '') return text
+    const required = (REQUIRED_COLUMNS as readonly string[]).includes(column)
+    if (required && !broken.has(column)) errors.push({ column, message: 'is missing' })
+    return null
+  }
+  return {
+    errors,
+    text: (column, check) => {
+      const text = textIn(column)
+      const message = text === null ? undefined : check(text)
+      if (message === undefined) return text
+      errors.push({ column, message })
+      return null
+    },
+    value: (column, parse) => {
+      const text = textIn(column)
+      if (text === null) return null
+      const parsed = parse(text.trim())
+      if (!('error' in parsed)) return parsed.value
+      errors.push({ column, message: parsed.error })
+      return null
+    },
+  }
+}
+
+/** What is wrong with a flight id. White space around it is allowed. */
+function flightIdFault(text: string): string | undefined {
+  return textFault(text.trim(), MAX_FLIGHT_ID_CHARS)
+}
+
+/** The rules for all counts together, with the columns that the broken rule is about. */
+function passengerErrors(mix: PassengerMix): RowError[] {
+  const rule = violatedPassengerRule(mix)
+  if (rule === undefined) return []
+  const type = totalOf(mix, 'adults') < 1 ? 'adults' : 'infants'
+  return [{ column: `residents_${type}, non_residents_${type}`, message: rule }]
 }
