@@ -20,9 +20,9 @@ import {
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody, RouteListName } from './route-list.ts'
+import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './telemetry.ts'
 import { createHttpExchange } from './transport/http-exchange.ts'
 import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
-import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './upstream-metrics.ts'
 
 export interface UpstreamClientOptions {
   /** http or https. A path in it precedes the path of every endpoint. */

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Scrub } from '../../base/secrets.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
 import type { Route, RouteListCounts, RouteListName } from '../route-list.ts'
+import { type AnomalyCounts, anomaliesOfList } from '../telemetry.ts'
 import { quotable, SNIPPET_SOURCE_BYTES } from '../transport/body-snippet.ts'
 import type { HttpAnswer } from '../transport/http-exchange.ts'
 import type { ResponseHead } from '../transport/response-receiver.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
-import { type AnomalyCounts, anomaliesOfList } from '../upstream-metrics.ts'
 import type { ProbedCall } from './probe-call.ts'
 
 /** The lists of one probe, to compare them with each other. */

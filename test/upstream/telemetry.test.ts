@@ -3,11 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
-import {
-  ANOMALIES,
-  anomalyCounter,
-  type UpstreamEndpoint,
-} from '../../src/upstream/upstream-metrics.ts'
+import { ANOMALIES, anomalyCounter, type UpstreamEndpoint } from '../../src/upstream/telemetry.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { elementWith, place } from './routes-fixture.ts'
