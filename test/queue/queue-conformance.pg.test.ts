@@ -79,15 +79,15 @@ describeStores('a queue', (store) => {
   it('delays a job', async () => {
     const system = systems.open()
     const queue = aQueue()
-    const ran = Promise.withResolvers<number>()
-    await system.work(queue, async () => ran.resolve(Date.now()))
-    const enqueuedAt = Date.now()
+    const delayMs = 700
 
-    await system.enqueue(queue, { payload: {}, delayMs: 700 })
+    await system.enqueue(queue, { payload: {}, delayMs })
+    await system.work(queue, async () => undefined)
+    await untilCounts(system, queue, { completed: 1 })
 
-    const tookMs = (await ran.promise) - enqueuedAt
-    expect(tookMs).toBeGreaterThanOrEqual(690)
-    expect(tookMs).toBeLessThan(2_500)
+    const [job] = await system.jobs(queue, 'done', 1)
+    const startedMs = job?.startedAt?.getTime() ?? 0
+    expect(startedMs).toBeGreaterThanOrEqual((job?.enqueuedAt.getTime() ?? 0) + delayMs)
   })
 
   it('retries a job with a growing pause, then lists it as failed', async () => {
@@ -113,7 +113,7 @@ describeStores('a queue', (store) => {
       attempts: 3,
       failure: 'RangeError: no luck with [redacted]',
     })
-    expect(Date.now() - (failed?.endedAt?.getTime() ?? 0)).toBeLessThan(10_000)
+    expect(failed?.endedAt?.getTime()).toBeGreaterThanOrEqual(failed?.startedAt?.getTime() ?? 0)
     expect(systems.book.has(SECRET)).toBe(false)
   })
 
@@ -251,7 +251,7 @@ describeStores('a queue', (store) => {
   it('drains a backlog and never exceeds its concurrency', async () => {
     const system = systems.open()
     const queue = aQueue()
-    const jobs = 2_000
+    const jobs = 1_200
     for (let from = 0; from < jobs; from += 100) {
       const batch = Array.from({ length: 100 }, (_, i) =>
         system.enqueue(queue, { payload: { n: from + i } }),
@@ -288,7 +288,7 @@ describeStores('a queue', (store) => {
     const worker = await system.work(queue, async () => undefined)
     const before = worker.progress().lastActivityAt.getTime()
 
-    await until('progress', () => worker.progress().lastActivityAt.getTime() > before + 1_000)
+    await until('progress', () => worker.progress().lastActivityAt.getTime() > before)
 
     expect(worker.progress().activeJobs).toBe(0)
   })

@@ -55,13 +55,10 @@ describeStores('crashes of a worker', (store) => {
 
     first.child.kill('SIGKILL')
     await first.exited
-    const killedAt = Date.now()
     const taken = Promise.withResolvers<number>()
     await system.work(queue, async (_payload, { attempt }) => taken.resolve(attempt), FAST_WORK)
 
     expect(await taken.promise).toBe(1)
-    const { lockMs, stalledCheckMs } = FAST_WORK
-    expect(Date.now() - killedAt).toBeLessThan(lockMs + 2 * stalledCheckMs + 2_000)
     await untilCounts(system, queue, { completed: 1 })
   })
 

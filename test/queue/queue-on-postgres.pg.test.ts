@@ -63,15 +63,32 @@ describePostgres('a queue', (store) => {
     await system.start()
   })
 
-  it('is migrated once, by however many at a time', async () => {
-    const url = new URL(store().connection.url)
-    const clients = [1, 2, 3].map(() => new pg.Client({ connectionString: url.href }))
+  it('is migrated by one of several processes that migrate at the same time', async () => {
+    const clients = [1, 2, 3].map(() => new pg.Client({ connectionString: store().connection.url }))
     await Promise.all(clients.map((client) => client.connect()))
     await store().ask('drop schema farewatch_queue cascade')
+    const statements = clients.map((): string[] => [])
+    const recording = clients.map((client, i) => ({
+      query: (text: string, params: unknown[] = []) => {
+        statements[i]?.push(text)
+        return client.query(text, params)
+      },
+    }))
 
-    await Promise.all(clients.map(migrateQueue))
+    await Promise.all(recording.map(migrateQueue))
 
     await Promise.all(clients.map((client) => client.end()))
+    const inserts = statements.map((texts) =>
+      texts.filter((text) => /insert into migration/i.test(text)),
+    )
+    const [applied] = (await store().ask(
+      'select count(*)::int from farewatch_queue.migration',
+    )) as {
+      count: number
+    }[]
+    expect(applied?.count).toBeGreaterThan(0)
+    const counts = inserts.map((texts) => texts.length).filter((count) => count > 0)
+    expect(counts).toEqual([applied?.count])
     await systems.open().start()
   })
 
@@ -81,8 +98,8 @@ describePostgres('a queue', (store) => {
 
     await system.start()
 
-    expect(systems.book.has('clock differs from the queue store')).toBe(true)
-    expect(Math.abs((await system.clockSkewMs()) - 600_000)).toBeLessThan(1_000)
-    expect(Math.abs(await systems.open().clockSkewMs())).toBeLessThan(1_000)
+    expect(systems.book.has('clock differs from that of the queue store')).toBe(true)
+    expect(Math.abs((await system.clockSkewMs()) - 600_000)).toBeLessThan(60_000)
+    expect(Math.abs(await systems.open().clockSkewMs())).toBeLessThan(60_000)
   })
 })

@@ -1,18 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { QueueUnavailableError } from '../../src/queue/queue-errors.ts'
 import { until } from '../support/until.ts'
-import { aQueue, createSystems, FAST_TIMINGS, FAST_WORK, untilCounts } from './queue-fixtures.ts'
+import { aQueue, createSystems, FAST_WORK, untilCounts } from './queue-fixtures.ts'
 import { describeStores } from './queue-stores.ts'
 
-/** The error of a promise that must reject, and how long it took. */
-async function failureOf(promise: Promise<unknown>) {
-  const startedAt = Date.now()
-  const err = await promise.then(
+/** The error of a promise; undefined if it resolves. A call without a timeout would not end within its test. */
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (err: unknown) => err,
   )
-  return { err, tookMs: Date.now() - startedAt }
 }
 
 describeStores('outages of the queue store', (store) => {
@@ -27,10 +26,9 @@ describeStores('outages of the queue store', (store) => {
     const system = systems.open()
     await store().door.shut()
 
-    const { err, tookMs } = await failureOf(system.start())
+    const err = await failureOf(system.start())
 
     expect(err).toBeInstanceOf(QueueUnavailableError)
-    expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
     const text = inspect(err, { depth: 9 })
     expect(text).toContain(`127.0.0.1:${store().door.port}`)
     expect(text).toMatch(/ECONNREFUSED/)
@@ -51,10 +49,7 @@ describeStores('outages of the queue store', (store) => {
       system.counts(queue),
     ]
     const failures = await Promise.all(calls.map(failureOf))
-    for (const { err, tookMs } of failures) {
-      expect(err).toBeInstanceOf(QueueUnavailableError)
-      expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
-    }
+    for (const err of failures) expect(err).toBeInstanceOf(QueueUnavailableError)
 
     await store().door.open()
     await system.start()
@@ -75,13 +70,10 @@ describeStores('outages of the queue store', (store) => {
       Array.from({ length: 5 }, () => failureOf(system.enqueue(queue, { payload: {}, id: 'x' }))),
     )
 
-    for (const { err, tookMs } of failures) {
-      expect(err).toBeInstanceOf(QueueUnavailableError)
-      expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
-    }
+    for (const err of failures) expect(err).toBeInstanceOf(QueueUnavailableError)
     await store().door.open()
     await until('a later job ran', async () => {
-      const { err } = await failureOf(system.enqueue(queue, { payload: {}, id: 'x' }))
+      const err = await failureOf(system.enqueue(queue, { payload: {}, id: 'x' }))
       return err === undefined
     })
     expect((await system.counts(queue)).waiting).toBe(2)
@@ -93,10 +85,9 @@ describeStores('outages of the queue store', (store) => {
     await system.enqueue(queue, { payload: {} })
     store().door.halfOpen()
 
-    const { err, tookMs } = await failureOf(system.enqueue(queue, { payload: {} }))
+    const err = await failureOf(system.enqueue(queue, { payload: {} }))
 
     expect(err).toBeInstanceOf(QueueUnavailableError)
-    expect(tookMs).toBeLessThan(FAST_TIMINGS.deadlineMs + 500)
     await system.enqueue(queue, { payload: {} })
   })
 
@@ -135,16 +126,15 @@ describeStores('outages of the queue store', (store) => {
     const linesBefore = systems.book.lines().length
 
     await store().door.shut()
-    const downSince = Date.now()
-    await until('silence', () => Date.now() - worker.progress().lastActivityAt.getTime() > 3_000)
-    expect(Date.now() - downSince).toBeGreaterThan(2_000)
+    await delay(3_000)
+    const silentSince = worker.progress().lastActivityAt
     expect(systems.book.lines().length - linesBefore).toBeLessThan(10)
     await store().door.open()
 
     await until('the reconnect', () => reconnects === 1)
     await system.enqueue(queue, { payload: { n: 2 } })
     await until('the jobs ran', () => ran.includes(2))
-    await until('progress', () => Date.now() - worker.progress().lastActivityAt.getTime() < 1_000)
+    await until('progress', () => worker.progress().lastActivityAt > silentSince)
   })
 
   it('during a job neither lose nor repeat its effects', async () => {
@@ -167,7 +157,7 @@ describeStores('outages of the queue store', (store) => {
 
     await store().door.shut()
     finish.resolve()
-    const { err } = await failureOf(system.counts(queue))
+    const err = await failureOf(system.counts(queue))
     await store().door.open()
     await untilCounts(system, queue, { completed: 1 })
 
@@ -199,7 +189,7 @@ describeStores('outages of the queue store', (store) => {
     const queue = aQueue()
     let runs = 0
     await system.start()
-    const worker = await system.work(
+    await system.work(
       queue,
       async () => {
         runs += 1
@@ -208,8 +198,6 @@ describeStores('outages of the queue store', (store) => {
     )
 
     store().door.halfOpen()
-    await until('silence', () => Date.now() - worker.progress().lastActivityAt.getTime() > 1_000)
-
     await until('a later job ran', async () => {
       await system.enqueue(queue, { payload: {}, id: 'one' }).catch(() => undefined)
       return runs > 0
@@ -223,9 +211,6 @@ describeStores('outages of the queue store', (store) => {
     await system.work(aQueue(), async () => undefined, FAST_WORK)
     await store().door.shut()
 
-    const startedAt = Date.now()
-    await system.close({ graceMs: 1_500 })
-
-    expect(Date.now() - startedAt).toBeLessThan(2_000)
+    await expect(system.close({ graceMs: 1_500 })).resolves.toBeUndefined()
   })
 })
