@@ -1,6 +1,6 @@
 /**
- * What routes_as_of costs at an instant of a long history, for one departure place and for all, on a real
- * PostgreSQL with the settings that farewatch gives its own. Prints medians, the slowest, and the plans.
+ * Measures routes_as_of at several instants of a long history, for one place and for all, on PostgreSQL with the
+ * settings that farewatch gives its embedded server. Prints medians, the slowest, and the plans.
  *
  *   node bench/as-of.ts [routes] [years] [rounds]
  */
@@ -33,14 +33,14 @@ const log = createLogger({
   destination: { write: () => undefined },
 })
 
-interface Question {
+interface AsOfQuery {
   readonly name: string
   readonly goalMs: number
   readonly sql: (instant: Date) => RawBuilder<unknown>
 }
 
-/** P0 is the largest hub; the other places follow in falling size. */
-const QUESTIONS: readonly Question[] = [
+/** P0 is the largest hub; the other places follow in decreasing size. */
+const QUERIES: readonly AsOfQuery[] = [
   {
     name: 'the largest hub, by id',
     goalMs: GOAL_MS.place,
@@ -52,7 +52,7 @@ const QUESTIONS: readonly Question[] = [
     sql: (t) => sql`select * from farewatch.routes_as_of(${t}) where departure_iata = 'X0'`,
   },
   {
-    name: 'a place of the middle, by code',
+    name: 'a medium place, by code',
     goalMs: GOAL_MS.place,
     sql: (t) => sql`select * from farewatch.routes_as_of(${t}) where departure_iata = 'X1000'`,
   },
@@ -68,7 +68,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ]
 
-/** Half a year in, the middle, the last day but one, and now. */
+/** After half a year, in the middle, on the last day but one, and now. */
 function instants(): Date[] {
   const days = [0.05 * YEARS * 365, 0.5 * YEARS * 365, YEARS * 365 - 1, YEARS * 365 + 30]
   return days.map((day) => new Date(BEGIN.getTime() + day * 86_400_000))
@@ -87,18 +87,18 @@ async function planOf(db: Db, query: RawBuilder<unknown>): Promise<string> {
   return rows.map((row) => `    ${row['QUERY PLAN']}`).join('\n')
 }
 
-async function measure(db: Db, question: Question): Promise<void> {
+async function measure(db: Db, asOf: AsOfQuery): Promise<void> {
   for (const instant of instants()) {
-    const query = question.sql(instant)
+    const query = asOf.sql(instant)
     await timeOf(db, query)
     const times: { ms: number; rows: number }[] = []
     for (let round = 0; round < ROUNDS; round += 1) times.push(await timeOf(db, query))
     const sorted = times.map(({ ms }) => ms).sort((a, b) => a - b)
     const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
     console.log(
-      `${question.name.padEnd(32)} ${instant.toISOString().slice(0, 10)} ${String(times[0]?.rows).padStart(7)} rows` +
+      `${asOf.name.padEnd(32)} ${instant.toISOString().slice(0, 10)} ${String(times[0]?.rows).padStart(7)} rows` +
         ` ${median.toFixed(1).padStart(8)} ms, slowest ${(sorted.at(-1) ?? Number.NaN).toFixed(1)}` +
-        `${median < question.goalMs ? '' : `  MISSES ${question.goalMs} ms`}`,
+        `${median < asOf.goalMs ? '' : `  MISSES ${asOf.goalMs} ms`}`,
     )
   }
 }
@@ -128,10 +128,10 @@ async function run({ db }: Database): Promise<void> {
       .map((load) => load.toFixed(1))
       .join(' ')}`,
   )
-  for (const question of QUESTIONS) await measure(db, question)
+  for (const asOf of QUERIES) await measure(db, asOf)
   const middle = instants()[1] ?? BEGIN
-  for (const question of QUESTIONS) {
-    console.log(`\n${question.name}:\n${await planOf(db, question.sql(middle))}`)
+  for (const asOf of QUERIES) {
+    console.log(`\n${asOf.name}:\n${await planOf(db, asOf.sql(middle))}`)
   }
   console.log(
     `load average ${os

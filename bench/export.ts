@@ -1,6 +1,6 @@
 /**
- * What an export of many routes costs: time, bytes, and the peak memory of the process that writes it (Linux only).
- * The reader takes what comes and keeps nothing. Beside it the same command with nothing to write.
+ * Measures an export of many routes: time, bytes, and the peak memory of the process that writes it (Linux only). The
+ * reader keeps nothing. The first line is the same command with nothing to write.
  *
  *   node bench/export.ts [routes]
  */
@@ -26,7 +26,7 @@ const log = createLogger({
   destination: { write: () => undefined },
 })
 
-/** In random order, as rows lie after years; two of three are available. */
+/** Rows in random order, as after years of changes; two thirds are available. */
 async function seedRoutes(db: Db): Promise<void> {
   const at = new Date('2026-01-01T00:00:00Z')
   const pair = sql`(n % ${sql.lit(PLACES)})::text, (${sql.lit(PLACES)} + n / ${sql.lit(PLACES)})::text`

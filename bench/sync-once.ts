@@ -1,4 +1,4 @@
-/** One sync of the routes list in a process of its own, for its peak of memory, which it sends to who forked it. */
+/** Runs one sync of the routes list in its own process, and sends its peak memory to the parent process. */
 import { openDatabase } from '../src/db/database.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
 import { log, syncOnce } from './sync-ours.ts'

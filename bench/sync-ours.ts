@@ -1,4 +1,4 @@
-/** A sync as the worker does it, but for the guard: the benches change more of a list than it lets pass. */
+/** A sync like the worker's, with wider limits of the guard: the benches change more of a list than the guard allows. */
 import { createLogger } from '../src/base/logger.ts'
 import type { Db } from '../src/db/database.ts'
 import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'

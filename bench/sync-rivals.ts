@@ -1,4 +1,4 @@
-/** What bench/sync.ts is measured beside: the least that a sync must do, and what people do today. */
+/** The comparisons of bench/sync.ts: the minimum that a sync must do, and the common alternatives. */
 import { createHash } from 'node:crypto'
 import { type Db, sql, type Tx } from '../src/db/database.ts'
 import { stageSnapshot } from '../src/route-sync/plan/stage-snapshot.ts'
@@ -8,7 +8,7 @@ import type { UpstreamClient } from '../src/upstream/upstream-client.ts'
 
 const never = new AbortController().signal
 const noScrub = (text: string) => text
-/** One row a statement takes minutes for a million: a part is measured, and the rest reckoned from it. */
+/** A million single-row statements take minutes, so a part is measured and the rest extrapolated. */
 export const ROW_BY_ROW = 20_000
 const BATCH = 10_000
 
@@ -20,7 +20,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** Download and hash, and nothing else: what an unchanged list must cost at least. */
+/** Download and hash: the minimum for an unchanged list. */
 export function downloadMs(upstream: Upstream): Promise<number> {
   return timed(async () => {
     const { chunks } = await upstream.fetchRouteList('routes', { signal: never })
@@ -30,7 +30,7 @@ export function downloadMs(upstream: Upstream): Promise<number> {
   })
 }
 
-/** Download, read, and two ids a row into a temporary table: what a list that may have changed must cost at least. */
+/** Download, read, and stage two ids a row: the minimum for a list that may have changed. */
 export async function stagingMs(db: Db, upstream: Upstream): Promise<number> {
   const tx = await db.startTransaction().execute()
   const ms = await timed(async () => {
@@ -41,7 +41,7 @@ export async function stagingMs(db: Db, upstream: Upstream): Promise<number> {
   return ms
 }
 
-/** The table of the rivals: routes as they are listed, and when they were last seen. No history, no guard. */
+/** The table of the alternatives: the listed routes and when they were last listed. No history, no guard. */
 export async function createNaiveTable(db: Db): Promise<void> {
   await sql`
     create table naive_route (
@@ -51,7 +51,7 @@ export async function createNaiveTable(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** Every row by a statement of its own, in one transaction; reckoned from the first rows. */
+/** One statement per row, in one transaction; extrapolated from the first rows. */
 export function rowByRowMs(db: Db, upstream: Upstream): Promise<number> {
   return inRivalTransaction(db, async (tx) => {
     const start = performance.now()
@@ -71,7 +71,7 @@ export function rowByRowMs(db: Db, upstream: Upstream): Promise<number> {
   })
 }
 
-/** Every row by `on conflict do update`, ten thousand a statement; then those that were not seen are deleted. */
+/** `on conflict do update` of ten thousand rows a statement; then rows that were not listed are deleted. */
 export function batchedUpsertMs(db: Db, upstream: Upstream): Promise<number> {
   return inRivalTransaction(db, (tx) =>
     timed(async () => {
@@ -81,7 +81,7 @@ export function batchedUpsertMs(db: Db, upstream: Upstream): Promise<number> {
   )
 }
 
-/** Everything deleted and written anew, in one transaction. */
+/** Deletes and writes all rows, in one transaction. */
 export function fullRewriteMs(db: Db, upstream: Upstream): Promise<number> {
   return inRivalTransaction(db, (tx) =>
     timed(async () => {
@@ -93,15 +93,15 @@ export function fullRewriteMs(db: Db, upstream: Upstream): Promise<number> {
 
 async function inRivalTransaction(db: Db, run: (tx: Tx) => Promise<number>): Promise<number> {
   const start = performance.now()
-  let beside = 0
+  let untilCommit = 0
   const ms = await db.transaction().execute(async (tx) => {
     await sql`set local statement_timeout = 0`.execute(tx)
     const inside = await run(tx)
-    beside = performance.now() - start
+    untilCommit = performance.now() - start
     return inside
   })
-  // The commit is theirs too.
-  return ms + (performance.now() - start - beside)
+  // The commit counts too.
+  return ms + (performance.now() - start - untilCommit)
 }
 
 async function forBatches(upstream: Upstream, write: (routes: Route[]) => Promise<void>) {

@@ -1,8 +1,8 @@
 /**
- * What a sync of the routes list costs, on a real PostgreSQL with durable settings, in one run and on the same bytes:
- * beside the floor (download and hash where nothing has changed, else download, read and stage), and beside what people
- * do today: an upsert a row (reckoned from a part), an upsert in batches, a full rewrite. Medians of the rounds; of the
- * rivals the first round alone. Then the rows that each churn wrote, and the peak of memory of one sync.
+ * Measures a sync of the routes list on PostgreSQL with durable settings, in one run and on the same bytes. Compares it
+ * with the floor (download and hash if nothing has changed, else download, read and stage) and with three common
+ * alternatives: one upsert per row (extrapolated from a part), upserts in batches, and a full rewrite. Prints medians of
+ * the rounds (the alternatives run in the first round alone), the rows that each churn wrote, and the peak memory.
  *
  *   npm run bench:sync -- [routes] [rounds]
  */
@@ -36,7 +36,7 @@ const ROUNDS = Number(process.argv[3] ?? 5)
 const PLACES = 4_000
 const CHURN = [0, 0.01, 0.2]
 
-/** `generation` moves a share of the routes to other destinations. */
+/** A list in which each `generation` moves a share of the routes to other destinations. */
 function listOf(generation: number, churn: number): string {
   const moved = Math.floor(ROUTES * churn)
   const place = (i: number) => ({
@@ -80,9 +80,9 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** Rows that all tables of ours have had inserted, updated or deleted; temporary ones are not among them. */
+/** Rows inserted, updated or deleted in our tables; without temporary tables. */
 async function rowsWritten(db: Db): Promise<number> {
-  // A session that is idle tells its counts after ten seconds.
+  // An idle session reports its counts after ten seconds.
   await delay(11_000)
   const { rows } = await selectOne(
     sql<{ rows: number }>`
@@ -99,7 +99,7 @@ interface Step {
   readonly ours: readonly number[]
   readonly floor: readonly number[]
   readonly rivals: Readonly<Record<string, number>>
-  /** By one sync. */
+  /** Rows written by one sync. */
   readonly written: number
 }
 
@@ -131,7 +131,7 @@ async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Pr
 function print(steps: readonly Step[]): void {
   const line = (cells: readonly string[]) => console.log(cells.map((c) => c.padStart(18)).join(''))
   const rivals = Object.keys(steps[0]?.rivals ?? {})
-  console.log(`\nms; of "an upsert a row" ${ROW_BY_ROW} rows were written, the rest reckoned`)
+  console.log(`\nms; "an upsert a row" wrote ${ROW_BY_ROW} rows, the rest is extrapolated`)
   line(['churn', 'floor', 'ours', 'ours / floor', ...rivals, 'rows written'])
   for (const { churn, ours, floor, rivals: theirs, written } of steps) {
     const [our, least] = [median(ours), median(floor)]
@@ -159,7 +159,7 @@ async function measureMemory(databaseUrl: string, server: ListServer): Promise<v
   ]
   await once(child, 'exit')
   const times = (grownBytes / server.body.length).toFixed(1)
-  console.log(`\none sync (${status}) in a process of its own grew it by ${times} times the body`)
+  console.log(`\none sync (${status}) in its own process took ${times} times the body in memory`)
 }
 
 const load = () => os.loadavg()[0]?.toFixed(1)
