@@ -133,6 +133,22 @@ it.each<[string, Answer, object]>([
   expect(text).not.toContain('CANARY')
 })
 
+it.each([
+  ['a page', '<html>down</html>'],
+  ['JSON', '\ufeff [{}]'],
+  ['an empty line', '\n'],
+])('a CSV whose body begins with %s violates the contract', async (_what, body) => {
+  await using server = await answering(json(body, { 'content-type': 'text/plain' }))
+
+  const { calls } = await probe(server.url)
+
+  expect(calls[2]).toMatchObject({
+    call: 'csv',
+    outcome: 'upstream.contract_violation',
+    found: { error: expect.stringContaining('does not begin with a header line') },
+  })
+})
+
 it('an aborted probe rejects with the reason of its signal', async () => {
   await using server = await answering(good)
   const controller = new AbortController()
