@@ -2,7 +2,7 @@ import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
-import { VerifyResultShape } from '../../src/verify/on-demand/flight-endpoints.ts'
+import { VerifyResultShape } from '../../src/verify/on-demand/verify-endpoints.ts'
 
 const ID = '101103205320'
 const PASSENGERS = {

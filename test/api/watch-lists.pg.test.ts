@@ -202,7 +202,7 @@ describe('watches', () => {
     ])
     expect(answer.body).toMatchObject({
       pointer: '/watches/1/reference',
-      detail: '8 faults, of which 8 are told here',
+      detail: '8 errors, of which 8 are listed',
     })
     expect(await watchRows(db, ana.resellerId)).toEqual(before)
   })
@@ -215,7 +215,7 @@ describe('watches', () => {
     const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches })
 
     expect(errorsOf(answer)).toHaveLength(50)
-    expect(answer.body.detail).toBe('5000 faults, of which 50 are told here')
+    expect(answer.body.detail).toBe('5000 errors, of which 50 are listed')
   })
 
   it.for([

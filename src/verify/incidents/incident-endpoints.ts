@@ -24,7 +24,7 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/incidents',
   tag: 'Operators',
-  summary: 'Lists mass losses and upstream trouble, newest first',
+  summary: 'List mass losses and upstream trouble, newest first',
   description: 'While an incident is open, losses are held. When it ends, they are checked again.',
   scope: 'operate',
   query: object({

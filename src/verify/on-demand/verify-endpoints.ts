@@ -6,7 +6,6 @@ import { ignoreParameters } from '../../http/read-parameters.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
 import type { OnDemand } from './coalesce-requests.ts'
-import { VerifyResultShape } from './flight-endpoints.ts'
 import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
 import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
 
@@ -43,12 +42,96 @@ const QUERY = Type.Object(
   { additionalProperties: false },
 )
 
+/** A member of the flight data as the upstream sent it. The upstream does not always follow its interface. */
+const asSent = (description: string) => Type.Optional(Type.Unknown({ description }))
+/** The usual members of an object that the upstream sent. It may lack them, or be something else. */
+const asSentWith = (description: string, properties: Readonly<Record<string, string>>) =>
+  Type.Optional(
+    Type.Unsafe<unknown>({
+      description,
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, about]) => [name, { description: about }]),
+      ),
+    }),
+  )
+
+const WholeNumber = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })], {
+  description: 'A whole number. The upstream may send its digits as text.',
+})
+const Place = Type.Object({
+  id: WholeNumber,
+  iata: asSent('Text.'),
+  city: asSent('Text.'),
+  country: asSent('Text.'),
+})
+const Dates = Type.Object(
+  { departure: Type.String(), arrival: Type.String() },
+  { description: 'Local times, `YYYY-MM-DD HH:MM`.' },
+)
+const Duration = asSentWith('Usually an object.', {
+  human: 'Text, such as `1h 30m`.',
+  seconds: 'A whole number.',
+})
+const Leg = Type.Object({
+  from: Place,
+  to: Place,
+  number: WholeNumber,
+  dates: Dates,
+  duration: Duration,
+  airline: asSent('Like the airline of the flight.'),
+})
+
+const Flight = Type.Object({
+  from: Place,
+  to: Place,
+  legs: Type.Array(Leg, { minItems: 1 }),
+  dates: Dates,
+  duration: Duration,
+  airline: Type.Object({
+    id: WholeNumber,
+    name: asSent('Text.'),
+    twoLetterCode: asSent('Text.'),
+  }),
+  site: asSentWith('Usually an object.', {
+    id: 'A whole number.',
+    name: 'Text.',
+    url: 'Text.',
+    logo: 'Text.',
+  }),
+  id: asSent('The flight’s id: a whole number, or its digits as text.'),
+  price: asSentWith('Usually an object. An unreadable price does not make a flight unavailable.', {
+    currency: 'Text, such as `EUR`.',
+    total:
+      'For all passengers: decimal text with two places, such as `169.00`. The upstream may also send a number or other text.',
+    residents:
+      'For one `adult`, `child` and `infant`: numbers, or null if the question has none of them.',
+    nonResidents: 'The same for non-residents.',
+  }),
+})
+
+/** Only what farewatch compares of a flight is checked before it is passed on. */
+export const VerifyResultShape = Type.Record(
+  Type.String(),
+  Type.Object(
+    {
+      available: Type.Boolean({ description: 'Whether the flight can be booked now.' }),
+      flight: Type.Optional(
+        Type.Unsafe<object>({
+          ...Flight,
+          description: 'Only if it is available: the flight as the upstream sent it.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+
 const verifyFares = shared({
   id: 'verifyFares',
   method: 'GET',
   path: '/api/v1/flights/fares/verify',
   tag: 'The upstream’s interface',
-  summary: 'Tells whether a flight, and its return flight, can be booked now',
+  summary: 'Check whether a flight, and its return flight, can be booked now',
   description:
     'Asks the upstream, within the budget of requests. There must be at least one adult, and no more infants than adults. If the availability of any of the flights is unknown, the answer is a 503 with the `reason`, never `available: false`.',
   scope: 'read',

@@ -89,7 +89,7 @@ const showStatus = shared({
   method: 'GET',
   path: '/api/v1/status',
   tag: 'Freshness',
-  summary: 'Shows how fresh and how reliable the data is',
+  summary: 'Read how fresh and how reliable the data is',
   scope: 'read',
   answer: {
     about: 'The state of the lists, the beliefs and the upstream.',

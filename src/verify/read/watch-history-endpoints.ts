@@ -13,11 +13,11 @@ const { reseller } = operations<{ readonly db: Db }>()
 
 const TAG = 'Watches'
 const A_1 = { list: 'summer', reference: 'A-1' }
-/** The last instant that there is. */
+/** The last instant of a Date. */
 const MAX_MS = 8.64e15
 
 const Interval = object({
-  from: orNull(Instant, 'Null of the first one: it held when the watch began.'),
+  from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
   to: orNull(Instant, 'Null while it holds.'),
   pair: oneOf(['bookable', 'not_bookable', 'unknown']),
   outbound: oneOf(['available', 'unavailable', 'unknown']),
@@ -37,11 +37,14 @@ const timeline = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}/watches/{reference}/timeline',
   tag: TAG,
-  summary: 'What was believed of a watch’s fare since it began, the newest first',
+  summary: 'List what was believed of a watch’s fare since the watch began, newest first',
   scope: 'read',
   params: WatchParams,
   query: PAGE,
-  answer: { about: 'A page of intervals; none while it is paused.', schema: pageOf(Interval) },
+  answer: {
+    about: 'A page of intervals. There are none while the watch is paused.',
+    schema: pageOf(Interval),
+  },
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: A_1 },
   handler: async ({ db, resellerId }, { params, query }) =>
@@ -53,12 +56,14 @@ const prices = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}/watches/{reference}/prices',
   tag: TAG,
-  summary: 'The prices at which a watch’s fare could be bought since it began, the newest first',
+  summary:
+    'List the prices at which a watch’s fare was bookable since the watch began, newest first',
   scope: 'read',
   params: WatchParams,
   query: PAGE,
   answer: {
-    about: 'A page of prices, for all passengers. Between two of them it could not be bought.',
+    about:
+      'A page of prices for all passengers. In a gap between two intervals the fare was not bookable.',
     schema: pageOf(Price),
   },
   problems: ['not_found', 'request.invalid_cursor'],
@@ -85,7 +90,7 @@ async function intervalsOf(db: Db, args: IntervalsArgs) {
   const { resellerId, params, query, cursors, onlyBookable } = args
   const { limit, cursor } = query
   const { id: watchId } = await requireWatch(db, resellerId, params)
-  // The id is known to the reseller alone, and known to it.
+  // The cursor is bound to the watch by its id, which only its reseller knows.
   const position = cursors.read(cursor, watchId)
   const before = position === undefined ? undefined : new Date(position)
   const page = { watchId, before, limit: limit + 1, onlyBookable }
@@ -95,5 +100,5 @@ async function intervalsOf(db: Db, args: IntervalsArgs) {
   return { items: items.map(({ place: _, ...shown }) => shown), next }
 }
 
-/** What was known of a reseller's watches. */
+/** The history of a reseller's watches. */
 export const WATCH_HISTORY_OPERATIONS = [timeline, prices]

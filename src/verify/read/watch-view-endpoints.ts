@@ -25,27 +25,24 @@ const TAG = 'Watches'
 const View = {
   status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
     description:
-      'new: nothing is believed of the fare yet. stale: the last good check is too old. ' +
-      'expired: departed, or never available for 30 days. paused: you paused it, or were disabled.',
+      'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
+      'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
   belief: Type.Unsafe<FareView>(FareShape),
-  lastGoodCheckAt: orNull(Instant, 'When the last check began that showed the state of every leg.'),
+  lastGoodCheckAt: orNull(Instant, 'When the last check began that observed every leg.'),
   lastCheckAt: orNull(Instant),
-  lastReason: orNull(
-    Type.String(),
-    'Why the last check did not show the state of a leg; null where it did.',
-  ),
+  lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
   next: orNull(
     object({
       notBefore: Instant,
       why: oneOf(['first_look', 'confirmation', 'retry', 'turn'], {
         description:
-          'turn: its interval; confirmation: a loss or another flight is looked at again; retry: the last ' +
-          'check told nothing.',
+          'first_look: the first check. turn: its interval. confirmation: a loss or another flight is checked ' +
+          'again. retry: the last check was unknown.',
       }),
     }),
-    'By this watch’s own settings and answers; it comes later where the budget is short, and sooner where ' +
-      'the question is asked for another reason. Null: it is not checked.',
+    'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
+      'if the fare is checked for another reason. Null if the watch is not checked.',
   ),
 }
 
@@ -56,23 +53,23 @@ const readWatch = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}/watches/{reference}',
   tag: TAG,
-  summary: 'A watch, what is believed of its fare, and when it is looked at next',
+  summary: 'Read a watch, the belief of its fare, and its next check',
   scope: 'read',
   params: WatchParams,
   answer: {
-    about: 'The watch, with the present belief of its fare.',
+    about: 'The watch and the current belief of its fare.',
     schema: object({ ...WatchShape.properties, ...View }),
   },
   problems: ['not_found'],
   example: { params: A_1 },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
-    const seen = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
-    if (seen === undefined) throw new ProblemError('not_found')
-    return { ...shapeOf(seen.watch), ...seen.view }
+    const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
+    if (viewed === undefined) throw new ProblemError('not_found')
+    return { ...shapeOf(viewed.watch), ...viewed.view }
   },
 })
 
-/** Transactions of states at a time: the other connections are for everybody else. */
+/** Only two transactions at a time read states, so that connections remain for other requests. */
 const reading = createSemaphore(2)
 
 const readListState = reseller({
@@ -80,10 +77,10 @@ const readListState = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}/state',
   tag: 'Watch lists',
-  summary: 'All states of a list, and the number from which on to follow your feed',
+  summary: 'Read all states of a list, and the number after which to follow your feed',
   description:
-    'As one moment shows them. Follow `/api/v1/watch-changes` with `seq` as `after`: nothing is missed, nothing ' +
-    'is told twice.',
+    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
+    'receive none twice.',
   scope: 'read',
   params: ListParams,
   answer: {
@@ -103,10 +100,10 @@ const readListState = reseller({
   },
 })
 
-/** What is known of a reseller's watches. */
+/** The views of a reseller's watches. */
 export const WATCH_VIEW_OPERATIONS = [readWatch, readListState]
 
-/** The watch of a path. */
+/** Finds the watch of a path. Throws a 404. */
 export async function requireWatch(
   db: Db,
   resellerId: ResellerId,

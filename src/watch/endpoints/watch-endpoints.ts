@@ -18,20 +18,22 @@ const { reseller } = operations<{ readonly db: Db }>()
 const TAG = 'Watches'
 const MAX_WATCHES = 5_000
 const MAX_BODY_BYTES = 3_000_000
-/** How many faults of a body are told one by one. */
-const SHOWN_FAULTS = 50
+/** How many errors of a body are reported one by one. */
+const SHOWN_ERRORS = 50
 
 const InputCounts = object({
-  adults: Type.Optional(Type.Integer({ description: '0 to 12; 0 where missing, as the others.' })),
+  adults: Type.Optional(Type.Integer({ description: '0 to 12. A missing count is 0.' })),
   children: Type.Optional(Type.Integer()),
-  infants: Type.Optional(Type.Integer({ description: 'Of both groups no more than adults.' })),
+  infants: Type.Optional(
+    Type.Integer({ description: 'In both groups together no more than adults.' }),
+  ),
 })
 
-/** Its types alone are checked by the schema: whatever else is wrong is told of all rows at once. */
+/** The schema checks the types only. All other errors are reported for all rows at once. */
 const WatchInput = object({
-  reference: Type.String({ description: 'Your own name of the watch, unique within the list.' }),
+  reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
   flightId: Type.String({
-    description: 'The outbound flight, as the upstream’s search names it.',
+    description: 'The id of the outbound flight in the upstream’s search.',
   }),
   returnFlightId: Type.Optional(orNull(Type.String())),
   passengers: object(
@@ -39,14 +41,17 @@ const WatchInput = object({
     { description: 'At least one adult.' },
   ),
   priceThresholdAmount: Type.Optional(
-    orNull(Type.String(), 'A price change is told from this amount on: `12.50`.'),
+    orNull(Type.String(), 'The smallest price change that you are notified of, such as `12.50`.'),
   ),
   priceThresholdPercent: Type.Optional(
-    orNull(Type.String(), 'Or from this share of the last price that was told: `5`.'),
+    orNull(
+      Type.String(),
+      'Or the smallest change as a percentage of the last notified price, such as `5`.',
+    ),
   ),
   departsOn: Type.Optional(orNull(Type.String(), '`YYYY-MM-DD`.')),
   minIntervalSeconds: Type.Optional(
-    orNull(Type.Integer(), 'Not to be asked about more often for this watch; 1 to 2592000.'),
+    orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
   ),
 })
 
@@ -57,12 +62,12 @@ const listOfList = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}/watches',
   tag: TAG,
-  summary: 'The watches of a list, by reference',
+  summary: 'List the watches of a list by reference',
   scope: 'read',
   params: ListParams,
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: {
-    about: 'A page of watches, without what is known of their fares.',
+    about: 'A page of watches, without the beliefs of their fares.',
     schema: pageOf(WatchShape),
   },
   problems: ['not_found', 'request.invalid_cursor'],
@@ -88,23 +93,24 @@ const saveWatches = reseller({
   method: 'POST',
   path: '/api/v1/watch-lists/{list}/watches',
   tag: TAG,
-  summary: 'Add watches to a list, and change those of the same reference',
+  summary: 'Add or change watches of a list',
   description:
-    'All of them or none. The same again changes nothing. A watch whose question changes (flights, passengers) ' +
-    'begins anew; one that is paused stays paused. Watches that are not named stay as they are.',
+    'Changes the watches whose references exist, and adds the others: all of them or none. The same request again ' +
+    'changes nothing. A watch whose question (flights, passengers) changes begins again. A paused watch stays paused. ' +
+    'Other watches of the list stay as they are.',
   scope: 'watch',
   params: ListParams,
   body: object({ watches: Type.Array(WatchInput, { minItems: 1, maxItems: MAX_WATCHES }) }),
   bodyLimitBytes: MAX_BODY_BYTES,
   answer: {
-    about: 'What came of each, as counts.',
+    about: 'How many watches were added, changed and left unchanged.',
     schema: object({
       added: Type.Integer(),
       changed: Type.Integer(),
       unchanged: Type.Integer(),
       ended: Type.Integer({
         description:
-          'Of the changed and unchanged ones, those that have expired, and stay so: another `departsOn` begins them anew.',
+          'How many of the changed and unchanged ones have expired and stay expired. A new `departsOn` makes an expired watch begin again.',
       }),
     }),
   },
@@ -128,16 +134,16 @@ const saveWatches = reseller({
     const { added, changed, unchanged, ended } = await orNotFound(
       importWatchList(db, { resellerId, list, source: rowsOf('the body', rows) }),
     )
-    // Not which fares are asked about from now on: that also tells what others asked already.
+    // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
     return { added, changed, unchanged, ended }
   },
 })
 
 function assertRows(rows: readonly Cells[]): void {
-  const faults = errorsOfInput(rows)
-  if (faults.length === 0) return
-  const errors = faults.slice(0, SHOWN_FAULTS)
-  const detail = `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, of which ${errors.length} ${errors.length === 1 ? 'is' : 'are'} told here`
+  const all = errorsOfInput(rows)
+  if (all.length === 0) return
+  const errors = all.slice(0, SHOWN_ERRORS)
+  const detail = `${all.length} ${all.length === 1 ? 'error' : 'errors'}, of which ${errors.length} ${errors.length === 1 ? 'is' : 'are'} listed`
   throw new ProblemError('watch.invalid_rows', { detail, pointer: errors[0]?.pointer, errors })
 }
 
@@ -147,7 +153,7 @@ const deleteWatch = reseller({
   path: '/api/v1/watch-lists/{list}/watches/{reference}',
   tag: TAG,
   summary: 'Delete a watch',
-  description: 'The records that it was told stay in your feed.',
+  description: 'Its records stay in your feed.',
   scope: 'watch',
   params: WatchParams,
   answer: { about: 'Deleted.', status: 204 },
@@ -159,5 +165,5 @@ const deleteWatch = reseller({
   },
 })
 
-/** The watches of a list, as their reseller wrote them. */
+/** The watches of a list: their settings. */
 export const WATCH_OPERATIONS = [listOfList, saveWatches, deleteWatch]

@@ -12,25 +12,25 @@ import { createWatchList, findWatchList, listWatchLists, renameWatchList } from 
 const { reseller } = operations<{ readonly db: Db }>()
 
 const TAG = 'Watch lists'
-/** References that one request may name. */
+/** How many references one request may name. */
 const MAX_REFERENCES = 5_000
 
-/** The path of a list: its name. Of a reseller's own choosing, it tells of nobody's lists but the reseller's. */
+/** The path of a list is its name, which the reseller chose: it reveals nothing about other resellers' lists. */
 export const ListParams = object({
   list: Type.String({ minLength: 1, maxLength: 200, description: 'The name of the list.' }),
 })
 
 const Name = object({
-  name: Type.String({ description: 'Up to 200 characters, no control characters.' }),
+  name: Type.String({ description: 'Up to 200 characters, without control characters.' }),
 })
 
 const WatchList = object({
   name: Type.String(),
   createdAt: Instant,
   watches: Type.Integer(),
-  paused: Type.Integer({ description: 'Of the watches, those that are paused.' }),
+  paused: Type.Integer({ description: 'How many of the watches are paused.' }),
   ended: Type.Integer({
-    description: 'Of the watches, those that have expired, and are not paused.',
+    description: 'How many of the watches have expired and are not paused.',
   }),
 })
 
@@ -39,13 +39,15 @@ const Selection = object({
     Type.Array(Type.String(), {
       minItems: 1,
       maxItems: MAX_REFERENCES,
-      description: 'Only these watches; all of the list where missing.',
+      description: 'Only these watches. Without it, all watches of the list.',
     }),
   ),
 })
 
 const Changed = object({
-  watches: Type.Integer({ description: 'That were changed; the others were so already.' }),
+  watches: Type.Integer({
+    description: 'How many watches were changed. The others were already in this state.',
+  }),
 })
 
 const SUMMER = { list: 'summer' }
@@ -56,7 +58,7 @@ const listLists = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists',
   tag: TAG,
-  summary: 'Your watch lists, by name',
+  summary: 'List your watch lists by name',
   scope: 'read',
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'A page of watch lists.', schema: pageOf(WatchList) },
@@ -73,7 +75,7 @@ const makeList = reseller({
   method: 'POST',
   path: '/api/v1/watch-lists',
   tag: TAG,
-  summary: 'Make an empty watch list',
+  summary: 'Create an empty watch list',
   scope: 'watch',
   body: Name,
   answer: { about: 'The list.', status: 201, schema: WatchList },
@@ -90,7 +92,7 @@ const readList = reseller({
   method: 'GET',
   path: '/api/v1/watch-lists/{list}',
   tag: TAG,
-  summary: 'One watch list',
+  summary: 'Read a watch list',
   scope: 'read',
   params: ListParams,
   answer: { about: 'The list.', schema: WatchList },
@@ -108,8 +110,8 @@ const renameList = reseller({
   method: 'PATCH',
   path: '/api/v1/watch-lists/{list}',
   tag: TAG,
-  summary: 'Give a watch list another name',
-  description: 'Its address changes with it; its watches and what they were told stay.',
+  summary: 'Rename a watch list',
+  description: 'Its address changes. Its watches and their records stay.',
   scope: 'watch',
   params: ListParams,
   body: Name,
@@ -128,7 +130,7 @@ const deleteList = reseller({
   path: '/api/v1/watch-lists/{list}',
   tag: TAG,
   summary: 'Delete a watch list with its watches',
-  description: 'The records that its watches were told stay in your feed.',
+  description: 'The records of its watches stay in your feed.',
   scope: 'watch',
   params: ListParams,
   answer: { about: 'Deleted.', status: 204 },
@@ -144,11 +146,11 @@ const pause = reseller({
   method: 'POST',
   path: '/api/v1/watch-lists/{list}/pause',
   tag: TAG,
-  summary: 'Pause watches: they are told nothing and ask nothing',
+  summary: 'Pause watches: they receive no records and need no checks',
   scope: 'watch',
   params: ListParams,
   body: Selection,
-  answer: { about: 'How many were paused.', schema: Changed },
+  answer: { about: 'How many watches were paused.', schema: Changed },
   problems: ['not_found', 'watch.unknown_references'],
   example: { params: SUMMER, body: { references: ['A-1'] } },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
@@ -162,11 +164,11 @@ const resume = reseller({
   method: 'POST',
   path: '/api/v1/watch-lists/{list}/resume',
   tag: TAG,
-  summary: 'Let paused watches go on: they begin anew',
+  summary: 'Resume paused watches: they begin again',
   scope: 'watch',
   params: ListParams,
   body: Selection,
-  answer: { about: 'How many were resumed.', schema: Changed },
+  answer: { about: 'How many watches were resumed.', schema: Changed },
   problems: ['not_found', 'watch.unknown_references', 'watch.reseller_disabled'],
   example: { params: SUMMER, body: {} },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
@@ -175,7 +177,7 @@ const resume = reseller({
   },
 })
 
-/** A reseller's watch lists, each as a whole. */
+/** A reseller's watch lists. */
 export const WATCH_LIST_OPERATIONS = [
   listLists,
   makeList,
@@ -193,8 +195,8 @@ function assertName(name: string): void {
 }
 
 /**
- * What is not in the path's list is not there, whoever may have it: the problem says no more than that.
- * @param what also a reference, where it stands in the path.
+ * Turns the error that the path names nothing of this reseller into a 404, which reveals nothing about other resellers.
+ * @param what whether the path also has a reference.
  */
 export async function orNotFound<T>(
   work: Promise<T>,
