@@ -1,17 +1,17 @@
--- Runs once, as the superuser, when the data directory is made. Who owns the tables is no superuser, and may do
--- nothing to another database of the server.
+-- Runs once as the superuser, when the data directory is created. The owner of the tables is not a superuser and has no
+-- rights in other databases of the server.
 \set ON_ERROR_STOP on
 \set farewatch_password `cat /run/secrets/farewatch-password`
 \set analyst_password `cat /run/secrets/analyst-password`
 
--- What analysts may read is granted to this role by the migrations.
+-- The migrations grant this role what analysts may read.
 create role farewatch_analyst nologin;
 
--- migrate, api and worker.
+-- The login of migrate, api and worker.
 create role farewatch login password :'farewatch_password';
 grant farewatch_analyst to farewatch with admin option;
 
--- People and Grafana.
+-- The login of people and Grafana.
 create role analyst login password :'analyst_password' connection limit 20 in role farewatch_analyst;
 alter role analyst set default_transaction_read_only = on;
 alter role analyst set statement_timeout = '30s';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { SETTINGS } from '../../src/config/config.ts'
-import type { Setting } from '../../src/config/settings.ts'
+import type { Setting } from '../../src/config/setting-types.ts'
+import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/config/settings.ts'
 import { PROBLEMS } from '../../src/http/problem-codes.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 
@@ -13,8 +13,8 @@ type Registry = ReturnType<typeof createMetrics>['registry']
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
   'settings.md': {
-    settings: () => settingsTable((name) => !name.startsWith('GUARD_')),
-    'guard settings': () => settingsTable((name) => name.startsWith('GUARD_')),
+    settings: () => settingsTable(COMMON_SETTINGS),
+    'advanced settings': () => settingsTable(ADVANCED_SETTINGS),
   },
   'problem-codes.md': { 'problem codes': problemsPart },
   'metrics.md': {
@@ -86,14 +86,12 @@ function exitCodesPart(): string {
   return tableOf(['code', 'name', 'meaning'], rows)
 }
 
-function settingsTable(isIncluded: (name: string) => boolean): string {
-  const rows = Object.entries(SETTINGS)
-    .filter(([name]) => isIncluded(name))
-    .map(([name, { about, preset, secret }]: [string, Setting<unknown>]) => [
-      code(name),
-      preset === undefined ? '' : code(String(preset)),
-      `${about}${secret ? ' (secret)' : ''}`,
-    ])
+function settingsTable(settings: Readonly<Record<string, Setting<unknown>>>): string {
+  const rows = Object.entries(settings).map(([name, { about, preset, secret }]) => [
+    code(name),
+    preset === undefined ? '' : code(String(preset)),
+    `${about}${secret ? ' (secret)' : ''}`,
+  ])
   return tableOf(['setting', 'default', 'what it does'], rows)
 }
 

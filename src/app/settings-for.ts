@@ -1,5 +1,5 @@
 import { longestGapMs } from '../base/cron.ts'
-import type { Config } from '../config/config.ts'
+import type { Config } from '../config/settings.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'

@@ -1,9 +1,9 @@
-/** The known name that a wrong one was most likely meant to be; undefined where none is near. */
+/** The known name that is most similar to a wrong one; undefined if none is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   return nearestByLetters(name, known) ?? nearestByWords(name, known)
 }
 
-/** A slip of the fingers: a third of the letters may be wrong. */
+/** A typing error: up to a third of the letters may be wrong. */
 function nearestByLetters(name: string, known: readonly string[]): string | undefined {
   const scored = known
     .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
@@ -11,7 +11,7 @@ function nearestByLetters(name: string, known: readonly string[]): string | unde
   return scored.sort((a, b) => a.edits - b.edits)[0]?.candidate
 }
 
-/** A word forgotten, or another one chosen: half of the words must be there. */
+/** A missing or different word: at least half of the words must match. */
 function nearestByWords(name: string, known: readonly string[]): string | undefined {
   const words = new Set(name.split('_'))
   const scored = known
@@ -25,7 +25,7 @@ function nearestByWords(name: string, known: readonly string[]): string | undefi
 }
 
 /**
- * How many letters must be added, removed or replaced to make `b` of `a`.
+ * The number of letters that must be added, removed or replaced to turn `a` into `b`.
  *
  * Source: Wagner and Fischer, "The String-to-String Correction Problem", Journal of the ACM 21, 1974.
  * @example editDistance('API_PROT', 'API_PORT') // 2

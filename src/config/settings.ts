@@ -1,149 +1,168 @@
-import { isIP } from 'node:net'
-import { cronFault } from '../base/cron.ts'
-import { MIN_SECRET_CHARS } from '../base/secrets.ts'
+import {
+  address,
+  choice,
+  cron,
+  decimal,
+  integer,
+  type Setting,
+  secret,
+  text,
+  url,
+} from './setting-types.ts'
 
-/** How one setting is read from its text. */
-export interface Setting<T> {
-  readonly about: string
-  /** Never printed; may be given as a file. */
-  readonly secret: boolean
-  readonly preset: T
-  parse(text: string): { readonly value: T } | { readonly fault: string }
-  /** What may be shown of a secret; nothing where this is missing. */
-  shown?(value: string): string | undefined
-}
-
-export function text(about: string, preset: string): Setting<string> {
-  return { about, secret: false, preset, parse: (value) => ({ value }) }
-}
-
-/** An address of this machine. A name would be looked up, and might be one address today and another tomorrow. */
-export function address(about: string, preset: string): Setting<string> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      isIP(value) === 0
-        ? { fault: `must be an IP address such as "${preset}", not "${value}"` }
-        : { value },
-  }
-}
-
-/** A value that is never shown, long enough for the scrubber to find without masking ordinary words. */
-export function secret(about: string): Setting<string | undefined> {
-  return {
-    about,
+/** Settings that an installation commonly changes. */
+export const COMMON_SETTINGS = {
+  DATABASE_URL: url('URL of PostgreSQL 18; if unset, an embedded one in FAREWATCH_HOME is used', {
+    protocols: ['postgres:', 'postgresql:'],
     secret: true,
-    preset: undefined,
-    parse: (value) =>
-      value.length < MIN_SECRET_CHARS
-        ? { fault: `must have at least ${MIN_SECRET_CHARS} characters` }
-        : { value },
-  }
+  }),
+  REDIS_URL: url('URL of Redis for the queue; if unset, the queue is in PostgreSQL', {
+    protocols: ['redis:', 'rediss:'],
+    secret: true,
+  }),
+  UPSTREAM_BASE_URL: url('URL of the fare interface; if unset, the sandbox is used', {
+    protocols: ['http:', 'https:'],
+  }),
+  UPSTREAM_ACCESS_TOKEN: secret('credential for the fare interface'),
+  UPSTREAM_REQUESTS_PER_SECOND: decimal(
+    'budget: upstream requests a second of all processes together',
+    { min: 0.01, max: 1000, preset: 5 },
+  ),
+  ROUTE_SYNC_SCHEDULE: cron('when the routes list is fetched (cron, UTC)', '0 */2 * * *'),
+  AVAILABILITY_SYNC_SCHEDULE: cron(
+    'when the with-availability list is fetched (cron, UTC)',
+    '15 */2 * * *',
+  ),
+  ROUTE_ABSENCE_CONFIRMATIONS: integer(
+    'number of accepted lists in a row that must lack a route before it is removed',
+    { min: 1, max: 100, preset: 2 },
+  ),
+  GUARD_ABSENT_PERCENT: decimal(
+    'a list is held if more than this share of the live routes is newly absent',
+    { min: 0.01, max: 100, preset: 15 },
+  ),
+  SNAPSHOT_RETENTION_DAYS: integer('days for which the fetched lists are kept', {
+    min: 1,
+    max: 3650,
+    preset: 30,
+  }),
+  MIN_RECHECK_SECONDS: integer('shortest interval between two checks of a fare', {
+    min: 1,
+    max: 86_400,
+    preset: 60,
+  }),
+  LOSS_CONFIRMATIONS: integer('number of checks in a row that must report a loss', {
+    min: 1,
+    max: 10,
+    preset: 2,
+  }),
+  GAIN_CONFIRMATIONS: integer('number of checks in a row that must report a gain', {
+    min: 1,
+    max: 10,
+    preset: 1,
+  }),
+  API_HOST: address('address on which the API listens; 0.0.0.0 means all addresses', '127.0.0.1'),
+  API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
+  API_REQUESTS_PER_SECOND: decimal(
+    'API requests a second for each key, and for each address without a key',
+    { min: 0.1, max: 1_000_000, preset: 50 },
+  ),
+  ADMIN_HOST: address('address on which health and metrics listen', '127.0.0.1'),
+  ADMIN_PORT: integer('port of health and metrics', { min: 0, max: 65_535, preset: 9091 }),
+  ENCRYPTION_KEY: secret('key that encrypts the secrets of resellers in the database'),
+  FAREWATCH_HOME: text('folder for the data of embedded services', '.farewatch'),
+  LOG_LEVEL: choice(
+    'lowest level of log lines',
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal'],
+    'info',
+  ),
 }
 
-export function url(
-  about: string,
-  options: { protocols: readonly string[]; secret?: boolean },
-): Setting<string | undefined> {
-  const forms = options.protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  const isSecret = options.secret ?? false
-  return {
-    about,
-    secret: isSecret,
-    preset: undefined,
-    shown: placeOf,
-    parse: (value) => {
-      const parsed = URL.canParse(value) ? new URL(value) : undefined
-      if (parsed === undefined || !options.protocols.includes(parsed.protocol)) {
-        return { fault: `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}` }
-      }
-      const fault = isSecret ? credentialFault(parsed) : addressFault(parsed)
-      if (fault !== undefined) return { fault }
-      return { value }
-    },
-  }
+const SHARE = { min: 0.01, max: 100 }
+
+/** Settings that hardly any installation changes. docs/reference/guard.md gives the reasons for the guard's values. */
+export const ADVANCED_SETTINGS = {
+  GUARD_MINIMUM_ROUTES: integer('fewer absences, removals or edits than this are never held', {
+    min: 1,
+    max: 1_000_000,
+    preset: 10,
+  }),
+  GUARD_REMOVED_PER_DAY_PERCENT: decimal(
+    'a list is held if removals of 24 hours would exceed this share of the routes',
+    { ...SHARE, preset: 25 },
+  ),
+  GUARD_GROWTH_PERCENT: decimal(
+    'a list is held if it adds more than this share of the live routes',
+    { min: 1, max: 10_000, preset: 100 },
+  ),
+  GUARD_GROWTH_FROM_ROUTES: integer('growth is judged only from this number of live routes', {
+    min: 0,
+    max: 1_500_000,
+    preset: 1000,
+  }),
+  GUARD_PLACES_CHANGED_PERCENT: decimal(
+    'a list is held if it changes at least this share of the known places',
+    { ...SHARE, preset: 50 },
+  ),
+  GUARD_AGREEMENT_PERCENT: decimal(
+    'two lists agree if they differ in at most this share of the larger one',
+    { min: 0, max: 10, preset: 1 },
+  ),
+  GUARD_RELEASE_LISTS: integer('number of agreeing held lists that releases them', {
+    min: 2,
+    max: 1000,
+    preset: 3,
+  }),
+  GUARD_RELEASE_HOURS: integer('hours that these lists must span', {
+    min: 0,
+    max: 8760,
+    preset: 24,
+  }),
+  GUARD_RELEASE_LOST_PERCENT: decimal(
+    'only an operator releases a list that lacks more than this share of the live routes',
+    { ...SHARE, preset: 50 },
+  ),
+  WEDGED_AFTER_SECONDS: integer(
+    'a worker ends itself if it makes no progress for this time although its stores answer',
+    { min: 10, max: 3600, preset: 180 },
+  ),
 }
 
-/** An address that is shown as it is: nothing in it may be a credential. */
-function addressFault({ username, password, search, hash }: URL): string | undefined {
-  return `${username}${password}${search}${hash}` === ''
-    ? undefined
-    : 'must hold no user, no password, no query and no fragment'
+/**
+ * Every setting, by its name in the environment and in `.env`. A secret can also be given as `NAME_FILE`, the path of a
+ * file that contains it.
+ */
+export const SETTINGS = {
+  ...COMMON_SETTINGS,
+  ...ADVANCED_SETTINGS,
+} satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+export type Config = {
+  readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never
 }
 
-const ENCODE = ', in its password # is %23, / is %2F, @ is %40'
-
-/** An unescaped # in a password would end the URL, and make a host of the rest. */
-function credentialFault({ hash }: URL): string | undefined {
-  return hash === '' ? undefined : `must hold no #${ENCODE}`
+export interface ConfigLine {
+  readonly name: string
+  /** Redacted; null if unset. */
+  readonly value: string | number | null
+  readonly default: boolean
+  readonly about: string
 }
 
-/** Where a store is, without the way in. */
-function placeOf(value: string): string | undefined {
-  const { protocol, host, pathname } = new URL(value)
-  return host === '' ? undefined : `${protocol}//${host}${pathname}`
+/** The configuration for display: secrets as `[set]`, URLs without their password. */
+export function redactedConfig(config: Config): ConfigLine[] {
+  return Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
+    const value = config[name as keyof Config]
+    return {
+      name,
+      value: value === undefined ? null : setting.secret ? redacted(setting, value) : value,
+      default: value === setting.preset,
+      about: setting.about,
+    }
+  })
 }
 
-export function integer(
-  about: string,
-  { min, max, preset }: { min: number; max: number; preset: number },
-): Setting<number> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      /^-?\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= max
-        ? { value: Number(value) }
-        : { fault: `must be a whole number from ${min} to ${max}, not "${value}"` },
-  }
-}
-
-export function decimal(
-  about: string,
-  { min, max, preset }: { min: number; max: number; preset: number },
-): Setting<number> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      /^\d{1,12}(\.\d{1,6})?$/.test(value) && Number(value) >= min && Number(value) <= max
-        ? { value: Number(value) }
-        : { fault: `must be a number from ${min} to ${max}, not "${value}"` },
-  }
-}
-
-export function cron(about: string, preset: string): Setting<string> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) => {
-      const fault = cronFault(value)
-      return fault === undefined
-        ? { value }
-        : { fault: `must be a cron pattern such as "${preset}", not "${value}": ${fault}` }
-    },
-  }
-}
-
-export function choice<T extends string>(
-  about: string,
-  choices: readonly T[],
-  preset: NoInfer<T>,
-): Setting<T> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) => {
-      const found = choices.find((known) => known === value)
-      return found === undefined
-        ? { fault: `must be one of ${choices.join(', ')}, not "${value}"` }
-        : { value: found }
-    },
-  }
+function redacted(setting: Setting<unknown>, value: string | number): string {
+  return setting.shown?.(String(value)) ?? '[set]'
 }

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Config, ConfigError, type Environment, loadConfig } from '../../src/config/config.ts'
+import { ConfigError, type Environment, loadConfig } from '../../src/config/config.ts'
+import type { Config } from '../../src/config/settings.ts'
 
-/** A folder of the test's own with these files in it. */
+/** Creates a temporary folder with these files. */
 export function folderWith(files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-config-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -14,12 +15,12 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
   return folder
 }
 
-/** The configuration of this environment, and of this `.env` below it. */
+/** The configuration from this environment and this `.env`. */
 export function configOf(env: Environment, dotenv?: string): Config {
   return loadConfig(env, folderWith(dotenv === undefined ? {} : { '.env': dotenv }))
 }
 
-/** The faults that stop the start, one each; none where nothing does. */
+/** The faults of the configuration, empty if it is valid. */
 export function faultsOf(env: Environment, dotenv?: string): string[] {
   try {
     configOf(env, dotenv)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createScrub } from '../../src/base/secrets.ts'
-import { SETTINGS, secretsOf } from '../../src/config/config.ts'
-import { redactedConfig } from '../../src/config/config-report.ts'
+import { secretsOf } from '../../src/config/config.ts'
+import { redactedConfig, SETTINGS } from '../../src/config/settings.ts'
 import { configOf } from './config-fixture.ts'
 
 const SECRETS = {
@@ -11,8 +11,8 @@ const SECRETS = {
   ENCRYPTION_KEY: 'canary-key',
 }
 
-describe('the configuration that is shown', () => {
-  it('has one line a setting, in order, with what it is about', () => {
+describe('the printed configuration', () => {
+  it('has one line for each setting, in order, with its description', () => {
     const lines = redactedConfig(configOf({}))
 
     expect(lines.map(({ name, about }) => [name, about])).toEqual(
@@ -22,7 +22,7 @@ describe('the configuration that is shown', () => {
     expect(lines.find(({ name }) => name === 'DATABASE_URL')?.value).toBeNull()
   })
 
-  it('holds no secret, but where the stores are', () => {
+  it('contains no secret, but the addresses of the stores', () => {
     const lines = redactedConfig(configOf({ ...SECRETS, API_PORT: '81' }))
 
     expect(JSON.stringify(lines)).not.toContain('canary')
@@ -35,21 +35,21 @@ describe('the configuration that is shown', () => {
     ])
   })
 
-  it('shows nothing of a secret that happens to be a URL', () => {
+  it('shows no part of a secret that happens to be a URL', () => {
     const lines = redactedConfig(configOf({ UPSTREAM_ACCESS_TOKEN: 'token://canary/secret' }))
 
     expect(JSON.stringify(lines)).not.toContain('canary')
   })
 
-  it('shows nothing of an address without a host', () => {
+  it('shows no part of a URL without a host', () => {
     const lines = redactedConfig(configOf({ DATABASE_URL: 'postgres:///canary?host=/run' }))
 
     expect(lines[0]).toMatchObject({ name: 'DATABASE_URL', value: '[set]' })
   })
 })
 
-describe('the secrets that are scrubbed', () => {
-  it('are the token, the key, and the passwords of URLs, as they are and as they are spelled', () => {
+describe('the scrubbed secrets', () => {
+  it('are the token, the key, and the passwords of URLs, encoded and decoded', () => {
     expect(new Set(secretsOf(configOf(SECRETS)))).toEqual(
       new Set([
         'canary%2Fpg',
@@ -62,17 +62,17 @@ describe('the secrets that are scrubbed', () => {
     )
   })
 
-  it('are none where none is set', () => {
+  it('are empty if no secret is set', () => {
     expect(secretsOf(configOf({ DATABASE_URL: 'postgres://db/fares' }))).toEqual([])
   })
 
-  it('hold a password with a percent sign that nobody encoded', () => {
+  it('include a password with an unencoded percent sign', () => {
     const config = configOf({ DATABASE_URL: 'postgres://u:50%off-all@db/fares' })
 
     expect(secretsOf(config)).toEqual(['50%off-all'])
   })
 
-  it('hold no password that is part of ordinary words', () => {
+  it('exclude a password that is part of ordinary words', () => {
     const config = configOf({
       DATABASE_URL: 'postgres://u:test@db/fares',
       REDIS_URL: 'redis://:1@r',
@@ -81,7 +81,7 @@ describe('the secrets that are scrubbed', () => {
     expect(secretsOf(config)).toEqual([])
   })
 
-  it('are masked however a URL spells them', () => {
+  it('are masked in every encoding of a URL', () => {
     const scrub = createScrub(secretsOf(configOf(SECRETS)))
 
     expect(scrub(JSON.stringify(SECRETS))).not.toMatch(/canary[-/%](?!user)/)

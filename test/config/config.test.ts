@@ -7,7 +7,7 @@ import { configOf, faultsOf, folderWith } from './config-fixture.ts'
 const TOKEN = 'CANARY-0123456789'
 
 describe('the configuration', () => {
-  it('has a default for whatever is not set', () => {
+  it('has a default for every unset setting', () => {
     expect(configOf({})).toEqual({
       DATABASE_URL: undefined,
       REDIS_URL: undefined,
@@ -43,7 +43,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('is what the environment says, as numbers where it is about numbers', () => {
+  it('takes values from the environment, and parses numbers', () => {
     const env = {
       DATABASE_URL: 'postgres://farewatch:secret@db.internal:6543/fares?sslmode=require',
       REDIS_URL: 'rediss://cache.internal',
@@ -65,7 +65,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('takes from .env what the environment does not say', () => {
+  it('takes from .env what the environment does not set', () => {
     const config = configOf(
       { LOG_LEVEL: 'warn' },
       'LOG_LEVEL=debug\nAPI_PORT=7000 # the API\nROUTE_SYNC_SCHEDULE="*/5 * * * *"\n',
@@ -91,11 +91,11 @@ describe('the configuration', () => {
     })
   })
 
-  it('ignores the rest of the environment, which is not ours', () => {
+  it('ignores unrelated variables of the environment', () => {
     expect(faultsOf({ PATH: '/bin', PORT: '1', DATABASE_POOL: 'x', API_KEY: 'y' })).toEqual([])
   })
 
-  it('tells all faults at once, each by its name', () => {
+  it('reports all faults at once, each with its name', () => {
     const env = {
       DATABASE_URL: 'mysql://db',
       API_PORT: '80a',
@@ -116,7 +116,7 @@ describe('the configuration', () => {
     ])
   })
 
-  it('says so where .env is there and cannot be read', () => {
+  it('reports a .env that exists but cannot be read', () => {
     const folder = folderWith()
     mkdirSync(path.join(folder, '.env'))
 
@@ -125,7 +125,7 @@ describe('the configuration', () => {
 })
 
 describe('a secret in a file', () => {
-  it('is read without the end of its line', () => {
+  it('is read without its line end', () => {
     const folder = folderWith({ token: `${TOKEN}\n`, url: 'postgres://db/fares\r\n' })
     const env = {
       UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token'),
@@ -146,13 +146,13 @@ describe('a secret in a file', () => {
     expect(config.UPSTREAM_ACCESS_TOKEN).toBe(TOKEN)
   })
 
-  it('must be there', () => {
+  it('must exist', () => {
     expect(faultsOf({ UPSTREAM_ACCESS_TOKEN_FILE: '/nowhere/token' })).toEqual([
       expect.stringMatching(/^UPSTREAM_ACCESS_TOKEN_FILE cannot be read: ENOENT.*\/nowhere\/token/),
     ])
   })
 
-  it('must not be given beside the secret itself, whichever way', () => {
+  it('must not be given in addition to the secret itself', () => {
     const folder = folderWith({ token: TOKEN })
     const file = { UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token') }
     const fault = 'UPSTREAM_ACCESS_TOKEN and UPSTREAM_ACCESS_TOKEN_FILE are both set: keep one'
@@ -165,14 +165,14 @@ describe('a secret in a file', () => {
     ['', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
     ['\n', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
     ['short', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
-  ])('must hold one: %j does not', (content, fault) => {
+  ])('must contain a valid secret, unlike %j', (content, fault) => {
     const folder = folderWith({ token: content })
 
     expect(faultsOf({ UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token') })).toEqual([fault])
   })
 })
 
-describe('a name that is no setting', () => {
+describe('an unknown setting', () => {
   it.each([
     ['UPSTREAM_ACCESS_TOKN', 'UPSTREAM_ACCESS_TOKEN'],
     ['UPSTREAM_BASEURL', 'UPSTREAM_BASE_URL'],
@@ -194,21 +194,21 @@ describe('a name that is no setting', () => {
     ['ENCRYPTION_KEY_FILES', 'ENCRYPTION_KEY'],
     ['log_level', undefined],
     ['SOMETHING_ELSE', undefined],
-  ])('is a fault in .env, which is ours alone: %s, did you mean %s?', (name, meant) => {
+  ])('is a fault in .env: %s, did you mean %s?', (name, meant) => {
     const hint = meant === undefined ? '' : `: did you mean ${meant}?`
 
     expect(faultsOf({}, `${name}=x\n`)).toEqual([`${name} is not a setting${hint}`])
   })
 
-  it('is a fault also where it is empty, and once where both hold it', () => {
+  it('is a fault even if empty, and one fault if both sources have it', () => {
     expect(faultsOf({ UPSTREAM_TOKEN: '' }, 'UPSTREAM_TOKEN=\n')).toHaveLength(1)
   })
 
-  it('does not have its value told, which may be a secret', () => {
+  it('is reported without its value, which may be a secret', () => {
     expect(faultsOf({ UPSTREAM_TOKEN: TOKEN }, `TOKEN=${TOKEN}\n`).join()).not.toContain(TOKEN)
   })
 
-  it('is none where docker compose reads it from the same file', () => {
+  it('is accepted if it belongs to docker compose', () => {
     const ofCompose = { COMPOSE_PROFILES: 'x', FAREWATCH_IMAGE: 'farewatch:1', GRAFANA_PORT: '1' }
     const lines = Object.entries(ofCompose).map(([name, value]) => `${name}=${value}\n`)
 

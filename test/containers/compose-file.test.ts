@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig, SETTINGS } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { SETTINGS } from '../../src/config/settings.ts'
 import {
   COMPOSE,
   COMPOSE_TEXT,
@@ -13,7 +14,7 @@ import {
   withDefaults,
 } from './compose-file.ts'
 
-/** Settings that make no sense in a container of ours. */
+/** Settings that do not apply inside our containers. */
 const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
 const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME'])
 /** Variables of .env that are not settings. The configuration ignores them. */

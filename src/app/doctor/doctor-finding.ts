@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/settings.ts'
 import type { QueueSystem } from '../../queue/queue-system.ts'
 import type { App } from '../app.ts'
 
