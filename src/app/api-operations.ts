@@ -10,7 +10,6 @@ import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-endpoints.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { HISTORY_OPERATIONS } from '../route-sync/read/history-endpoints.ts'
-import { PLACE_OPERATIONS } from '../route-sync/read/place-endpoints.ts'
 import type { RenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { ROUTE_OPERATIONS } from '../route-sync/read/route-endpoints.ts'
 import { SYNC_RUN_OPERATIONS } from '../route-sync/read/sync-run-endpoints.ts'
@@ -55,7 +54,6 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...WATCH_CHANGE_OPERATIONS,
   ...ROUTE_CHANGE_OPERATIONS,
   ...HISTORY_OPERATIONS,
-  ...PLACE_OPERATIONS,
   ...STATUS_OPERATIONS,
   ...SYNC_RUN_OPERATIONS,
   ...REVIEW_OPERATIONS,

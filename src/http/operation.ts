@@ -69,6 +69,13 @@ export interface Checked<P, Q, B> {
   readonly reply: FastifyReply
 }
 
+/** What a handler may return for a schema: TypeBox derives mutable types, and the models are readonly. */
+type Immutable<T> = T extends Date
+  ? T
+  : T extends object
+    ? { readonly [N in keyof T]: Immutable<T[N]> }
+    : T
+
 type Spec<
   D,
   P extends TSchema,
@@ -79,7 +86,7 @@ type Spec<
   readonly handler: (
     deps: D,
     request: Checked<Static<P>, Static<Q>, Static<B>>,
-  ) => Promise<Static<A> | FastifyReply>
+  ) => Promise<Immutable<Static<A>> | FastifyReply>
 }
 
 type AnyDeclaration = Declaration<TSchema, TSchema, TSchema, TSchema>

@@ -4,63 +4,82 @@ import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
-import { findKnownRoute, listRouteIntervals, type RoutePair } from './history-queries.ts'
+import {
+  findKnownPlace,
+  findKnownRoute,
+  listPlaceIntervals,
+  listRouteIntervals,
+  type RoutePair,
+} from './history-queries.ts'
+import { Place } from './route-endpoints.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
 const PlaceId = Type.String({ minLength: 1, maxLength: 256 })
-const Place = object({
-  id: Type.String(),
-  iata: Type.String(),
-  city: Type.String(),
-  country: Type.String(),
-})
-const MaybeBoolean = orNull(Type.Boolean())
 const Of = oneOf(['existence', 'availability'])
+const MaybeBoolean = orNull(Type.Boolean())
+const validTo = orNull(Instant, 'Null while the interval lasts.')
 
-const Interval = object({
-  of: Of,
-  available: orNull(
-    Type.Boolean(),
-    'Null of existence. Without an interval of availability it is not known.',
-  ),
-  validFrom: Instant,
-  validTo: orNull(Instant, 'Null while it holds.'),
-})
+const RouteInterval = object(
+  {
+    of: Of,
+    available: orNull(
+      Type.Boolean(),
+      'Null in an interval of existence. If no interval of availability covers an instant, the availability was unknown.',
+    ),
+    validFrom: Instant,
+    validTo,
+  },
+  { title: 'RouteInterval' },
+)
 
-const History = object({
-  departure: Place,
-  destination: Place,
-  live: Type.Boolean(),
-  since: orNull(Instant, 'Since when it is live, this time; null where it is not.'),
-  available: MaybeBoolean,
-  ...pageOf(Interval).properties,
-})
+const RouteHistory = object(
+  {
+    departure: Place,
+    destination: Place,
+    live: Type.Boolean(),
+    since: orNull(Instant, 'When the route was last added. Null if it is not live.'),
+    available: MaybeBoolean,
+    ...pageOf(RouteInterval).properties,
+  },
+  { title: 'RouteHistory' },
+)
+
+const { id, ...attributes } = Place.properties
+const PlaceInterval = object(
+  { ...attributes, validFrom: Instant, validTo },
+  { title: 'PlaceInterval' },
+)
+const PlaceHistory = object(
+  { id, ...attributes, ...pageOf(PlaceInterval).properties },
+  { title: 'PlaceHistory' },
+)
 
 const Position = object({ of: Of, validFrom: Type.String({ format: 'date-time' }) })
-const cursors = cursorsOf('route-history', Position)
+const routeCursors = cursorsOf('route-history', Position)
+const placeCursors = cursorsOf('place-history', Type.String({ format: 'date-time' }))
 
 const readRouteHistory = shared({
   id: 'readRouteHistory',
   method: 'GET',
   path: '/api/v1/routes/{departureId}/{destinationId}/history',
   tag: 'Routes and places',
-  summary: 'When a route existed, and when it was available',
+  summary: 'Lists when a route existed and when it was available',
   description:
-    'Instants are those at which the lists were fetched that showed it. A place is shown as it is known now.',
+    'The instants are the valid times of the lists. Places are shown with their current attributes.',
   scope: 'read',
   params: object({ departureId: PlaceId, destinationId: PlaceId }),
   query: object(pageParameters({ preset: 100, max: 1000 })),
-  answer: { about: 'The route, and a page of its intervals, the newest first.', schema: History },
+  answer: { about: 'The route, and a page of its intervals, newest first.', schema: RouteHistory },
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: { departureId: 'PMI', destinationId: 'MAD' } },
   handler: async ({ db }, { params, query: { limit, cursor } }) => {
     const route = await findKnownRoute(db, params)
     if (route === undefined) throw noSuchRoute(params)
-    const position = cursors.read(cursor, params)
+    const position = routeCursors.read(cursor, params)
     const after = position && { of: position.of, validFrom: new Date(position.validFrom) }
     const intervals = await listRouteIntervals(db, params, { limit: limit + 1, after })
-    const page = cursors.page(intervals, {
+    const page = routeCursors.page(intervals, {
       limit,
       bound: params,
       positionOf: ({ of, validFrom }) => ({ of, validFrom: validFrom.toISOString() }),
@@ -78,5 +97,37 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** The history of single routes. */
-export const HISTORY_OPERATIONS = [readRouteHistory]
+const readPlace = shared({
+  id: 'readPlace',
+  method: 'GET',
+  path: '/api/v1/places/{placeId}',
+  tag: 'Routes and places',
+  summary: 'Shows a place with its present and past attributes',
+  scope: 'read',
+  params: object({ placeId: PlaceId }),
+  query: object(pageParameters({ preset: 100, max: 1000 })),
+  answer: {
+    about: 'The present attributes, and a page of the intervals of all attributes, newest first.',
+    schema: PlaceHistory,
+  },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: { params: { placeId: 'PMI' } },
+  handler: async ({ db }, { params: { placeId }, query: { limit, cursor } }) => {
+    const place = await findKnownPlace(db, placeId)
+    if (place === undefined) {
+      throw new ProblemError('not_found', { detail: `no list ever had a place ${quoted(placeId)}` })
+    }
+    const position = placeCursors.read(cursor, placeId)
+    const after = position === undefined ? undefined : new Date(position)
+    const intervals = await listPlaceIntervals(db, placeId, { limit: limit + 1, after })
+    const page = placeCursors.page(intervals, {
+      limit,
+      bound: placeId,
+      positionOf: ({ validFrom }) => validFrom.toISOString(),
+    })
+    return { ...place, ...page }
+  },
+})
+
+/** The histories of single routes and places. */
+export const HISTORY_OPERATIONS = [readRouteHistory, readPlace]

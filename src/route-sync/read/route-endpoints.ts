@@ -5,7 +5,7 @@ import { sendEncoded } from '../../http/encoded-body.ts'
 import { isNotModified } from '../../http/etags.ts'
 import { type Checked, operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { object } from '../../http/schemas.ts'
+import { instant, object } from '../../http/schemas.ts'
 import { streamText } from '../../http/send-text.ts'
 import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
@@ -19,38 +19,31 @@ export interface RouteDeps {
 
 const { shared } = operations<RouteDeps>()
 
-const Place = object({
-  id: Type.String(),
-  iata: Type.String(),
-  city: Type.String(),
-  country: Type.String(),
-})
-const Routes = Type.Array(object({ departure: Place, destination: Place }))
+export const Place = object(
+  { id: Type.String(), iata: Type.String(), city: Type.String(), country: Type.String() },
+  { title: 'Place', description: '`id` is the identity. The other attributes may change.' },
+)
+export const Route = object({ departure: Place, destination: Place }, { title: 'Route' })
+const Routes = Type.Array(Route)
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
 const QUERY = object({
-  asOf: Type.Optional(
-    Type.Unsafe<Date>({
-      type: 'string',
-      format: 'date-time',
-      description: 'The list as it stood then; now where missing.',
-    }),
-  ),
-  departure: name('Only from this place: its id or its airport code.'),
-  destination: name('Only to this place: its id or its airport code.'),
-  country: name('Only from or to a place of this country.'),
+  asOf: Type.Optional(instant('The instant whose list is returned. Default: now.')),
+  departure: name('Only routes from this place, given by its id or airport code.'),
+  destination: name('Only routes to this place, given by its id or airport code.'),
+  country: name('Only routes from or to a place in this country.'),
 })
 
-const told = {
+const snapshotAnswer = {
   headers: {
-    'farewatch-snapshot-at': 'When the snapshot had arrived that the list is of.',
-    'farewatch-snapshot-age': 'How long ago that was, in seconds.',
+    'farewatch-snapshot-at': 'When the last accepted snapshot of the list arrived.',
+    'farewatch-snapshot-age': 'The age of that snapshot, in seconds.',
   },
   versioned: true,
 } as const
-/** What the three forms have in common; they differ in their address, their text and what it is of. */
+
 const common = {
   method: 'GET',
   tag: 'The upstream’s interface',
@@ -64,41 +57,45 @@ const listRoutes = shared({
   ...common,
   id: 'listRoutes',
   path: '/api/v1/data/routes',
-  summary: 'All routes',
-  answer: { ...told, about: 'The routes, by the ids of their places.', schema: Routes },
+  summary: 'Lists all routes',
+  answer: {
+    ...snapshotAnswer,
+    about: 'The routes, ordered by the ids of their places.',
+    schema: Routes,
+  },
   example: { query: { country: 'Spain' } },
-  handler: (deps, request) => answerList(deps, 'routes', request),
+  handler: (deps, request) => sendList(deps, 'routes', request),
 })
 
 const listAvailableRoutes = shared({
   ...common,
   id: 'listAvailableRoutes',
   path: '/api/v1/data/routes/with-availability',
-  summary: 'The routes with availability',
-  answer: { ...told, about: 'Those of the routes that are available.', schema: Routes },
-  handler: (deps, request) => answerList(deps, 'with-availability', request),
+  summary: 'Lists the routes with availability',
+  answer: { ...snapshotAnswer, about: 'The routes that are available.', schema: Routes },
+  handler: (deps, request) => sendList(deps, 'with-availability', request),
 })
 
 const exportRoutesCsv = shared({
   ...common,
   id: 'exportRoutesCsv',
   path: '/api/v1/data/routes/csv',
-  summary: 'All routes as CSV',
+  summary: 'Exports all routes as CSV',
   answer: {
-    ...told,
-    about: 'A header line, then a line a route.',
+    ...snapshotAnswer,
+    about: 'A header line, then one line for each route.',
     type: 'text/csv; charset=utf-8; header=present',
   },
-  handler: (deps, request) => answerList(deps, 'csv', request),
+  handler: (deps, request) => sendList(deps, 'csv', request),
 })
 
-/** The upstream's route lists from our tables. */
+/** The endpoints that serve the upstream's route lists from our tables. */
 export const ROUTE_OPERATIONS = [listRoutes, listAvailableRoutes, exportRoutesCsv]
 
 type ListRequest = Pick<Checked<unknown, RouteFilter, unknown>, 'query' | 'request' | 'reply'>
 
-/** The list of now as a whole comes from memory; any other is read, page by page as the client takes it. */
-async function answerList(
+/** The whole current list comes from memory. Every other answer is read page by page as the client takes it. */
+async function sendList(
   { db, routeLists }: RouteDeps,
   form: ListForm,
   { query, request, reply }: ListRequest,
@@ -107,7 +104,7 @@ async function answerList(
   const list = asOf === undefined ? await routeLists.current(form) : undefined
   const version = asOf === undefined ? list?.version : await findListVersion(db, form, asOf)
   if (version === undefined) throw noList(asOf)
-  tellSnapshot(reply, version)
+  setSnapshotHeaders(reply, version)
   const { tag, changedAt, lastModified } = version
   if (isNotModified(request, reply, { tag, lastModified })) return reply.code(304).send()
 
@@ -119,15 +116,15 @@ async function answerList(
   return streamText(reply, routesText(db, form, { ...places, asOf: changedAt }))
 }
 
-function tellSnapshot(reply: FastifyReply, { snapshotAt, snapshotAgeMs }: ListVersion): void {
+function setSnapshotHeaders(reply: FastifyReply, { snapshotAt, snapshotAgeMs }: ListVersion): void {
   reply.header('farewatch-snapshot-at', snapshotAt.toISOString())
   reply.header('farewatch-snapshot-age', Math.max(0, Math.floor(snapshotAgeMs / 1000)))
 }
 
-/** How soon the first list may be there. */
+/** The first list usually arrives within this time. */
 const FIRST_LIST_SECONDS = 30
 
-/** Before the first accepted list there is none, which is not the same as one without routes. */
+/** Before the first accepted list there is no answer. An empty list would mean that there are no routes. */
 function noList(asOf: Date | undefined): ProblemError {
   if (asOf !== undefined) {
     return new ProblemError('not_found', {

@@ -8,65 +8,82 @@ import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
-const ListName = oneOf(['routes', 'with-availability'])
+export const ListName = oneOf(['routes', 'with-availability'])
+export const Reason = object({ code: Type.String(), text: Type.String() }, { title: 'Reason' })
+const Status = oneOf(RUN_STATUSES)
 const Count = orNull(Type.Integer())
 const MaybeInstant = orNull(Instant)
 const MaybeText = orNull(Type.String())
 
-const Status = oneOf(RUN_STATUSES)
-
-/** One finished run. */
-export const SyncRun = object({
+const members = {
   runId: Type.Integer(),
   list: ListName,
   status: Status,
-  baseline: Type.Boolean({ description: 'The first accepted list: history begins with it.' }),
+  baseline: Type.Boolean({
+    description: 'Whether this is the first accepted list, with which the history begins.',
+  }),
   startedAt: Instant,
   arrivedAt: orNull(Instant, 'When the whole list had arrived.'),
-  fetchedAt: orNull(Instant, 'From when on it counts: when it had arrived, or was approved.'),
+  fetchedAt: orNull(
+    Instant,
+    'The valid time of the changes: when the list arrived, or was approved.',
+  ),
   finishedAt: Instant,
   bytes: Count,
-  fetched: Count,
+  fetched: orNull(Type.Integer(), 'Routes in the list, without duplicates.'),
   duplicates: Count,
-  conflictingPlaces: Count,
-  unknownPairs: Count,
-  live: Count,
+  conflictingPlaces: orNull(Type.Integer(), 'Places that the list gives different attributes.'),
+  unknownPairs: orNull(Type.Integer(), 'Pairs with availability that are not among the routes.'),
+  live: orNull(Type.Integer(), 'Live or available routes after the run.'),
   added: Count,
   removed: Count,
-  returned: Count,
-  pendingAbsences: Count,
+  returned: orNull(Type.Integer(), 'Routes that returned before their removal was confirmed.'),
+  pendingAbsences: orNull(Type.Integer(), 'Routes whose removal is not yet confirmed.'),
   placesChanged: Count,
-  gained: Count,
-  lost: Count,
-  durationsMs: Type.Record(Type.String(), Type.Number()),
-  reason: orNull(object({ code: Type.String(), text: Type.String() })),
+  gained: orNull(Type.Integer(), 'Routes that became available.'),
+  lost: orNull(Type.Integer(), 'Routes that are no longer available.'),
+  durationsMs: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Milliseconds of each stage.',
+  }),
+  reason: orNull(Reason, 'Why the list was held or rejected, or why the run failed.'),
   reviewId: Type.Optional(Count),
   contentHash: orNull(Type.String()),
-})
+}
 
-const ShownRun = object({
-  ...SyncRun.properties,
-  notModified: Type.Boolean({
-    description: 'The upstream said that its list was still the last accepted one.',
-  }),
-  etag: MaybeText,
-  lastModified: MaybeText,
-  resolution: orNull(Type.String(), 'What ended its review; null where it had none, or is held.'),
-  resolvedAt: MaybeInstant,
-  resolvedBy: orNull(Type.Integer(), 'The run that ended it; null where a person did.'),
-  reviewRuns: Type.Array(Type.Integer(), {
-    description: 'The runs under the same review, it included.',
-  }),
-  storedBytes: orNull(
-    Type.Integer(),
-    'What its list takes as it is kept; null where it is not kept.',
-  ),
-  changes: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Records that it added to the feed of route changes, by kind.',
-  }),
-})
+/** One finished run. */
+export const SyncRun = object(members, { title: 'Run' })
 
-/** Which run. */
+const RunDetails = object(
+  {
+    ...members,
+    notModified: Type.Boolean({
+      description: 'Whether the upstream answered that its list had not changed.',
+    }),
+    etag: MaybeText,
+    lastModified: MaybeText,
+    resolution: orNull(
+      Type.String(),
+      'What ended the review of the run. Null if it was not reviewed, or is still held.',
+    ),
+    resolvedAt: MaybeInstant,
+    resolvedBy: orNull(
+      Type.Integer(),
+      'The run that ended the review. Null if an operator ended it.',
+    ),
+    reviewRuns: Type.Array(Type.Integer(), {
+      description: 'All runs of the same review, including this one.',
+    }),
+    storedBytes: orNull(
+      Type.Integer(),
+      'The compressed size of the stored list. Null if the list is not stored.',
+    ),
+    changes: Type.Record(Type.String(), Type.Integer(), {
+      description: 'The number of route changes that the run recorded, by kind.',
+    }),
+  },
+  { title: 'RunDetails' },
+)
+
 export const RunParams = object({ runId: RowId })
 
 const cursors = cursorsOf('sync-runs', RowId)
@@ -76,14 +93,14 @@ const listRuns = shared({
   method: 'GET',
   path: '/api/v1/sync-runs',
   tag: 'Freshness',
-  summary: 'What came of the last pulls of the route lists, the newest first',
+  summary: 'Lists the finished runs of the route lists, newest first',
   scope: 'read',
   query: object({
     list: Type.Optional(
       oneOf(['routes', 'with-availability'], { description: 'Only the runs of this list.' }),
     ),
     statuses: Type.Optional(
-      Type.Array(Status, { minItems: 1, description: 'Only runs that ended like this.' }),
+      Type.Array(Status, { minItems: 1, description: 'Only runs with one of these statuses.' }),
     ),
     ...pageParameters({ preset: 50, max: 1000 }),
   }),
@@ -102,17 +119,14 @@ const showSyncRun = shared({
   method: 'GET',
   path: '/api/v1/sync-runs/{runId}',
   tag: 'Freshness',
-  summary: 'Everything that is known of a finished run',
+  summary: 'Shows the details of a finished run',
   scope: 'read',
   params: RunParams,
-  answer: { about: 'The run.', schema: ShownRun },
+  answer: { about: 'The run.', schema: RunDetails },
   problems: ['sync.run_not_found'],
   example: { params: { runId: '1' } },
-  handler: async ({ db }, { params: { runId } }) => {
-    const run = await showRun(db, runId)
-    return { ...run, reviewRuns: [...run.reviewRuns] }
-  },
+  handler: ({ db }, { params: { runId } }) => showRun(db, runId),
 })
 
-/** What came of the pulls of both lists. */
+/** The endpoints of finished runs. */
 export const SYNC_RUN_OPERATIONS = [listRuns, showSyncRun]

@@ -1,31 +1,24 @@
 import { Type } from 'typebox'
-import { object, oneOf, orNull } from '../../http/schemas.ts'
+import { object, orNull } from '../../http/schemas.ts'
+import { Place, Route } from '../read/route-endpoints.ts'
+import { ListName, Reason } from '../read/sync-run-endpoints.ts'
 
 const Count = Type.Integer()
-const ListName = oneOf(['routes', 'with-availability'])
+const Routes = Type.Array(Route)
 
-const Reason = object({ code: Type.String(), text: Type.String() })
-
-const Place = object({
-  id: Type.String(),
-  iata: Type.String(),
-  city: Type.String(),
-  country: Type.String(),
-})
-const Routes = Type.Array(object({ departure: Place, destination: Place }))
-
-/** What applying a list would do, as the API tells it. */
-export const PlanReport = object({
+const members = {
   list: ListName,
   baseline: Type.Boolean(),
   bytes: Count,
   fetched: Count,
   duplicates: Count,
   conflictingPlaces: Count,
-  liveBefore: Type.Integer({ description: 'Live (or available) routes before it.' }),
-  missing: Type.Integer({ description: 'Of those, the ones that it lacks.' }),
+  liveBefore: Type.Integer({
+    description: 'Live routes before the list; available routes for with-availability.',
+  }),
+  missing: Type.Integer({ description: 'How many of these the list lacks.' }),
   newlyAbsent: Type.Integer({
-    description: 'Of those, the ones that the accepted list before it held.',
+    description: 'How many of the missing ones the previous accepted list had.',
   }),
   forecast: object(
     {
@@ -38,22 +31,25 @@ export const PlanReport = object({
       gained: Count,
       lost: Count,
     },
-    { description: 'What a run that approved it now would count.' },
+    { description: 'The counts of the run if it were approved now.' },
   ),
-  verdict: orNull(Reason, 'Why the guard would hold it now; null where it would not.'),
+  verdict: orNull(Reason, 'Why the guard would hold the list now. Null if it would not.'),
   examples: object(
     {
       missing: Routes,
       added: Routes,
       countries: Type.Array(object({ country: Type.String(), missing: Count, live: Count }), {
-        description: 'Countries of departure that lack most routes.',
+        description: 'The countries of departure with the most missing routes.',
       }),
       placesLost: object(
         { count: Count, places: Type.Array(Place) },
-        { description: 'Places without any route left.' },
+        { description: 'Places that would have no route left.' },
       ),
       placesChanged: Type.Array(object({ before: Place, after: Place })),
     },
-    { description: 'A few of each kind.' },
+    { description: 'A few examples of each kind.' },
   ),
-})
+}
+
+/** What applying a list would do. */
+export const PlanReport = object(members, { title: 'PlanReport' })

@@ -1,17 +1,17 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { logOperation } from '../../http/audit-log.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, orNull } from '../../http/schemas.ts'
+import { Instant, object, orNull, RowId } from '../../http/schemas.ts'
 import { RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { approveRun, rejectRun } from './decide-run.ts'
 import { PlanReport } from './plan-report-endpoints.ts'
-import { type Review, type ReviewDeps, reviewRun } from './report-plan.ts'
+import { type ReviewDeps, reviewRun } from './report-plan.ts'
 
 export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
   readonly clock: Clock
@@ -20,12 +20,11 @@ export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> 
 
 const { operator } = operations<HeldRunDeps>()
 
-const RunId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
-/** A run of the list takes longer than anybody waits for an answer; most waits are for a decision beside this one. */
+/** A running sync holds the lock for longer than a client waits. This is enough to wait for another decision. */
 const WAIT_MS = 2_000
 const RETRY_AFTER_SECONDS = 10
 
-const cursors = cursorsOf('held-runs', RunId)
+const cursors = cursorsOf('held-runs', RowId)
 
 const common = { tag: 'Operators', scope: 'operate' } as const
 const listHeld = operator({
@@ -33,7 +32,7 @@ const listHeld = operator({
   id: 'listHeldRuns',
   method: 'GET',
   path: '/api/v1/held-runs',
-  summary: 'Lists that wait for a decision, the oldest first',
+  summary: 'Lists the held runs, oldest first',
   query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of held runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
@@ -44,30 +43,33 @@ const listHeld = operator({
   },
 })
 
-const ReviewAnswer = object({
-  run: SyncRun,
-  heldWith: Type.Array(RunId, {
-    description: 'All that are held under the same review, it included.',
-  }),
-  rejected: orNull(
-    object({ runs: Type.Array(RunId), at: Instant }),
-    'What a person rejected of that review already, and when, the last time.',
-  ),
-  plan: PlanReport,
-})
+const HeldRunReview = object(
+  {
+    run: SyncRun,
+    heldWith: Type.Array(RowId, {
+      description: 'All held runs of the same review, including this one.',
+    }),
+    rejected: orNull(
+      object({ runs: Type.Array(RowId), at: Instant }),
+      'The runs of this review that an operator has already rejected, and when that last happened.',
+    ),
+    plan: PlanReport,
+  },
+  { title: 'HeldRunReview' },
+)
 
 const reviewHeld = operator({
   ...common,
   id: 'reviewHeldRun',
   method: 'GET',
   path: '/api/v1/held-runs/{runId}',
-  summary: 'What is suspicious about a held run, and what approving it would do now',
-  description: 'It reads the whole list again and changes nothing.',
+  summary: 'Shows why a run is held and what approving it would do now',
+  description: 'Reads the whole stored list and changes nothing.',
   params: RunParams,
-  answer: { about: 'The review.', schema: ReviewAnswer },
+  answer: { about: 'The review.', schema: HeldRunReview },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
   example: { params: { runId: '4' } },
-  handler: async (deps, { params: { runId } }) => answerOf(await reviewRun(deps, runId)),
+  handler: (deps, { params: { runId } }) => reviewRun(deps, runId),
 })
 
 const approveHeld = operator({
@@ -75,11 +77,11 @@ const approveHeld = operator({
   id: 'approveHeldRun',
   method: 'POST',
   path: '/api/v1/held-runs/{runId}/approve',
-  summary: 'Apply a held list as it was fetched',
+  summary: 'Approves a held run: its list is applied',
   description:
-    'As of when it was fetched, or just after the last list that was accepted since. What it lacks is removed at once. Other held runs of the list are dropped.',
+    'The changes are dated at the time of the fetch, or just after the last list that was accepted since. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.',
   params: RunParams,
-  answer: { about: 'The run, which is approved now.', schema: SyncRun },
+  answer: { about: 'The approved run.', schema: SyncRun },
   problems: [
     'sync.run_not_found',
     'sync.not_held',
@@ -103,12 +105,13 @@ const rejectHeld = operator({
   id: 'rejectHeldRun',
   method: 'POST',
   path: '/api/v1/held-runs/{runId}/reject',
-  summary: 'Drop a held list, and those that agree with it',
-  description: 'Nothing else changes. The same list again joins the review without a new alert.',
+  summary: 'Rejects a held run, and the held runs that agree with it',
+  description:
+    'Nothing else changes. If the same list is fetched again, it joins the review without a new alert.',
   params: RunParams,
   answer: {
-    about: 'The runs that were dropped.',
-    schema: object({ dropped: Type.Array(RunId) }),
+    about: 'The dropped runs.',
+    schema: object({ dropped: Type.Array(RowId) }),
   },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' } },
@@ -119,10 +122,10 @@ const rejectHeld = operator({
   },
 })
 
-/** What is held for review, and the decisions about it. */
+/** The endpoints of held runs and the decisions about them. */
 export const REVIEW_OPERATIONS = [listHeld, reviewHeld, approveHeld, rejectHeld]
 
-/** Runs work that waits for the lock of the list, within two seconds; else answers `sync.busy`. */
+/** Runs work that needs the lock of the list. Answers `sync.busy` if the lock is not free within two seconds. */
 async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const signal = AbortSignal.timeout(WAIT_MS)
   try {
@@ -131,28 +134,7 @@ async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Pr
     if (!signal.aborted || !(err instanceof Error) || err.name !== 'AbortError') throw err
     throw new ProblemError('sync.busy', {
       headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
-      detail: 'a run of the list is under way, or somebody else decides about it',
+      detail: 'a run of the list is in progress, or another operator is deciding about it',
     })
-  }
-}
-
-/** Arrays that whoever sends them may change. */
-function answerOf({ run, heldWith, rejected, plan }: Review): Static<typeof ReviewAnswer> {
-  const { verdict, examples } = plan
-  return {
-    run,
-    heldWith: [...heldWith],
-    rejected: rejected && { runs: [...rejected.runs], at: rejected.at },
-    plan: {
-      ...plan,
-      verdict: verdict && { code: verdict.code, text: verdict.text },
-      examples: {
-        missing: [...examples.missing],
-        added: [...examples.added],
-        countries: [...examples.countries],
-        placesLost: { ...examples.placesLost, places: [...examples.placesLost.places] },
-        placesChanged: [...examples.placesChanged],
-      },
-    },
   }
 }
