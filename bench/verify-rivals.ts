@@ -8,7 +8,8 @@ import type { QueueSystem } from '../src/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
 import { decide } from '../src/verify/decide/decide.ts'
-import { fromJson, pairOf, toJson } from '../src/verify/decide/fare-state.ts'
+import { pairOf } from '../src/verify/decide/fare-state.ts'
+import { parseFareState } from '../src/verify/decide/parse-fare-state.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'
@@ -119,7 +120,7 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
       tx,
     )
     const rules = { ...verifyDeps.rules, holdLosses: false }
-    const decision = decide(fromJson(state), { askedAt, observation }, rules)
+    const decision = decide(parseFareState(state), { askedAt, observation }, rules)
     await saveOne(tx, { fareId, askedAt, decision, latencyMs: observation.evidence.latencyMs })
   })
 }
@@ -141,7 +142,7 @@ async function saveOne(
   const { state } = decision
   await sql`
     update fare_state
-       set outbound = ${state.outbound.belief}, pair = ${pairOf(state)}, state = ${JSON.stringify(toJson(state))}::jsonb,
+       set outbound = ${state.outbound.belief}, pair = ${pairOf(state)}, state = ${JSON.stringify(state)}::jsonb,
            asked_at = ${askedAt}, last_check_at = clock_timestamp(), last_good_check_at = ${askedAt}, checks = checks + 1
      where tracked_fare_id = ${fareId}
   `.execute(tx)

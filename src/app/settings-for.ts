@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import type { Schedule } from '../schedules/schedules.ts'
-import { COUNT_GAP_MS } from '../verify/decide/leg-belief.ts'
+import { COUNT_GAP_MS } from '../verify/decide/decide-leg.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
 /** The limits of the guard. The configuration has them in percent. */

@@ -18,3 +18,25 @@ export const ROUTE_CHANGE_KINDS = [
   'place_changed',
 ] as const
 export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
+
+/** The kinds of changes that a check of a fare can confirm. */
+export const FARE_CHANGE_KINDS = [
+  'became_available',
+  'became_unavailable',
+  'legs_changed',
+  'price_changed',
+  'itinerary_changed',
+  'identity_changed',
+] as const
+export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
+
+/** The kinds of records in the feed of all fares. */
+export const AVAILABILITY_CHANGE_KINDS = [...FARE_CHANGE_KINDS, 'expired'] as const
+export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
+
+/** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
+export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
+
+/** The kinds of records in the feed of a reseller. */
+export const WATCH_CHANGE_KINDS = ['watch_started', ...AVAILABILITY_CHANGE_KINDS] as const
+export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]

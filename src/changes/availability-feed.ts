@@ -1,29 +1,22 @@
-import { sql, type Tx } from '../db/database.ts'
+import type { AvailabilityChangeKind } from '../base/kinds.ts'
+import { type Db, sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 
-export type AvailabilityChangeKind =
-  | 'became_available'
-  | 'became_unavailable'
-  | 'legs_changed'
-  | 'price_changed'
-  | 'itinerary_changed'
-  | 'identity_changed'
-  | 'expired'
-
-/** A confirmed change of a tracked fare, with what it was seen by. */
+/** A confirmed change of a tracked fare, with its evidence. */
 export interface AvailabilityChangeDraft {
   readonly fareId: number
   readonly kind: AvailabilityChangeKind
   readonly before: object
   readonly after: object
-  /** When the last good check before it began, and the first that contradicted it: it happened in between. */
+  /** When the last good check before the change began; null: nothing was known. The change happened after it. */
   readonly lastGoodCheckAt: string | null
+  /** When the first check that showed the change began: it happened by then. */
   readonly detectedAt: string
   readonly evidenceHash: string | null
   readonly provenance: object
 }
 
-/** A change as it stands in the feed. */
+/** A change by its number in the feed. */
 export interface AppendedChange {
   readonly id: string
   readonly seq: number
@@ -31,8 +24,8 @@ export interface AppendedChange {
 }
 
 /**
- * Appends changes to the feed of all fares, in the order given. From here to the commit the feed's head is locked,
- * which is what makes its numbers dense and lets them appear in order: call it late.
+ * Appends changes to the feed of all fares, in the order given. Call it late: from here to the commit the feed's head is
+ * locked, which makes its numbers dense and lets them appear in order.
  */
 export async function appendAvailabilityChanges(
   tx: Tx,
@@ -58,4 +51,46 @@ export async function appendAvailabilityChanges(
     returning id, seq, tracked_fare_id as "fareId"
   `.execute(tx)
   return rows
+}
+
+/** A record of the feed of all fares. */
+export interface AvailabilityChange {
+  readonly seq: number
+  readonly id: string
+  readonly kind: AvailabilityChangeKind
+  readonly fareId: number
+  readonly flightId: string
+  readonly returnFlightId: string | null
+  readonly before: unknown
+  readonly after: unknown
+  readonly lastGoodCheckAt: Date | null
+  readonly detectedAt: Date
+  readonly recordedAt: Date
+}
+
+/** The records after a number, in order. */
+export async function readAvailabilityChanges(
+  db: Db,
+  { after, limit }: { after: number; limit: number },
+): Promise<AvailabilityChange[]> {
+  return db
+    .selectFrom('availability_change as c')
+    .innerJoin('tracked_fare as f', 'f.id', 'c.tracked_fare_id')
+    .select([
+      'c.seq',
+      'c.id',
+      'c.kind',
+      'c.tracked_fare_id as fareId',
+      'f.flight_id as flightId',
+      'f.return_flight_id as returnFlightId',
+      'c.before',
+      'c.after',
+      'c.last_good_check_at as lastGoodCheckAt',
+      'c.detected_at as detectedAt',
+      'c.recorded_at as recordedAt',
+    ])
+    .where('c.seq', '>', after)
+    .orderBy('c.seq')
+    .limit(limit)
+    .execute()
 }

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { WATCH_CHANGE_KINDS, type WatchChangeKind } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
 import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
-import type { WatchChangeKind } from './watch-feed-queries.ts'
 
 /** What the feeds of resellers are followed with. */
 export interface WatchChangeDeps {
@@ -58,16 +58,7 @@ export const FareShape = object({
   ),
 })
 
-const Kind = oneOf([
-  'watch_started',
-  'became_available',
-  'became_unavailable',
-  'legs_changed',
-  'price_changed',
-  'itinerary_changed',
-  'identity_changed',
-  'expired',
-])
+const Kind = oneOf(WATCH_CHANGE_KINDS)
 
 const Change = object({
   seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
@@ -114,7 +105,7 @@ const Query = object({
     default: 0,
     description: 'Where there is no record yet: seconds to wait for one.',
   }),
-  kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: 8 })),
+  kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: WATCH_CHANGE_KINDS.length })),
   list: Type.Optional(
     Type.String({
       minLength: 1,

@@ -1,8 +1,6 @@
+import type { WatchChangeKind } from '../base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../db/database.ts'
-import type { AvailabilityChangeKind } from './availability-feed.ts'
-import type { AvailabilityChange } from './feed-queries.ts'
-
-export type WatchChangeKind = AvailabilityChangeKind | 'watch_started'
+import type { AvailabilityChange } from './availability-feed.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange extends Omit<AvailabilityChange, 'fareId' | 'id' | 'kind'> {

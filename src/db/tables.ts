@@ -139,6 +139,9 @@ export interface FareState {
   pair: Generated<FareStatePair>
   price: string | null
   return: FareStateReturn | null
+  /**
+   * The state as decide() takes and returns it: counts of contradictions, prices of the legs, identities. {} before the first check.
+   */
   state: ColumnType<unknown, string, string>
   tracked_fare_id: number
 }

@@ -1,17 +1,9 @@
 import type { Counter, Histogram } from 'prom-client'
-import { ROUTE_CHANGE_KINDS, RUN_OUTCOMES } from '../base/kinds.ts'
+import { FARE_CHANGE_KINDS, ROUTE_CHANGE_KINDS, RUN_OUTCOMES } from '../base/kinds.ts'
 
 const LISTS = ['routes', 'with-availability']
 const STAGES = ['fetch', 'stage', 'diff', 'apply']
 const LIST_FAULTS = ['duplicate', 'conflicting_place', 'unknown_pair']
-const FARE_CHANGES = [
-  'became_available',
-  'became_unavailable',
-  'legs_changed',
-  'price_changed',
-  'itinerary_changed',
-  'identity_changed',
-]
 const UNKNOWN_REASONS = [
   'timeout',
   'network',
@@ -74,7 +66,7 @@ export function beginAtZero(metrics: Zeroable): void {
     metrics.syncReturned.inc({ list }, 0)
   }
   for (const kind of ROUTE_CHANGE_KINDS) metrics.routeChanges.inc({ kind }, 0)
-  for (const kind of FARE_CHANGES) metrics.availabilityChanges.inc({ kind }, 0)
+  for (const kind of FARE_CHANGE_KINDS) metrics.availabilityChanges.inc({ kind }, 0)
   for (const outcome of ['available', 'unavailable']) {
     metrics.observations.inc({ outcome, reason: '' }, 0)
   }

@@ -14,7 +14,7 @@ import { reportChecks } from './checks/check-events.ts'
 import { findClaimedFares } from './checks/claimed-fares.ts'
 import { lockClaimed } from './checks/lock-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
-import type { DecisionRules } from './decide/decide.ts'
+import type { DecisionRules } from './decide/decide-leg.ts'
 import { type IncidentTransition, reportIncidents } from './incidents/change-incidents.ts'
 import { guardLosses } from './incidents/guard-losses.ts'
 

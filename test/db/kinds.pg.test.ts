@@ -1,11 +1,18 @@
 import { describe, expect } from 'vitest'
-import { ROUTE_CHANGE_KINDS, RUN_STATUSES } from '../../src/base/kinds.ts'
+import {
+  AVAILABILITY_CHANGE_KINDS,
+  ROUTE_CHANGE_KINDS,
+  RUN_STATUSES,
+  WATCH_EVENT_KINDS,
+} from '../../src/base/kinds.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
 
 const KINDS: readonly (readonly [column: string, names: readonly string[]])[] = [
   ['sync_run.status', RUN_STATUSES],
   ['route_change.kind', ROUTE_CHANGE_KINDS],
+  ['availability_change.kind', AVAILABILITY_CHANGE_KINDS],
+  ['watch_event.kind', WATCH_EVENT_KINDS],
 ]
 
 /** The names that the check constraint of a column lists. */

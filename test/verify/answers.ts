@@ -6,8 +6,7 @@ import type {
   ObservedFlight,
   UnknownReason,
 } from '../../src/upstream/observation.ts'
-import type { DecisionRules } from '../../src/verify/decide/decide.ts'
-import { COUNT_GAP_MS } from '../../src/verify/decide/leg-belief.ts'
+import { COUNT_GAP_MS, type DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 
 export const RULES: DecisionRules = {
   lossConfirmations: 2,

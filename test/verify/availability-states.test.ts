@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { type Decision, type DecisionRules, decide } from '../../src/verify/decide/decide.ts'
+import { type Decision, decide } from '../../src/verify/decide/decide.ts'
+import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import {
   type FareState,
   initialState,
@@ -84,8 +85,8 @@ describe('the diagrams', () => {
   const [legArrows = [], pairArrows = []] = diagramArrows(PAGE)
 
   it('show every move of a leg, and no other', () => {
-    const nameOf = ({ outbound: { belief, against } }: FareState) =>
-      against === 0 ? belief : `${belief}_${against}`
+    const nameOf = ({ outbound: { belief, contradictions } }: FareState) =>
+      contradictions === 0 ? belief : `${belief}_${contradictions}`
     const answers = [[available()], [UNAVAILABLE], [unknown()]]
 
     const moves = explore(answers, { nameOf, labelsOf: ({ outcome }) => [outcome.outbound] })
@@ -142,5 +143,5 @@ function explore(answers: readonly (readonly LegObservation[])[], naming: Naming
 }
 
 function keyOf(state: FareState): string {
-  return [state.outbound, state.return].map((leg) => `${leg?.belief}${leg?.against}`).join()
+  return [state.outbound, state.return].map((leg) => `${leg?.belief}${leg?.contradictions}`).join()
 }

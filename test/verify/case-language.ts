@@ -1,5 +1,5 @@
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import type { DecisionRules } from '../../src/verify/decide/decide.ts'
+import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { available, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'
 
 /** One check of a case in docs/reference/availability-states.md. */

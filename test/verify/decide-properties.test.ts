@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type FareView,
-  fromJson,
-  initialState,
-  pairOf,
-  toJson,
-  viewOf,
-} from '../../src/verify/decide/fare-state.ts'
+import { type FareView, initialState, pairOf, viewOf } from '../../src/verify/decide/fare-state.ts'
+import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
 import { RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { anyCounts, anyStory, type Played, play, type Scene, saidBy } from './stories.ts'
@@ -191,8 +185,8 @@ describe('over any story', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { decision } of play(story, counts)) {
-          const stored: unknown = JSON.parse(JSON.stringify(toJson(decision.state)))
-          expect(fromJson(stored)).toEqual(decision.state)
+          const stored: unknown = JSON.parse(JSON.stringify(decision.state))
+          expect(parseFareState(stored)).toEqual(decision.state)
         }
       }),
       { numRuns: 300 },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { type Decision, type DecisionRules, decide } from '../../src/verify/decide/decide.ts'
+import { type Decision, decide } from '../../src/verify/decide/decide.ts'
+import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { initialState } from '../../src/verify/decide/fare-state.ts'
 import { at, available, eur, flight, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { endWatches } from '../../src/verify/end-watches-job.ts'
-import { expireFares } from '../../src/verify/expire-fares-job.ts'
+import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
+import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,

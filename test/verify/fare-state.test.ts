@@ -1,22 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/verify/decide/decide.ts'
 import {
+  type Belief,
   type FareState,
-  fromJson,
   initialState,
+  type LegState,
   pairOf,
   shownPrice,
-  toJson,
+  UNKNOWN_LEG,
 } from '../../src/verify/decide/fare-state.ts'
-import { type Belief, type LegState, UNSEEN_LEG } from '../../src/verify/decide/leg-state.ts'
+import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
 import { at, available, eur, observation, RULES, UNAVAILABLE } from './answers.ts'
 
 function fare(legs: readonly Partial<LegState>[]): FareState {
   const [outbound, back] = legs
   return {
     ...initialState(false),
-    outbound: { ...UNSEEN_LEG, ...outbound },
-    return: back ? { ...UNSEEN_LEG, ...back } : null,
+    outbound: { ...UNKNOWN_LEG, ...outbound },
+    return: back ? { ...UNKNOWN_LEG, ...back } : null,
   }
 }
 
@@ -49,10 +50,10 @@ describe('the price of a fare', () => {
 })
 
 describe('a stored state', () => {
-  const doubted = { askedAt: at(60), observation: observation(UNAVAILABLE, available()) }
+  const contradicted = { askedAt: at(60), observation: observation(UNAVAILABLE, available()) }
   const seen = { askedAt: at(0), observation: observation(available(), available()) }
-  const state = decide(decide(initialState(true), seen, RULES).state, doubted, RULES).state
-  const stored = JSON.stringify(toJson(state))
+  const state = decide(decide(initialState(true), seen, RULES).state, contradicted, RULES).state
+  const stored = JSON.stringify(state)
 
   function damaged(change: (json: { outbound: Record<string, unknown> }) => void): unknown {
     const json = JSON.parse(stored)
@@ -61,25 +62,33 @@ describe('a stored state', () => {
   }
 
   it('is read back, without what it does not know', () => {
-    const newer = { ...JSON.parse(stored), mood: 'good' }
+    const newer = { ...JSON.parse(stored), unknown: 'field' }
 
-    expect(fromJson(newer)).toEqual(state)
+    expect(parseFareState(newer)).toEqual(state)
   })
 
   it.each<[string, (json: { outbound: Record<string, unknown> }) => void, string]>([
     ['another belief', ({ outbound }) => Object.assign(outbound, { belief: 'sold' }), 'belief'],
     ['a belief left out', ({ outbound }) => delete outbound.belief, 'belief'],
-    ['a negative count', ({ outbound }) => Object.assign(outbound, { against: -1 }), 'against'],
-    ['half a count', ({ outbound }) => Object.assign(outbound, { against: 0.5 }), 'against'],
     [
-      'a doubt without a time',
-      ({ outbound }) => Object.assign(outbound, { againstSince: null }),
-      'againstSince',
+      'a negative count',
+      ({ outbound }) => Object.assign(outbound, { contradictions: -1 }),
+      'contradictions',
+    ],
+    [
+      'half a count',
+      ({ outbound }) => Object.assign(outbound, { contradictions: 0.5 }),
+      'contradictions',
+    ],
+    [
+      'contradictions without a time',
+      ({ outbound }) => Object.assign(outbound, { contradictedSince: null }),
+      'contradictedSince',
     ],
     [
       'a time of another form',
-      ({ outbound }) => Object.assign(outbound, { agreedAt: '2026-03-01 08:00:00+00' }),
-      'agreedAt',
+      ({ outbound }) => Object.assign(outbound, { confirmedAt: '2026-03-01 08:00:00+00' }),
+      'confirmedAt',
     ],
     [
       'a price as a number',
@@ -96,9 +105,13 @@ describe('a stored state', () => {
       ({ outbound }) => Object.assign(outbound.flight as object, { stops: 'BCN' }),
       'flight.stops',
     ],
-    ['a stranger as text', ({ outbound }) => Object.assign(outbound, { strange: 'L2' }), 'strange'],
+    [
+      'a candidate as text',
+      ({ outbound }) => Object.assign(outbound, { candidate: 'L2' }),
+      'candidate',
+    ],
   ])('is refused for %s, naming the place', (_what, damage, place) => {
-    expect(() => fromJson(damaged(damage))).toThrow(
+    expect(() => parseFareState(damaged(damage))).toThrow(
       expect.objectContaining({
         code: 'verify.state_malformed',
         where: `outbound.${place}`,
@@ -107,6 +120,6 @@ describe('a stored state', () => {
   })
 
   it.each([null, undefined, [], 'state', {}])('is refused where it is %j', (value) => {
-    expect(() => fromJson(value)).toThrow('the stored state of a fare is malformed')
+    expect(() => parseFareState(value)).toThrow('the stored state of a fare is malformed')
   })
 })

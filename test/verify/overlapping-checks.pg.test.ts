@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { COUNT_GAP_MS } from '../../src/verify/decide/leg-belief.ts'
+import { COUNT_GAP_MS } from '../../src/verify/decide/decide-leg.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -75,7 +75,7 @@ async function recordAtOnce(db: Db, url: string, jobs: readonly WaitingJob[]): P
 
 async function readState(db: Db) {
   const { rows } = await sql`
-    select pair, state #>> '{outbound,against}' as against, checks from fare_state
+    select pair, state #>> '{outbound,contradictions}' as contradictions, checks from fare_state
   `.execute(db)
   return rows[0]
 }
@@ -120,7 +120,7 @@ describe('checks of one fare that overlap', () => {
 
     await recordAtOnce(db, databaseUrl, jobs)
 
-    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 2 })
+    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
     expect(await kinds(db, fare)).toEqual(['became_available'])
   })
 
@@ -138,7 +138,7 @@ describe('checks of one fare that overlap', () => {
 
     await recordAtOnce(db, databaseUrl, asked)
 
-    expect(await readState(db)).toMatchObject({ pair: 'not_bookable', against: '0' })
+    expect(await readState(db)).toMatchObject({ pair: 'not_bookable', contradictions: '0' })
     expect(await kinds(db, fare)).toEqual(['became_available', 'became_unavailable'])
     expect(await feedsOf(db)).toEqual(
       ['ana', 'ben'].map((name) => ({ name, kinds: ['watch_started', 'became_unavailable'] })),
@@ -155,7 +155,7 @@ describe('checks of one fare that overlap', () => {
       await asked.ended
     }
 
-    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 4 })
+    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 4 })
     expect(await kinds(db, fare)).toEqual(['became_available'])
     const { rows } = await sql`select lane from fare_schedule`.execute(db)
     expect(rows).toEqual([{ lane: 'confirmation' }])
@@ -177,7 +177,7 @@ describe('checks of one fare that overlap', () => {
     await older.ended
 
     expect(await turn()).toEqual(before)
-    expect(await readState(db)).toEqual({ pair: 'bookable', against: '1', checks: 2 })
+    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
   })
 })
 
@@ -210,7 +210,7 @@ describe('a worker that is stopped for longer than its lease, and continued', ()
       ),
     )
 
-    expect(await readState(db)).toEqual({ pair: 'bookable', against: '0', checks: 2 })
+    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '0', checks: 2 })
     expect(await kinds(db, fare)).toEqual(['became_available'])
     expect(await openClaims(db)).toEqual([])
     expect(await brokenFeeds(db)).toEqual([])

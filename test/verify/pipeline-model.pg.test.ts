@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Money } from '../../src/base/money.ts'
-import type { AvailabilityChange } from '../../src/changes/feed-queries.ts'
-import { readAvailabilityChanges } from '../../src/changes/feed-queries.ts'
+import type { AvailabilityChange } from '../../src/changes/availability-feed.ts'
+import { readAvailabilityChanges } from '../../src/changes/availability-feed.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import {
-  type FareView,
-  fromJson,
-  initialState,
-  viewOf,
-} from '../../src/verify/decide/fare-state.ts'
+import { type FareView, initialState, viewOf } from '../../src/verify/decide/fare-state.ts'
+import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
 import { it } from '../support/test-database.ts'
 import { type ExpectedRecord, type ModelFare, PipelineModel } from './pipeline-model.ts'
 import { playScript } from './pipeline-play.ts'
@@ -52,7 +48,7 @@ async function readHeld(db: Db): Promise<HeldFare[]> {
     question: questionOf(flightId),
     checks,
     shown,
-    view: viewOf(Object.keys(state).length === 0 ? initialState(hasReturn) : fromJson(state)),
+    view: viewOf(Object.keys(state).length === 0 ? initialState(hasReturn) : parseFareState(state)),
     history: history.map((h) => ({
       shown: h.shown,
       validFrom: new Date(h.from),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { pairOf, shownPrice, toJson, viewOf } from '../../src/verify/decide/fare-state.ts'
+import { pairOf, shownPrice, viewOf } from '../../src/verify/decide/fare-state.ts'
 import { SHOWN_BELIEF } from '../../src/watch/notify-watches.ts'
 import { it } from '../support/test-database.ts'
 import { anyStory, play } from './stories.ts'
@@ -18,7 +18,7 @@ it('the start of a watch shows of any belief what a change shows of it', async (
     pair: pairOf(state),
     price: shownPrice(state)?.amount ?? null,
     currency: shownPrice(state)?.currency ?? null,
-    state: toJson(state),
+    state: state,
   }))
 
   const { rows: shown } = await sql<{ belief: unknown }>`

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { LegObservation, UnknownReason } from '../../src/upstream/observation.ts'
-import { type Decision, type DecisionRules, decide } from '../../src/verify/decide/decide.ts'
+import { type Decision, decide } from '../../src/verify/decide/decide.ts'
+import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'
 import { at, available, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
 import type { Said } from './naive-model.ts'

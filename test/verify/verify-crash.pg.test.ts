@@ -28,9 +28,9 @@ const SOLD = ['105', '106']
 /** Said to be gone once before: one answer more makes it true. */
 const LOST_ONCE = ['103', '104']
 /** What one more answer a fare makes of it. Two watches of each start with its first good check. */
-const LOST = { pair: 'not_bookable', against: '0', checks: 2, kinds: ['legs_changed'] }
-const FOUND = { pair: 'bookable', against: '0', checks: 1, kinds: ['became_available'] }
-const PENDING = { pair: 'unknown', against: '1', checks: 1, kinds: [] }
+const LOST = { pair: 'not_bookable', contradictions: '0', checks: 2, kinds: ['legs_changed'] }
+const FOUND = { pair: 'bookable', contradictions: '0', checks: 1, kinds: ['became_available'] }
+const PENDING = { pair: 'unknown', contradictions: '1', checks: 1, kinds: [] }
 const EXPECTED = [
   { flightId: '101', ...PENDING, changesSent: 0, startsSent: 2 },
   { flightId: '102', ...PENDING, changesSent: 0, startsSent: 2 },
@@ -65,7 +65,7 @@ async function setScene({ db }: Scene): Promise<void> {
 /** Everything that a check leaves behind, at one moment. */
 async function readFares(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select f.flight_id as "flightId", s.pair, s.state #>> '{outbound,against}' as against, s.checks,
+    select f.flight_id as "flightId", s.pair, s.state #>> '{outbound,contradictions}' as contradictions, s.checks,
            coalesce((select jsonb_agg(c.kind order by c.seq) from availability_change c
                       where c.tracked_fare_id = f.id), '[]') as kinds,
            (select count(*) from watch_change w join availability_change c on c.id = w.change_id

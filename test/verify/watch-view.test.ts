@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/verify/decide/decide.ts'
-import { initialState, toJson } from '../../src/verify/decide/fare-state.ts'
+import { initialState } from '../../src/verify/decide/fare-state.ts'
 import { viewOfWatch, type WatchFacts } from '../../src/verify/read/watch-view.ts'
 import { entryOf } from '../../src/watch/rows/watch-entry.ts'
 import { at, available, observation, RULES, UNAVAILABLE } from './answers.ts'
@@ -36,7 +36,7 @@ const BOOKABLE = decide(
 function facts(given: Partial<WatchFacts> = {}): WatchFacts {
   return {
     watchId: '019c1f70-0000-7000-8000-000000000001',
-    state: toJson(BOOKABLE),
+    state: BOOKABLE,
     askedAt: at(10),
     lastGoodCheckAt: at(10),
     lastReason: null,
@@ -135,7 +135,7 @@ describe('the next check', () => {
       'turn',
     ],
   ] as const)('is %s', (_, lane, minIntervalSeconds, seconds, why) => {
-    const state = toJson(lane === 'confirmation' ? PENDING_LOSS : BOOKABLE)
+    const state = lane === 'confirmation' ? PENDING_LOSS : BOOKABLE
 
     const { next } = view({ lane, state }, watch(minIntervalSeconds))
 
@@ -149,8 +149,8 @@ it('a fare that was never available is followed once that is confirmed', () => {
   const once = check(initialState(false), 10)
   const twice = check(once, 30)
 
-  expect(view({ state: toJson(once) }).status).toBe('new')
-  expect(view({ state: toJson(twice) })).toMatchObject({
+  expect(view({ state: once }).status).toBe('new')
+  expect(view({ state: twice })).toMatchObject({
     status: 'followed',
     belief: { pair: 'not_bookable' },
   })

@@ -3,7 +3,7 @@ import { importText as importSentence } from '../../src/cli/text/watch-list-text
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { listResellers } from '../../src/resellers/resellers.ts'
-import { endWatches } from '../../src/verify/end-watches-job.ts'
+import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
 import { findWatchList } from '../../src/watch/watch-lists.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
-import { readAvailabilityChanges } from '../../changes/feed-queries.ts'
+import { readAvailabilityChanges } from '../../changes/availability-feed.ts'
 import { readWatchChanges } from '../../changes/watch-feed-queries.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'

@@ -12,7 +12,7 @@ export interface ShownBelief {
 /** A fare whose state this transaction may change. */
 export interface LockedFare extends ShownBelief {
   readonly fareId: number
-  /** As `toJson` wrote it; an empty object before the first check. */
+  /** A FareState as JSON; an empty object before the first check. */
   readonly state: object
   readonly hasReturn: boolean
   /** Whether a watch of it waits for a good check to start. */

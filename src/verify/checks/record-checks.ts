@@ -9,15 +9,10 @@ import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
-import { type Decision, type DecisionRules, decide } from '../decide/decide.ts'
-import {
-  type FareState,
-  fromJson,
-  initialState,
-  pairOf,
-  shownPrice,
-  toJson,
-} from '../decide/fare-state.ts'
+import { type Decision, decide } from '../decide/decide.ts'
+import type { DecisionRules } from '../decide/decide-leg.ts'
+import { type FareState, initialState, pairOf, shownPrice } from '../decide/fare-state.ts'
+import { parseFareState } from '../decide/parse-fare-state.ts'
 import type { Check } from './ask-fares.ts'
 import type { LockedFare } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
@@ -74,7 +69,7 @@ export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedChe
 }
 
 function stateOf({ state, hasReturn }: LockedFare): FareState {
-  return Object.keys(state).length === 0 ? initialState(hasReturn) : fromJson(state)
+  return Object.keys(state).length === 0 ? initialState(hasReturn) : parseFareState(state)
 }
 
 function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRow {
@@ -89,7 +84,7 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
     pair: pairOf(state),
     amount: price?.amount ?? null,
     currency: price?.currency ?? null,
-    state: toJson(state),
+    state,
     askedAt: check.askedAt,
     good,
     reason: reason?.slice('unknown:'.length) ?? null,

@@ -1,40 +1,66 @@
 import { sameMoney } from '../../base/money.ts'
 import type { LegObservation, ObservedFlight, UnknownReason } from '../../upstream/observation.ts'
-import { countAnswer, type Interval, type Look } from './leg-belief.ts'
-import { recognise } from './leg-identity.ts'
-import type { LegState } from './leg-state.ts'
+import type { CandidateFlight, LegState } from './fare-state.ts'
 
-/** What the metrics count of one leg. */
+/** Contradicting answers less than this apart count once: half the time until a confirmation. */
+export const COUNT_GAP_MS = 10_000
+/** Another flight must be shown twice, this far apart: one cached answer must not confirm itself. */
+const IDENTITY_GAP_MS = 20_000
+
+export interface DecisionRules {
+  /** Answers in a row that make a leg unavailable. */
+  readonly lossConfirmations: number
+  /** Answers in a row that make an unavailable leg available. */
+  readonly gainConfirmations: number
+  /** The second contradiction counts this long after the first at the earliest, the third twice as long after it. */
+  readonly countGapMs: number
+  /** Whether an incident is open: losses are held until it ends. */
+  readonly holdLosses: boolean
+}
+
+/** A check that is being decided. */
+export interface CheckContext {
+  readonly askedAt: string
+  readonly rules: DecisionRules
+}
+
+/** When something happened: after `lastGoodCheckAt`, and by `detectedAt`, when an answer first showed it. */
+export interface Interval {
+  readonly lastGoodCheckAt: string | null
+  readonly detectedAt: string
+}
+
+/** How the metrics count one leg of a check. */
 export type LegOutcome = 'available' | 'unavailable' | `unknown:${UnknownReason}`
 
-/** What one answer made of one leg. */
+/** What one answer changes of one leg. */
 export interface LegStep {
   readonly before: LegState
   readonly after: LegState
   readonly outcome: LegOutcome
-  /** What changed, and when. A leg whose belief or identity moved does not count as changed in the rest. */
+  /** What changed, and when. Where the belief or the identity changed, the last two are null. */
   readonly moved: Interval | null
   readonly reidentified: Interval | null
   readonly retimed: Interval | null
   readonly repriced: Interval | null
   readonly heldLoss: boolean
   /** Whether the answer showed all that is believed of the leg after it. */
-  readonly borneOut: boolean
+  readonly confirmed: boolean
 }
 
 /** Decides what one answer means for one leg. */
-export function decideLeg(leg: LegState, said: LegObservation, look: Look): LegStep {
-  switch (said.kind) {
+export function decideLeg(leg: LegState, answer: LegObservation, context: CheckContext): LegStep {
+  switch (answer.kind) {
     case 'unknown':
-      return untouched(leg, `unknown:${said.reason}`)
+      return unchanged(leg, `unknown:${answer.reason}`)
     case 'unavailable':
-      return decideAbsence(leg, look)
+      return decideAbsence(leg, context)
     case 'available':
-      return decidePresence(leg, said.flight, look)
+      return decidePresence(leg, answer.flight, context)
   }
 }
 
-function untouched(leg: LegState, outcome: LegOutcome): LegStep {
+function unchanged(leg: LegState, outcome: LegOutcome): LegStep {
   return {
     before: leg,
     after: leg,
@@ -44,56 +70,146 @@ function untouched(leg: LegState, outcome: LegOutcome): LegStep {
     retimed: null,
     repriced: null,
     heldLoss: false,
-    borneOut: false,
+    confirmed: false,
   }
 }
 
-function decideAbsence(leg: LegState, look: Look): LegStep {
-  const { counters, moved, held } = countAnswer(leg, 'unavailable', look)
-  // A sold-out flight has no price: that of a later return must not be guessed from before.
+function decideAbsence(leg: LegState, context: CheckContext): LegStep {
+  const { counters, moved, held } = countAnswer(leg, 'unavailable', context)
+  // After a loss the price is unknown: the old one may not be that of the flight when it returns.
   const after = { ...leg, ...counters, price: moved ? null : leg.price }
-  const borneOut = after.belief === 'unavailable'
-  return { ...untouched(leg, 'unavailable'), after, moved, heldLoss: held, borneOut }
+  const confirmed = after.belief === 'unavailable'
+  return { ...unchanged(leg, 'unavailable'), after, moved, heldLoss: held, confirmed }
 }
 
-function decidePresence(leg: LegState, flight: ObservedFlight, look: Look): LegStep {
-  const seen = recognise(leg, flight, look.askedAt)
-  if (seen.kind === 'strange') {
-    const mismatch = untouched(leg, 'unknown:identity_mismatch')
-    return { ...mismatch, after: { ...leg, strange: seen.strange } }
+function decidePresence(leg: LegState, flight: ObservedFlight, context: CheckContext): LegStep {
+  const match = matchIdentity(leg, flight, context.askedAt)
+  if (match.kind === 'candidate') {
+    const mismatch = unchanged(leg, 'unknown:identity_mismatch')
+    return { ...mismatch, after: { ...leg, candidate: match.candidate } }
   }
-  const reidentified = seen.kind === 'settled' ? seen.changed : null
+  const reidentified = match.kind === 'replaced' ? match.changed : null
   const known = reidentified ? { ...leg, ...flightFields(flight), price: null } : leg
-  const counted = countAnswer(known, 'available', look)
+  const counted = countAnswer(known, 'available', context)
   const step = {
-    ...untouched(leg, 'available'),
-    after: { ...known, ...counted.counters, strange: null },
+    ...unchanged(leg, 'available'),
+    after: { ...known, ...counted.counters, candidate: null },
     moved: counted.moved,
     reidentified,
   }
-  // A gain that waits for confirmation is not believed yet, nor is what its answer says of price and times.
-  return step.after.belief === 'available' ? adoptFlight(step, flight, look) : step
+  // Until a gain is confirmed, neither the price nor the times of its answers are believed.
+  return step.after.belief === 'available' ? takeFlight(step, flight, context) : step
 }
 
-/** Takes price and itinerary from the answer of a leg that is believed available. */
-function adoptFlight(step: LegStep, flight: ObservedFlight, { askedAt }: Look): LegStep {
+/** Takes price and itinerary from the answer for a leg that is believed available. */
+function takeFlight(step: LegStep, flight: ObservedFlight, { askedAt }: CheckContext): LegStep {
   const { before, after, moved, reidentified } = step
-  // An unreadable price is no news: the last known one stays, but this answer does not vouch for it.
-  const news = flight.price !== null && !sameMoney(flight.price, after.price)
-  const price = news ? flight.price : after.price
-  const retimed = after.itinerary !== flight.itinerary
-  const fresh = moved !== null || reidentified !== null
-  const changed = fresh ? null : { lastGoodCheckAt: before.agreedAt, detectedAt: askedAt }
+  // With an unreadable price the last known one stays, but this answer does not confirm it.
+  const isNewPrice = flight.price !== null && !sameMoney(flight.price, after.price)
+  const price = isNewPrice ? flight.price : after.price
+  const isRetimed = after.itinerary !== flight.itinerary
+  const isReplaced = moved !== null || reidentified !== null
+  const changed = isReplaced ? null : { lastGoodCheckAt: before.confirmedAt, detectedAt: askedAt }
   return {
     ...step,
-    after: { ...after, ...(retimed ? flightFields(flight) : {}), price },
-    retimed: retimed ? changed : null,
-    repriced: news ? changed : null,
-    borneOut: flight.price !== null || price === null,
+    after: { ...after, ...(isRetimed ? flightFields(flight) : {}), price },
+    retimed: isRetimed ? changed : null,
+    repriced: isNewPrice ? changed : null,
+    confirmed: flight.price !== null || price === null,
   }
 }
 
-/** The summary follows the identity and the itinerary: what people are shown changes with a record only. */
+/** The summary changes with the identity and the itinerary alone: what is shown changes only with a record. */
 function flightFields({ identity, itinerary, flight }: ObservedFlight) {
   return { identity, itinerary, flight }
+}
+
+interface CountedAnswer {
+  readonly counters: Pick<LegState, 'belief' | 'contradictions' | 'contradictedSince'>
+  /** When the belief changed; null where it did not. */
+  readonly moved: Interval | null
+  /** Whether an open incident keeps the answer from being believed. */
+  readonly held: boolean
+}
+
+/**
+ * Counts an answer for or against the belief of a leg, and changes the belief when enough agree.
+ *
+ * Answers less than `countGapMs` apart count once: they may show the same outage, and a caller that verifies on demand
+ * twice in a second must not confirm it.
+ *
+ * A leg of which nothing is known becomes available with the first answer, whatever GAIN_CONFIRMATIONS says: there is no
+ * belief that it contradicts. It becomes unavailable like any other leg: a false "sold out" costs as much as a false loss.
+ */
+function countAnswer(
+  leg: LegState,
+  answer: 'available' | 'unavailable',
+  { askedAt, rules }: CheckContext,
+): CountedAnswer {
+  if (answer === leg.belief) return agreed(answer)
+  // The contradictions counted until now said "unavailable": they do not count for this answer.
+  if (answer === 'available' && leg.belief === 'unknown') return moved(leg, answer, askedAt)
+
+  const { lossConfirmations, gainConfirmations, holdLosses } = rules
+  const contradictions = leg.contradictions + (isCounted(leg, { askedAt, rules }) ? 1 : 0)
+  const contradictedSince = leg.contradictedSince ?? askedAt
+  const needed = answer === 'unavailable' ? lossConfirmations : gainConfirmations
+  // A held loss is counted. When the incident has ended, one more such answer makes it believed.
+  const held = answer === 'unavailable' && holdLosses
+  if (contradictions >= needed && !held) return moved(leg, answer, contradictedSince)
+  return { counters: { belief: leg.belief, contradictions, contradictedSince }, moved: null, held }
+}
+
+/** The first contradiction counts; each later one if it is at least one gap for each that counted after the first. */
+function isCounted(
+  { contradictions, contradictedSince }: LegState,
+  { askedAt, rules }: CheckContext,
+): boolean {
+  if (contradictedSince === null) return true
+  return Date.parse(askedAt) - Date.parse(contradictedSince) >= contradictions * rules.countGapMs
+}
+
+function agreed(belief: 'available' | 'unavailable'): CountedAnswer {
+  return {
+    counters: { belief, contradictions: 0, contradictedSince: null },
+    moved: null,
+    held: false,
+  }
+}
+
+function moved(
+  leg: LegState,
+  belief: 'available' | 'unavailable',
+  detectedAt: string,
+): CountedAnswer {
+  return { ...agreed(belief), moved: { lastGoodCheckAt: leg.confirmedAt, detectedAt } }
+}
+
+/** Whether an answer shows the flight that is known. */
+type IdentityMatch =
+  | { readonly kind: 'same' }
+  /** Another flight: the answer says nothing of the known one. */
+  | { readonly kind: 'candidate'; readonly candidate: CandidateFlight }
+  /** Another flight for the second time: it is the leg's flight from now on. */
+  | { readonly kind: 'replaced'; readonly changed: Interval }
+
+/**
+ * Compares the flight of an answer with the known one. The first flight that is believed is the known one.
+ *
+ * The same other flight must be shown twice, IDENTITY_GAP_MS apart. A third flight in between replaces the candidate. An
+ * answer without a flight does not say which one it would be, so the candidate stays.
+ */
+function matchIdentity(leg: LegState, flight: ObservedFlight, askedAt: string): IdentityMatch {
+  if (leg.identity === null || leg.identity === flight.identity) return { kind: 'same' }
+  const { candidate, confirmedAt } = leg
+  if (candidate?.identity !== flight.identity) {
+    const { identity, itinerary } = flight
+    const seen = { identity, itinerary, firstSeenAt: askedAt, lastGoodCheckAt: confirmedAt }
+    return { kind: 'candidate', candidate: seen }
+  }
+  const { firstSeenAt: detectedAt, lastGoodCheckAt } = candidate
+  if (Date.parse(askedAt) - Date.parse(detectedAt) < IDENTITY_GAP_MS) {
+    return { kind: 'candidate', candidate }
+  }
+  return { kind: 'replaced', changed: { lastGoodCheckAt, detectedAt } }
 }

@@ -1,23 +1,15 @@
-import type { LegStep } from './decide-leg.ts'
+import type { FareChangeKind } from '../../base/kinds.ts'
+import type { Interval, LegStep } from './decide-leg.ts'
 import { type FareState, type FareView, pairOf, viewOf } from './fare-state.ts'
-import type { Interval } from './leg-belief.ts'
-
-export type FareChangeKind =
-  | 'became_available'
-  | 'became_unavailable'
-  | 'legs_changed'
-  | 'price_changed'
-  | 'itinerary_changed'
-  | 'identity_changed'
 
 /** A confirmed change: it happened after `lastGoodCheckAt` (null: nothing was known) and by `detectedAt`. */
 export interface FareChange {
   readonly kind: FareChangeKind
   readonly before: FareView
   readonly after: FareView
-  /** When the last good check was asked that bore out what was believed before. */
+  /** When the last good check began that showed what was believed before. */
   readonly lastGoodCheckAt: string | null
-  /** When the first answer was asked that contradicted it. */
+  /** When the first check began that contradicted it. */
   readonly detectedAt: string
 }
 
@@ -26,17 +18,17 @@ type Found = Interval & { readonly kind: FareChangeKind }
 /**
  * Names what one check changed, in a fixed order: identity, availability, itinerary, price.
  *
- * All records of a check share `before` and `after`: a state in between was never believed. Another flight, and
- * entering or leaving `bookable`, swallow changes of price and itinerary of the same check: `after` shows them,
- * and what became of the price of something else is no change of a price.
+ * All records of a check share `before` and `after`: no state in between was believed. Another flight, and entering or
+ * leaving `bookable`, include the changes of price and itinerary of the same check: `after` shows them, and the price of
+ * another flight is no change of price.
  */
 export function changesOf(
   states: { readonly before: FareState; readonly after: FareState },
   steps: readonly LegStep[],
 ): FareChange[] {
   const greater = [identityChange(steps), beliefChange(states, steps)].filter((f) => f !== null)
-  const swallowed = greater.some(({ kind }) => kind !== 'legs_changed')
-  const lesser = swallowed ? [] : [itineraryChange(steps), priceChange(states.after, steps)]
+  const includesAll = greater.some(({ kind }) => kind !== 'legs_changed')
+  const lesser = includesAll ? [] : [itineraryChange(steps), priceChange(states.after, steps)]
   const found = [...greater, ...lesser.filter((f) => f !== null)]
   if (found.length === 0) return []
   const before = viewOf(states.before)
@@ -44,7 +36,7 @@ export function changesOf(
   return found.map((change) => ({ before, after, ...change }))
 }
 
-/** Of a flight that was there: which one it was that is gone is not shown, nor that another one came back for it. */
+/** Only of a leg that was available: no identity is shown of one that was not, so none can be seen to change. */
 function identityChange(steps: readonly LegStep[]): Found | null {
   return spanOf('identity_changed', steps, ({ before, reidentified }) =>
     before.belief === 'available' ? reidentified : null,
@@ -60,7 +52,7 @@ function beliefChange(
   if (was && !is) return spanOf('became_unavailable', steps, (step) => step.moved)
   if (was || !is) return spanOf('legs_changed', steps, (step) => step.moved)
   const entered = spanOf('became_available', steps, (step) => step.moved)
-  // It could be bought no sooner than its last leg.
+  // The pair was bookable no earlier than its last leg.
   return entered && { ...entered, detectedAt: latest(steps) ?? entered.detectedAt }
 }
 
@@ -69,15 +61,15 @@ function itineraryChange(steps: readonly LegStep[]): Found | null {
 }
 
 /**
- * The fare's price is the pair's: that of a leg moves unseen while the other leg cannot be had. A pair that is
- * bookable after the check was so before, or this change is swallowed.
+ * The fare's price is the pair's: while the pair is not bookable, the price of a leg changes without a record. A pair that
+ * becomes bookable with this check has no price change of its own (see `changesOf`).
  */
 function priceChange(after: FareState, steps: readonly LegStep[]): Found | null {
   if (pairOf(after) !== 'bookable') return null
   return spanOf('price_changed', steps, (step) => step.repriced)
 }
 
-/** One change of several legs lies within the widest interval; null where no leg has it. */
+/** One change of several legs has the widest of their intervals; null where no leg has the change. */
 function spanOf(
   kind: FareChangeKind,
   steps: readonly LegStep[],

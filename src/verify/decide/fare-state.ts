@@ -1,72 +1,90 @@
 import { type Money, sumMoney } from '../../base/money.ts'
 import type { FlightSummary } from '../../upstream/observation.ts'
-import { fieldOf, orNull, readInstant } from './json-shape.ts'
-import { type Belief, type LegState, readLeg, UNSEEN_LEG } from './leg-state.ts'
 
-/** What is known of a tracked fare; plain data, as the database keeps it. */
+/** What is held to be true of one leg, after confirmation. */
+export type Belief = 'available' | 'unavailable' | 'unknown'
+
+/** The state of one leg. Times are ISO instants in UTC: when requests began. */
+export interface LegState {
+  readonly belief: Belief
+  /** Counted answers in a row that contradict the belief. */
+  readonly contradictions: number
+  /** When the request of the first of them began; null where there are none. */
+  readonly contradictedSince: string | null
+  /** The last good check that showed all that is believed of the leg: the interval of a change begins there. */
+  readonly confirmedAt: string | null
+  /** Null unless the leg is available, and until its price can be read. */
+  readonly price: Money | null
+  /** The flight as last believed; kept while it is unavailable. Null: no answer has shown it yet. */
+  readonly identity: string | null
+  readonly itinerary: string | null
+  readonly flight: FlightSummary | null
+  readonly candidate: CandidateFlight | null
+}
+
+/** Another flight that answers have shown under the leg's id, until a second answer confirms it. */
+export interface CandidateFlight {
+  readonly identity: string
+  readonly itinerary: string
+  readonly firstSeenAt: string
+  /** The leg's `confirmedAt` when the candidate was first seen: the identity changed after that. */
+  readonly lastGoodCheckAt: string | null
+}
+
+export const UNKNOWN_LEG: LegState = {
+  belief: 'unknown',
+  contradictions: 0,
+  contradictedSince: null,
+  confirmedAt: null,
+  price: null,
+  identity: null,
+  itinerary: null,
+  flight: null,
+  candidate: null,
+}
+
+/** The state of a tracked fare: plain data, stored as JSON and read by `parseFareState`. */
 export interface FareState {
   readonly outbound: LegState
   /** Null where the question has no return flight. */
   readonly return: LegState | null
-  /** When the last check was asked that told the state of every leg. ISO, UTC, as all times of a state. */
+  /** When the last good check began: one that showed the state of every leg. */
   readonly lastGoodCheckAt: string | null
-  /** When the first check was asked by which the fare was believed bookable. */
+  /** When the first check began that made the fare bookable. */
   readonly everAvailableAt: string | null
+}
+
+export function initialState(hasReturn: boolean): FareState {
+  return {
+    outbound: UNKNOWN_LEG,
+    return: hasReturn ? UNKNOWN_LEG : null,
+    lastGoodCheckAt: null,
+    everAvailableAt: null,
+  }
 }
 
 export type PairState = 'bookable' | 'not_bookable' | 'unknown'
 
-/** What people and records are shown of a fare. Nothing in it changes without a recorded change. */
+/** What records and pages show of a fare. It changes only with a recorded change. */
 export interface FareView {
   readonly pair: PairState
   readonly outbound: LegView
   readonly return: LegView | null
-  /** Sum of the legs' totals. Null unless the pair is bookable and every leg has a price, all in one currency. */
+  /** The sum of the legs' totals. Null unless the pair is bookable and every leg has a price, all in one currency. */
   readonly price: Money | null
 }
 
 export interface LegView {
   readonly belief: Belief
-  /** Null while the pair is not bookable: there is no price at which the fare could be bought. */
+  /** Null unless the pair is bookable: otherwise there is no price at which the fare can be bought. */
   readonly price: Money | null
-  /** These are null unless the leg is available: of a flight that is gone an answer tells nothing. */
+  /** The next three are null unless the leg is available: an answer without a flight does not say which one is gone. */
   readonly identity: string | null
   readonly itinerary: string | null
   readonly flight: FlightSummary | null
 }
 
 const NO_FLIGHT = { identity: null, itinerary: null, flight: null }
-
-export function initialState(hasReturn: boolean): FareState {
-  return {
-    outbound: UNSEEN_LEG,
-    return: hasReturn ? UNSEEN_LEG : null,
-    lastGoodCheckAt: null,
-    everAvailableAt: null,
-  }
-}
-
-/** Whether a loss, a gain or another flight waits for a further look. */
-export function isDoubted(state: FareState): boolean {
-  return legsOf(state).some((leg) => leg.against > 0 || leg.strange !== null)
-}
-
-/** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: else. */
-export function pairOf(state: FareState): PairState {
-  const beliefs = legsOf(state).map((leg) => leg.belief)
-  if (beliefs.includes('unavailable')) return 'not_bookable'
-  return beliefs.includes('unknown') ? 'unknown' : 'bookable'
-}
-
-/**
- * The price at which the fare could be bought, as one sum; null where there is none. Only legs that are available
- * have a price: where every leg has one, the pair is bookable.
- */
-export function shownPrice(state: FareState): Money | null {
-  const legs = legsOf(state)
-  const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
-  return prices.length === legs.length ? sumMoney(prices) : null
-}
 
 export function viewOf(state: FareState): FareView {
   const pair = pairOf(state)
@@ -83,20 +101,21 @@ export function viewOf(state: FareState): FareView {
   }
 }
 
-/** The state as the database keeps it: a plain object that `fromJson` reads back. */
-export function toJson(state: FareState): object {
-  return state
+/** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: otherwise. */
+export function pairOf(state: FareState): PairState {
+  const beliefs = legsOf(state).map((leg) => leg.belief)
+  if (beliefs.includes('unavailable')) return 'not_bookable'
+  return beliefs.includes('unknown') ? 'unknown' : 'bookable'
 }
 
-/** Reads what `toJson` gave, as parsed JSON; fields that it does not know are dropped. Throws FareStateError. */
-export function fromJson(value: unknown): FareState {
-  const state = { value, where: '' }
-  return {
-    outbound: readLeg(fieldOf(state, 'outbound')),
-    return: orNull(fieldOf(state, 'return'), readLeg),
-    lastGoodCheckAt: orNull(fieldOf(state, 'lastGoodCheckAt'), readInstant),
-    everAvailableAt: orNull(fieldOf(state, 'everAvailableAt'), readInstant),
-  }
+/**
+ * The price at which the fare can be bought, as one sum; null where there is none. Only available legs have a price, so
+ * the pair is bookable where every leg has one.
+ */
+export function shownPrice(state: FareState): Money | null {
+  const legs = legsOf(state)
+  const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
+  return prices.length === legs.length ? sumMoney(prices) : null
 }
 
 function legsOf(state: FareState): LegState[] {

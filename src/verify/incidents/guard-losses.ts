@@ -2,7 +2,7 @@ import { sql, type Tx } from '../../db/database.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { decideChecks, type RecordArgs } from '../checks/record-checks.ts'
-import type { DecisionRules } from '../decide/decide.ts'
+import type { DecisionRules } from '../decide/decide-leg.ts'
 import {
   applyAssessment,
   endAcceptance,

@@ -43,7 +43,7 @@ export async function readOpenKinds(db: Db): Promise<IncidentKind[]> {
 
 /** A fare whose last counted answer contradicts what is believed of one of its legs. */
 export const HAS_CONTRADICTION = sql<boolean>`
-  (s.state #>> '{outbound,against}' <> '0' or s.state #>> '{return,against}' <> '0')
+  (s.state #>> '{outbound,contradictions}' <> '0' or s.state #>> '{return,contradictions}' <> '0')
 `
 
 /**

@@ -2,13 +2,8 @@ import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 import { freshSeconds } from '../../watch/staleness.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
-import {
-  type FareState,
-  type FareView,
-  fromJson,
-  initialState,
-  viewOf,
-} from '../decide/fare-state.ts'
+import { type FareState, type FareView, initialState, viewOf } from '../decide/fare-state.ts'
+import { parseFareState } from '../decide/parse-fare-state.ts'
 
 /**
  * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
@@ -20,7 +15,7 @@ export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 /** What the view of a watch is made of. */
 export interface WatchFacts {
   readonly watchId: string
-  /** The state as `toJson` wrote it; null before the first check. */
+  /** A FareState as JSON; null before the first check. */
   readonly state: object | null
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
@@ -93,7 +88,7 @@ export function viewOfWatch(
 }
 
 function stateOf(state: object | null): FareState | null {
-  return state === null || Object.keys(state).length === 0 ? null : fromJson(state)
+  return state === null || Object.keys(state).length === 0 ? null : parseFareState(state)
 }
 
 function hasBelief({ outbound, return: back }: FareView): boolean {

@@ -1,11 +1,11 @@
-import { insertWatchEnds } from '../changes/watch-feed.ts'
-import { type Db, sql, type Tx } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
-import { notifyWatches } from '../watch/notify-watches.ts'
-import { lockTrackedFares, syncTrackedFares } from '../watch/sync-tracked-fares.ts'
-import { expiryOf } from './decide/expiry.ts'
-import { fromJson, initialState } from './decide/fare-state.ts'
-import { inBatches } from './in-batches.ts'
+import { insertWatchEnds } from '../../changes/watch-feed.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { notifyWatches } from '../../watch/notify-watches.ts'
+import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
+import { initialState } from '../decide/fare-state.ts'
+import { parseFareState } from '../decide/parse-fare-state.ts'
+import { expiryOf, inBatches } from './expiry.ts'
 
 const BATCH = 500
 
@@ -50,7 +50,7 @@ async function endSome(db: Db, limit: number): Promise<number> {
 async function insertEnds(tx: Tx, ended: readonly EndedWatch[]): Promise<Map<number, string>> {
   const fares = [...new Map(ended.map((watch) => [watch.fareId, watch])).values()]
   const drafts = fares.map(({ fareId, state, hasReturn, now }) => {
-    const believed = state === null ? initialState(hasReturn) : fromJson(state)
+    const believed = state === null ? initialState(hasReturn) : parseFareState(state)
     return { fareId, ...expiryOf(believed, now) }
   })
   const ids = await insertWatchEnds(tx, drafts)

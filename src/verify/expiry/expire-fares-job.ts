@@ -1,11 +1,10 @@
-import { appendAvailabilityChanges } from '../changes/availability-feed.ts'
-import { type Db, sql, type Tx } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
-import { notifyWatches } from '../watch/notify-watches.ts'
-import { HAS_DEPARTED, syncTrackedFares } from '../watch/sync-tracked-fares.ts'
-import { expiryOf } from './decide/expiry.ts'
-import { fromJson } from './decide/fare-state.ts'
-import { inBatches } from './in-batches.ts'
+import { appendAvailabilityChanges } from '../../changes/availability-feed.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { notifyWatches } from '../../watch/notify-watches.ts'
+import { HAS_DEPARTED, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
+import { parseFareState } from '../decide/parse-fare-state.ts'
+import { expiryOf, inBatches } from './expiry.ts'
 
 const BATCH = 500
 
@@ -17,10 +16,10 @@ interface EndedFare {
 
 /**
  * Ends fares that can no longer be bought: the departure has passed everywhere on earth (the local time read as
- * UTC−12), the imported `departs_on` of all its watches has, or 30 days went by since the last of them began without
- * the fare ever being available. From then on they cost nothing. A fare of which nothing was recorded does not expire: it
- * goes with its watches (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare has no turn and is not
- * found again.
+ * UTC−12), the imported `departs_on` of all its watches has, or 30 days passed since the last of them began without
+ * the fare ever being available. From then on they cost nothing. A fare without a recorded check does not expire: its
+ * watches end one by one (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is
+ * not found again.
  */
 export async function expireFares(db: Db, signal?: AbortSignal): Promise<number> {
   return inBatches(BATCH, (limit) => expireSome(db, limit), signal)
@@ -34,7 +33,7 @@ async function expireSome(db: Db, limit: number): Promise<number> {
     await endBeliefs(tx, fareIds)
     const drafts = ended.map(({ fareId, state, now }) => {
       const provenance = { source: 'expiry' }
-      return { fareId, ...expiryOf(fromJson(state), now), evidenceHash: null, provenance }
+      return { fareId, ...expiryOf(parseFareState(state), now), evidenceHash: null, provenance }
     })
     const appended = await appendAvailabilityChanges(tx, drafts)
     await notifyWatches(tx, { changeSeqs: appended.map((change) => change.seq) })
@@ -43,7 +42,7 @@ async function expireSome(db: Db, limit: number): Promise<number> {
   })
 }
 
-/** Nothing is believed of a fare that has left: its history ends here, and so do its checks. */
+/** Nothing is believed of an expired fare: its history ends here, and so do its checks. */
 async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update fare_state
