@@ -1,39 +1,38 @@
 import type { VerifyQuestion } from './verify-fares.ts'
 import type { Flight } from './world/wire.ts'
 
+/** The endpoints of the interface, as the log and the fault rules name them. */
+export const ENDPOINT_NAMES = ['routes', 'with-availability', 'csv', 'verify', 'booking'] as const
+export type EndpointName = (typeof ENDPOINT_NAMES)[number]
+
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
-/** What an endpoint has to say, complete, before anything of it is sent. */
+/** A complete answer, before anything of it is sent. */
 export interface Answer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
-  /** In lower case, several lines of one name as an array; the content's type and length are not among them. */
+  /** Names in lower case; an array is several lines of one name. Without Content-Type and Content-Length. */
   readonly headers?: Readonly<Record<string, string | string[]>>
-  /** Whether it says which version it is, so that who has that version need not be sent it again. */
+  /** Whether it gets an ETag and a Last-Modified, and 304 if the client has this version. */
   readonly versioned?: boolean
   /** For the request log. */
   readonly question?: VerifyQuestion
-  /** For the request log: what a client that knows the interface reads of each flight that was asked. */
+  /** For the request log: the availability that a client reads from it, by flight id. */
   readonly available?: Readonly<Record<string, boolean>>
-  /** On answers that name flights: what it takes to say something else of them. */
-  readonly asked?: Asked
+  /** On verify answers, for the faults. */
+  readonly requested?: RequestedFlights
 }
 
-export interface Asked {
-  /** The ids as they were asked, outbound first. */
+export interface RequestedFlights {
+  /** Outbound first. */
   readonly ids: readonly string[]
-  /** A flight that can be booked at that instant by the same passengers, and that nobody asked for. */
+  /** A flight between other places that the same passengers can book at that instant. */
   readonly otherFlight: () => Flight | undefined
 }
 
 /** assumption: errors are JSON of this shape; the interface shows none. */
-export function refusal(status: number, code: string, message: string): Answer {
+export function errorAnswer(status: number, code: string, message: string): Answer {
   return { status, contentType: JSON_TYPE, body: JSON.stringify({ error: { code, message } }) }
 }
-
-export const ENDPOINT_NAMES = ['routes', 'with-availability', 'csv', 'verify', 'booking'] as const
-
-/** The endpoints of the interface, as the log and the fault rules name them. */
-export type EndpointName = (typeof ENDPOINT_NAMES)[number]

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { AppError, messageOf } from '../base/errors.ts'
 import { cleanText } from '../base/text.ts'
 import { type RouteLists, toCsv } from './endpoints/route-list-endpoints.ts'
+import { isRecord } from './verify-fares.ts'
 import { draw, mix, mixText } from './world/random.ts'
 import type { Route } from './world/wire.ts'
 
@@ -11,7 +12,7 @@ const PLACE_FIELDS = ['id', 'iata', 'city', 'country']
 const EXAMPLE =
   '[{"departure": {"id": "1", "iata": "PMI", "city": "…", "country": "…"}, "destination": {…}}, …]'
 
-/** The file given to be served as the route list cannot be served. */
+/** The routes file cannot be served. */
 export class SandboxRoutesFileError extends AppError {
   override readonly name = 'SandboxRoutesFileError'
   override readonly code = 'sandbox.routes_file'
@@ -20,7 +21,7 @@ export class SandboxRoutesFileError extends AppError {
 
   constructor(path: string, reason: string, options?: ErrorOptions) {
     super(
-      `routes file ${path}: ${reason}; give --routes a JSON file of the form ${EXAMPLE}`,
+      `routes file ${path}: ${reason}; --routes needs a JSON file of the form ${EXAMPLE}`,
       options,
     )
     this.path = path
@@ -28,10 +29,10 @@ export class SandboxRoutesFileError extends AppError {
 }
 
 /**
- * Serves a file's routes in place of the world's: the same lists at every instant.
+ * The lists of a file, which are the same at every instant.
  *
- * The routes that have availability are drawn by seed and route, so they stay the same where two files share
- * a route. A file may hold 160 MB: each list is serialized once, and the parsed routes are let go.
+ * Seed and route decide whether a route has availability, so a route in two files has it in both. A file may have
+ * 160 MB: each list is serialized once, and the parsed routes are not kept.
  * Throws SandboxRoutesFileError.
  */
 export async function fileRouteLists(path: string, seed: number): Promise<RouteLists> {
@@ -54,18 +55,18 @@ export async function fileRouteLists(path: string, seed: number): Promise<RouteL
 
 async function readRoutesFile(path: string): Promise<Route[]> {
   const text = await readFile(path, 'utf8').catch((err: unknown) => {
-    throw new SandboxRoutesFileError(path, `cannot be read (${reasonOf(err)})`, { cause: err })
+    throw new SandboxRoutesFileError(path, `cannot be read (${codeOrMessage(err)})`, { cause: err })
   })
   const parsed = parseJson(path, text)
-  if (!Array.isArray(parsed)) throw new SandboxRoutesFileError(path, 'is JSON, but no array')
+  if (!Array.isArray(parsed)) throw new SandboxRoutesFileError(path, 'is JSON, but not an array')
   for (const [index, element] of parsed.entries()) {
-    const fault = faultOf(element)
-    if (fault) throw new SandboxRoutesFileError(path, `element ${index} is no route: ${fault}`)
+    const reason = reasonOf(element)
+    if (reason) throw new SandboxRoutesFileError(path, `element ${index} is not a route: ${reason}`)
   }
   return parsed as Route[]
 }
 
-/** Some editors put a byte order mark before the text. */
+/** Without the byte order mark that some editors write. */
 export function withoutMark(text: string): string {
   return text.replace(/^\uFEFF/, '')
 }
@@ -80,8 +81,8 @@ function parseJson(path: string, text: string): unknown {
   }
 }
 
-/** What is wrong with an element, or undefined. Empty texts are routes that an upstream may well send. */
-function faultOf(element: unknown): string | undefined {
+/** What is wrong with an element; undefined if nothing is. Empty texts are allowed, as an upstream may send them. */
+function reasonOf(element: unknown): string | undefined {
   if (!isRecord(element)) return 'it is not an object'
   for (const side of ['departure', 'destination']) {
     const place = element[side]
@@ -93,16 +94,11 @@ function faultOf(element: unknown): string | undefined {
   return undefined
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value instanceof Object && !Array.isArray(value)
-}
-
 function hasAvailability(seed: number, { departure, destination }: Route): boolean {
   const word = mix(seed, FILE_AVAILABILITY)
   return draw(mixText(mixText(word, departure.id), destination.id), 0) < AVAILABLE_SHARE
 }
 
-function reasonOf(err: unknown): string {
-  const code = (err as NodeJS.ErrnoException).code
-  return code ?? messageOf(err)
+function codeOrMessage(err: unknown): string {
+  return (err as NodeJS.ErrnoException).code ?? messageOf(err)
 }

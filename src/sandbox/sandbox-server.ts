@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createHttpServer, listen } from '../http/server.ts'
 import { answerControlErrors, controlEndpoints } from './endpoints/control-endpoints.ts'
-import { bookingEndpoints, verifyEndpoints } from './endpoints/fare-endpoints.ts'
+import { fareEndpoints } from './endpoints/fare-endpoints.ts'
 import { faultEndpoints } from './endpoints/fault-endpoints.ts'
 import { historyEndpoints } from './endpoints/history-endpoints.ts'
 import { createRequestLog } from './endpoints/request-log.ts'
@@ -23,16 +23,16 @@ export interface SandboxOptions {
   readonly host?: string
   /** An integer; the same seed is the same world. */
   readonly seed: number
-  /** World seconds a real second, 0 or more. */
+  /** World seconds per real second, 0 or more. */
   readonly speed: number
-  /** What verify takes as its accessToken. */
+  /** The accessToken that verify accepts. */
   readonly token: string
-  /** A JSON file of routes to serve in place of the world's. */
+  /** A JSON file of routes to serve instead of the routes of the world. */
   readonly routesFile?: string
   readonly clock?: Clock
   /** World time at the start; the real time unless given. */
   readonly worldStart?: Date
-  /** What goes wrong from the start; nothing unless given. */
+  /** Fault rules from the start; none unless given. */
   readonly faults?: readonly FaultRule[]
   readonly log: Logger
 }
@@ -40,15 +40,15 @@ export interface SandboxOptions {
 export interface Sandbox {
   readonly url: string
   readonly world: World
-  /** The world's time. */
+  /** World time. */
   now(): Date
-  /** In place of all fault rules before. Throws SandboxFaultError, and then changes nothing. */
+  /** Replaces all fault rules. Throws SandboxFaultError, and then changes nothing. */
   setFaults(rules: readonly FaultRule[]): void
   close(): Promise<void>
 }
 
 /**
- * Starts a stand-in for the upstream: the whole of its interface, from a world that the seed determines.
+ * Starts a simulated upstream: its whole interface, with a world that the seed determines.
  * Throws SandboxRoutesFileError, SandboxFaultError and PortTakenError.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -66,12 +66,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createHttpServer({ log })
   const deps = { clock, requestLog, deliver: createDeliver(faults) }
   routeListEndpoints(server, deps, lists)
-  verifyEndpoints(server, deps, { world, token })
-  bookingEndpoints(server, deps, { world, token })
+  fareEndpoints(server, deps, { world, token })
   void server.register((scope, _options, done) => {
     answerControlErrors(scope)
     controlEndpoints(scope, { world, clock, lists, requestLog })
-    historyEndpoints(scope, { world, clock, routesOfFile: routesFile !== undefined })
+    historyEndpoints(scope, { world, clock, routesFromFile: routesFile !== undefined })
     done()
   })
   faultEndpoints(server, faults)

@@ -2,7 +2,7 @@ import { cleanText } from '../base/text.ts'
 import { DAY_MS } from './world/episodes.ts'
 import { fareStateAt } from './world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from './world/flight-schedule.ts'
-import { readFlight } from './world/flight-view.ts'
+import { viewFlight } from './world/flight-view.ts'
 import type { PassengerMix } from './world/passengers.ts'
 import type { Flight, VerifyEntry, VerifyResult } from './world/wire.ts'
 import type { World } from './world/world.ts'
@@ -12,11 +12,11 @@ export interface VerifyQuestion extends PassengerMix {
   readonly returnFlightId?: string
 }
 
-const DAYS_AHEAD = 30
+const OTHER_FLIGHT_DAYS_AHEAD = 30
 
 /**
- * The honest answer to a verify request, keyed by the ids as they were asked.
- * assumption: an id that means no flight is one that cannot be booked.
+ * The correct result of a verify request, keyed by the requested ids.
+ * assumption: a flight with an unknown id cannot be booked.
  */
 export function verifyFares(world: World, instant: Date, question: VerifyQuestion): VerifyResult {
   return Object.fromEntries(
@@ -24,21 +24,21 @@ export function verifyFares(world: World, instant: Date, question: VerifyQuestio
   )
 }
 
-/** The ids that a question asks about, outbound first. */
+/** The flight ids of a question, outbound first. */
 export function idsOf({ flightId, returnFlightId }: VerifyQuestion): string[] {
   return returnFlightId === undefined ? [flightId] : [flightId, returnFlightId]
 }
 
-/** A flight that can be booked at the instant by the question's passengers, between other places than asked. */
+/** A flight between other places that the passengers of the question can book at the instant. */
 export function findOtherFlight(
   world: World,
   instant: Date,
   question: VerifyQuestion,
 ): Flight | undefined {
-  const asked = idsOf(question).flatMap((id) => findFlight(world, id)?.pair ?? [])
-  const day = dayOf(new Date(instant.getTime() + DAYS_AHEAD * DAY_MS))
+  const requested = idsOf(question).flatMap((id) => findFlight(world, id)?.pair ?? [])
+  const day = dayOf(new Date(instant.getTime() + OTHER_FLIGHT_DAYS_AHEAD * DAY_MS))
   for (const pair of world.pairs) {
-    if (asked.some(({ from, to }) => from === pair.from || to === pair.to)) continue
+    if (requested.some(({ from, to }) => from === pair.from || to === pair.to)) continue
     const id = flightIdOf({ pair, day, number: 0 })
     const entry = verifyOne(world, instant, { id, mix: question })
     if (entry.available) return entry.flight
@@ -55,29 +55,30 @@ function verifyOne(
   if (!flight) return { available: false }
   const state = fareStateAt(flight, instant.getTime())
   if (!state.available) return { available: false }
-  return { available: true, flight: readFlight(flight, state, mix) }
+  return { available: true, flight: viewFlight(flight, state, mix) }
 }
 
 /**
- * What a verify result says of each id that was asked, by the interface alone: `true` beside a flight, `false`
- * without one. Of anything else nobody can tell what it means, so it is left out.
+ * The availability that a client reads from a verify result, by requested id: `true` with a flight, `false` without
+ * one. The interface gives no meaning to anything else, so those ids are missing.
  */
-export function whatIsSaid(ids: readonly string[], result: unknown): Record<string, boolean> {
-  const said = ids.flatMap((id) => {
+export function readAvailability(ids: readonly string[], result: unknown): Record<string, boolean> {
+  const known = ids.flatMap((id) => {
     const entry = isRecord(result) && Object.hasOwn(result, id) ? result[id] : undefined
-    const available = isRecord(entry) ? meaningOf(entry) : undefined
-    return available === undefined ? [] : [{ id: shortId(id), available }]
+    const available = isRecord(entry) ? availabilityOf(entry) : undefined
+    return available === undefined ? [] : [[shortId(id), available] as const]
   })
-  return Object.fromEntries(said.map(({ id, available }) => [id, available]))
+  return Object.fromEntries(known)
 }
 
-function meaningOf({ available, flight }: Readonly<Record<string, unknown>>): boolean | undefined {
+function availabilityOf(entry: Readonly<Record<string, unknown>>): boolean | undefined {
+  const { available, flight } = entry
   if (available === true) return isRecord(flight) || undefined
-  const alone = flight === undefined || flight === null
-  return available === false && alone ? false : undefined
+  const hasFlight = flight !== undefined && flight !== null
+  return available === false && !hasFlight ? false : undefined
 }
 
-/** As the log keeps it: a query may hold 16 KB, and the log holds many. */
+/** An id cut for the request log: a query may hold 16 KB. */
 export function shortId(id: string): string {
   return cleanText(id, 100)
 }

@@ -81,8 +81,8 @@ async function unmet(
   rules: readonly FaultRule[],
 ): Promise<FaultRule[]> {
   const response = await fetch(`${sandbox.url}/sandbox/faults`)
-  const { faults } = (await response.json()) as { faults: { readonly struck: number }[] }
-  return rules.filter((_rule, at) => faults[at]?.struck === 0)
+  const { faults } = (await response.json()) as { faults: { readonly triggered: number }[] }
+  return rules.filter((_rule, at) => faults[at]?.triggered === 0)
 }
 
 /** Makes a job of the worker fail by an error of ours, while every answer quotes its request. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
-import { readFlight } from '../../src/sandbox/world/flight-view.ts'
+import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
 import { zoneOffsetMs } from '../../src/sandbox/world/geography.ts'
 import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'
 import type { Pair } from '../../src/sandbox/world/route-network.ts'
@@ -21,7 +21,7 @@ function view(pair: Pair, { shiftMs = 0, residents, nonResidents }: ViewOptions 
   const none = { adults: 0, children: 0, infants: 0 }
   const flight = findFlight(world, flightIdOf({ pair, day: dayOf(START) + 30, number: 0 }))
   if (!flight) throw new Error('the pair has no flight')
-  return readFlight(
+  return viewFlight(
     flight,
     { ...STATE, shiftMs },
     {

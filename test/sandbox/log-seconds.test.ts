@@ -51,7 +51,7 @@ it('refuses a parameter that it does not have, as the log does', async () => {
   expect(await seconds('?since=2026-01-31T12:00:00Z')).toMatchObject({ status: 400 })
   const answer = await fetch(`${ground.sandbox.url}/sandbox/log?limit=5`)
   expect(await answer.json()).toMatchObject({
-    title: 'there is no parameter limit; there are after',
+    title: 'there is no parameter limit; the parameters are after',
   })
 })
 

@@ -85,14 +85,14 @@ describe('a routes file', () => {
   it.each([
     ['is not JSON', '[{"departure"', /is not JSON/],
     ['is empty', '', /is not JSON/],
-    ['is no array', '{"routes": []}', /no array/],
-    ['holds a number', JSON.stringify([good, 7]), /element 1 is no route: it is not an object/],
+    ['is no array', '{"routes": []}', /not an array/],
+    ['holds a number', JSON.stringify([good, 7]), /element 1 is not a route: it is not an object/],
     ['holds null', '[null]', /element 0 /],
     ['lacks a place', JSON.stringify([{ departure: good.departure }]), /element 0 .* destination/],
     [
       'lacks a field',
       JSON.stringify([good, good, { ...good, departure: { id: '1', iata: 'A', city: 'B' } }]),
-      /element 2 is no route: departure\.country is not a string/,
+      /element 2 is not a route: departure\.country is not a string/,
     ],
     [
       'has an id as a number',
@@ -111,12 +111,12 @@ describe('a routes file', () => {
       path,
       message: expect.stringMatching(reason),
     })
-    await expect(start).rejects.toThrow(/give --routes/)
+    await expect(start).rejects.toThrow(/--routes needs/)
   })
 
   it('that is missing stops the start and says what to do', async () => {
     const start = startTestSandbox({ routesFile: join(folder, 'nowhere.json') })
 
-    await expect(start).rejects.toThrow(/nowhere\.json: cannot be read \(ENOENT\); give --routes/)
+    await expect(start).rejects.toThrow(/nowhere\.json: cannot be read \(ENOENT\); --routes needs/)
   })
 })

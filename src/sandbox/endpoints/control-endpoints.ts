@@ -4,21 +4,21 @@ import { cleanText } from '../../base/text.ts'
 import { sendProblem } from '../../http/problems.ts'
 import type { HttpServer } from '../../http/server.ts'
 import type { World } from '../world/world.ts'
-import type { Query } from './fare-endpoints.ts'
 import { countBySecond, type RequestLog } from './request-log.ts'
 import type { RouteLists } from './route-list-endpoints.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
+import type { Query } from './serve-endpoints.ts'
 
 const LOG_PAGE = 10_000
 
-export interface ControlDeps {
+interface ControlDeps {
   readonly world: World
   readonly clock: SandboxClock
   readonly lists: RouteLists
   readonly requestLog: RequestLog
 }
 
-/** Endpoints that no upstream has: they show the sandbox to whoever tests against it, and are not logged. */
+/** Endpoints for the tests of a client: no upstream has them, and the request log leaves them out. */
 export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): void {
   const { world, clock, lists, requestLog } = deps
 
@@ -51,7 +51,7 @@ export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): vo
   })
 }
 
-/** A control endpoint was asked what it does not understand, or for what is not there. */
+/** The query of a control endpoint is invalid, or names something that does not exist. */
 export class ControlQueryError extends AppError {
   override readonly name = 'ControlQueryError'
   override readonly code = 'request.invalid'
@@ -64,30 +64,27 @@ export class ControlQueryError extends AppError {
   }
 }
 
-/** Lets the endpoints of a scope say what they did not understand; anything else goes on to the server. */
+/** Answers a ControlQueryError in this scope as a problem. The server handles other errors. */
 export function answerControlErrors(scope: HttpServer): void {
   scope.setErrorHandler((thrown, _request, reply) => {
     if (!(thrown instanceof ControlQueryError)) throw thrown
-    return sendProblem(reply, {
-      status: thrown.statusCode,
-      code: thrown.code,
-      title: thrown.message,
-    })
+    const { statusCode: status, code, message: title } = thrown
+    return sendProblem(reply, { status, code, title })
   })
 }
 
-/** Throws ControlQueryError for a parameter that the endpoint does not have: it would be ignored without a word. */
+/** Throws ControlQueryError for an unknown parameter. */
 export function assertKnown(query: Query, names: readonly string[]): void {
   const unknown = Object.keys(query).find((name) => !names.includes(name))
   if (unknown === undefined) return
   throw new ControlQueryError(
-    `there is no parameter ${cleanText(unknown, 60)}; there are ${names.join(', ')}`,
+    `there is no parameter ${cleanText(unknown, 60)}; the parameters are ${names.join(', ')}`,
   )
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** An instant with its zone, or undefined where the parameter is absent. Throws ControlQueryError. */
+/** An instant with its zone; undefined if the parameter is absent. Throws ControlQueryError. */
 export function readInstant(query: Query, name: string): Date | undefined {
   const text = query[name]
   if (text === undefined) return undefined
@@ -98,15 +95,15 @@ export function readInstant(query: Query, name: string): Date | undefined {
   )
 }
 
-/** A text that must be there, once. Throws ControlQueryError. */
+/** A parameter that is required once. Throws ControlQueryError. */
 export function readText(query: Query, name: string): string {
   const text = query[name]
   if (typeof text === 'string' && text !== '') return text
   throw new ControlQueryError(`${name} is required, once`)
 }
 
-/** The seq of a log entry; 0 where the parameter is absent. Throws ControlQueryError. */
-export function readSeq(query: Query, name: string): number {
+/** The seq of a log entry; 0 if the parameter is absent. Throws ControlQueryError. */
+function readSeq(query: Query, name: string): number {
   const text = query[name] ?? '0'
   if (typeof text === 'string' && /^\d{1,15}$/.test(text)) return Number(text)
   throw new ControlQueryError(`${name} must be the seq of a log entry, 0 or more`)

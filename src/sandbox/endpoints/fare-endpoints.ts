@@ -1,82 +1,44 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { type Answer, JSON_TYPE, refusal } from '../answer.ts'
+import { type Answer, errorAnswer, JSON_TYPE } from '../answer.ts'
 import {
   findOtherFlight,
   idsOf,
+  readAvailability,
   shortId,
   type VerifyQuestion,
   verifyFares,
-  whatIsSaid,
 } from '../verify-fares.ts'
 import { readMix } from '../world/passengers.ts'
 import { mix, mixText } from '../world/random.ts'
 import type { VerifyResult } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
+import { type Endpoint, type EndpointDeps, type Query, serveEndpoint } from './serve-endpoints.ts'
 
-export interface VerifyEndpointsOptions {
+interface FareEndpointsOptions {
   readonly world: World
   readonly token: string
 }
 
-export function verifyEndpoints(
+/** The endpoints that name flights: verify and booking. */
+export function fareEndpoints(
   server: FastifyInstance,
   deps: EndpointDeps,
-  { world, token }: VerifyEndpointsOptions,
+  { world, token }: FareEndpointsOptions,
 ): void {
-  const readQuestion = questionReader(token)
+  const isToken = tokenCheck(token)
+  const answerTo =
+    (answer: (question: VerifyQuestion, worldNow: Date) => Answer): Endpoint['answer'] =>
+    (request, worldNow) => {
+      const question = readQuestion(request.query as Query, isToken)
+      return 'error' in question ? question.error : answer(question, worldNow)
+    }
   serveEndpoint(server, deps, {
     name: 'verify',
     path: '/api/v1/flights/fares/verify',
-    answer: (request, worldNow) => {
-      const question = readQuestion(request.query as Query)
-      if ('refused' in question) return question.refused
-      const result = verifyFares(world, worldNow, question)
-      return {
-        status: 200,
-        contentType: JSON_TYPE,
-        body: JSON.stringify(result),
-        ...aboutFlights(question, result),
-        asked: {
-          ids: idsOf(question),
-          otherFlight: () => findOtherFlight(world, worldNow, question),
-        },
-      }
-    },
+    answer: answerTo((question, worldNow) => answerVerify(world, worldNow, question)),
   })
-}
-
-/** What the request log keeps of a question and of the result that answers it. */
-export function aboutFlights(
-  question: VerifyQuestion,
-  result: VerifyResult,
-): Pick<Answer, 'question' | 'available'> {
-  const { flightId, returnFlightId } = question
-  const back = returnFlightId === undefined ? {} : { returnFlightId: shortId(returnFlightId) }
-  return {
-    question: { ...question, flightId: shortId(flightId), ...back },
-    available: whatIsSaid(idsOf(question), result),
-  }
-}
-
-const REFERENCE = 61
-
-/**
- * The booking call, which verifies again and charges nobody when a seat is gone.
- *
- * assumption, all of it: the interface says what a booking does, but shows neither its path nor its method,
- * parameters, status or body. Ours is a POST, the one endpoint that is no GET, with the token and the
- * parameters of verify in its query. A body is thrown away unread: nobody should send a card to a sandbox.
- * No seat is taken: the world is the same after a booking as before.
- */
-export function bookingEndpoints(
-  server: FastifyInstance,
-  deps: EndpointDeps,
-  { world, token }: VerifyEndpointsOptions,
-): void {
-  const readQuestion = questionReader(token)
-  // A plugin of its own: only here is a body of any type taken.
+  // In its own scope, because only this endpoint accepts a body of any type.
   void server.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, parsed) => {
@@ -87,75 +49,96 @@ export function bookingEndpoints(
       name: 'booking',
       method: 'POST',
       path: '/api/v1/flights/fares/book',
-      answer: (request, worldNow) => {
-        const question = readQuestion(request.query as Query)
-        if ('refused' in question) return question.refused
-        const result = verifyFares(world, worldNow, question)
-        const reference = referenceOf(world.seed, worldNow, question)
-        return { ...answerBooking(result, reference), ...aboutFlights(question, result) }
-      },
+      answer: answerTo((question, worldNow) => answerBooking(world, worldNow, question)),
     })
     done()
   })
 }
 
-function answerBooking(flights: VerifyResult, reference: string): Answer {
-  const bookable = Object.values(flights).every(({ available }) => available)
-  const body = bookable
-    ? { booked: true, reference, flights }
-    : {
-        error: {
-          code: 'no_longer_available',
-          message: 'the last seats are gone; the card was not charged',
-        },
-        booked: false,
-        charged: false,
-        flights,
-      }
-  return { status: bookable ? 200 : 409, contentType: JSON_TYPE, body: JSON.stringify(body) }
-}
-
-/** Made up, and the same for the same question at the same instant. */
-function referenceOf(seed: number, instant: Date, question: VerifyQuestion): string {
-  const text = [instant.toISOString(), ...idsOf(question)].join(' ')
-  const word = mixText(mix(seed, REFERENCE), text) >>> 0
-  return `SANDBOX-${word.toString(36).toUpperCase().padStart(7, '0')}`
-}
-
-export type Query = Readonly<Record<string, unknown>>
-
-/** Reads the question of a request that names flights, or says how to refuse it. */
-export type ReadQuestion = (query: Query) => VerifyQuestion | { readonly refused: Answer }
-
-/** assumption: the token is looked at first; a wrong one is told nothing about its question. */
-export function questionReader(token: string): ReadQuestion {
-  const isToken = tokenCheck(token)
-  return (query) => {
-    if (!isToken(query.accessToken)) {
-      return { refused: refusal(401, 'unauthorized', 'accessToken is missing or wrong') }
-    }
-    const question = readQuestion(query)
-    if (!('brokenRule' in question)) return question
-    return { refused: refusal(400, 'invalid_request', question.brokenRule) }
+function answerVerify(world: World, worldNow: Date, question: VerifyQuestion): Answer {
+  const result = verifyFares(world, worldNow, question)
+  return {
+    status: 200,
+    contentType: JSON_TYPE,
+    body: JSON.stringify(result),
+    ...forLog(question, result),
+    requested: {
+      ids: idsOf(question),
+      otherFlight: () => findOtherFlight(world, worldNow, question),
+    },
   }
 }
 
-/** Compares digests: equal in length whatever was sent, and in constant time. */
+/**
+ * The booking call, which verifies again and charges no card if a seat is gone.
+ *
+ * assumption, all of it: the interface says what a booking does, but shows neither its path nor its method,
+ * parameters, status or body. Ours is a POST with the token and the parameters of verify in its query. The body is
+ * discarded unread, because it may hold a card. A booking takes no seat: the world stays the same.
+ */
+function answerBooking(world: World, worldNow: Date, question: VerifyQuestion): Answer {
+  const flights = verifyFares(world, worldNow, question)
+  const isBookable = Object.values(flights).every(({ available }) => available)
+  const message = 'the last seats are gone; the card was not charged'
+  const body = isBookable
+    ? { booked: true, reference: referenceOf(world.seed, worldNow, question), flights }
+    : { error: { code: 'no_longer_available', message }, booked: false, charged: false, flights }
+  return {
+    status: isBookable ? 200 : 409,
+    contentType: JSON_TYPE,
+    body: JSON.stringify(body),
+    ...forLog(question, flights),
+  }
+}
+
+const REFERENCE_STREAM = 61
+
+/** The same for the same question at the same instant. */
+function referenceOf(seed: number, instant: Date, question: VerifyQuestion): string {
+  const text = [instant.toISOString(), ...idsOf(question)].join(' ')
+  const word = mixText(mix(seed, REFERENCE_STREAM), text) >>> 0
+  return `SANDBOX-${word.toString(36).toUpperCase().padStart(7, '0')}`
+}
+
+/** What the request log records of a question and its result. */
+function forLog(
+  question: VerifyQuestion,
+  result: VerifyResult,
+): Pick<Answer, 'question' | 'available'> {
+  const { flightId, returnFlightId } = question
+  const back = returnFlightId === undefined ? {} : { returnFlightId: shortId(returnFlightId) }
+  return {
+    question: { ...question, flightId: shortId(flightId), ...back },
+    available: readAvailability(idsOf(question), result),
+  }
+}
+
+/** Compares digests in constant time; their length does not depend on what was sent. */
 function tokenCheck(token: string): (sent: unknown) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(token)
   return (sent) => typeof sent === 'string' && timingSafeEqual(digest(sent), expected)
 }
 
-/** assumption: a missing, empty or repeated flight id is a request that breaks a rule. */
-function readQuestion(query: Query): VerifyQuestion | { readonly brokenRule: string } {
-  const { flightId, returnFlightId } = query
-  if (!isId(flightId)) return { brokenRule: 'flightId is required, once' }
+/**
+ * assumption: the token is checked first, so a request with a wrong one learns nothing about its question; a missing,
+ * empty or repeated flight id breaks a rule.
+ */
+function readQuestion(
+  query: Query,
+  isToken: (sent: unknown) => boolean,
+): VerifyQuestion | { readonly error: Answer } {
+  const error = (message: string) => ({ error: errorAnswer(400, 'invalid_request', message) })
+  const { accessToken, flightId, returnFlightId } = query
+  if (!isToken(accessToken)) {
+    return { error: errorAnswer(401, 'unauthorized', 'accessToken is missing or wrong') }
+  }
+  if (!isId(flightId)) return error('flightId is required, once')
   if (returnFlightId !== undefined && !isId(returnFlightId)) {
-    return { brokenRule: 'returnFlightId must be one flight id' }
+    return error('returnFlightId must be one flight id')
   }
   const outcome = readMix(query)
-  if ('brokenRule' in outcome) return outcome
+  if ('brokenRule' in outcome) return error(outcome.brokenRule)
   const back = returnFlightId === undefined ? {} : { returnFlightId }
   return { flightId, ...back, ...outcome.mix }
 }

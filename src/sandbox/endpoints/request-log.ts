@@ -2,47 +2,44 @@ import type { EndpointName } from '../answer.ts'
 import type { FaultName } from '../faults/fault-rule.ts'
 import type { VerifyQuestion } from '../verify-fares.ts'
 
-/** One request as the sandbox saw it. Never holds the token. */
+/** One request. Never contains the token. */
 export interface LoggedRequest {
   /** Dense, from 1. */
   readonly seq: number
-  /** When the request came in, in milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly realMs: number
-  /** The instant of the world for which it was answered, ISO 8601. */
+  /** The instant of the world that the answer describes, ISO 8601. */
   readonly worldTime: string
   readonly endpoint: EndpointName
-  /** Null on the list endpoints, and where the request was refused before it was understood. */
+  /** Null for the lists, and for an invalid request. */
   readonly question: VerifyQuestion | null
   readonly outcome: RequestOutcome
-  /** The fault that struck, if one did. */
+  /** The fault that was triggered, if any. */
   readonly fault: FaultName | null
 }
 
 export interface RequestOutcome {
-  /** Null where the client was sent no status at all. */
+  /** Null if no status was sent. */
   readonly status: number | null
-  /**
-   * For each flight id that was asked, what the answer said. An id is missing where the answer said nothing that
-   * the interface gives a meaning to, and all of it where no client can have understood the answer.
-   */
+  /** The availability that a client reads, by requested flight id; missing if it can read none. */
   readonly available?: Readonly<Record<string, boolean>>
 }
 
 export interface LogPage {
-  /** With `seq` above the one asked for, in order. */
+  /** In order of `seq`. */
   readonly entries: readonly LoggedRequest[]
-  /** Ask for what is after this next. */
+  /** The `after` of the next page. */
   readonly next: number
-  /** The oldest entry still held; what is before it is gone. 0 while the log is empty. */
+  /** The oldest kept entry; 0 while the log is empty. */
   readonly oldest: number
 }
 
 export interface RequestLog {
   record(request: Omit<LoggedRequest, 'seq'>): void
   after(seq: number, limit: number): LogPage
-  /** Those still held that came in from `fromMs` up to, not at, `toMs`, in order. */
+  /** The kept requests that arrived from `fromMs` on and before `toMs`, in order. */
   between(fromMs: number, toMs: number): LoggedRequest[]
-  /** How many were ever recorded. */
+  /** The number of requests ever recorded. */
   count(): number
 }
 
@@ -74,35 +71,26 @@ export function createRequestLog(capacity: number): RequestLog {
   }
 }
 
-/** The requests of one second to one endpoint. */
+/** The requests to one endpoint in one second. */
 export interface SecondCount {
   /** Real time, ISO 8601, a whole second. */
   readonly second: string
   readonly endpoint: EndpointName
   readonly count: number
-  /** By status; `none` counts requests that were sent no status. */
+  /** By status; `none` counts answers without a status. */
   readonly byStatus: Readonly<Record<string, number>>
 }
 
-/** One element for each second and endpoint with a request, in order of their first request. */
+/** Counts requests by second and endpoint, in the order of the first request of each. */
 export function countBySecond(requests: readonly LoggedRequest[]): SecondCount[] {
-  const groups = Map.groupBy(
-    requests,
-    ({ realMs, endpoint }) => `${Math.floor(realMs / 1000)} ${endpoint}`,
-  )
+  const secondOf = (ms: number) => new Date(Math.floor(ms / 1000) * 1000).toISOString()
+  const groups = Map.groupBy(requests, ({ realMs, endpoint }) => `${secondOf(realMs)} ${endpoint}`)
   return [...groups.values()].flatMap((group) => {
     const [first] = group
     if (!first) return []
-    const second = new Date(Math.floor(first.realMs / 1000) * 1000).toISOString()
     const statuses = Map.groupBy(group, ({ outcome }) => String(outcome.status ?? 'none'))
-    const byStatus = [...statuses].map(([status, some]) => [status, some.length] as const)
-    return [
-      {
-        second,
-        endpoint: first.endpoint,
-        count: group.length,
-        byStatus: Object.fromEntries(byStatus),
-      },
-    ]
+    const byStatus = Object.fromEntries([...statuses].map(([name, some]) => [name, some.length]))
+    const { realMs, endpoint } = first
+    return [{ second: secondOf(realMs), endpoint, count: group.length, byStatus }]
   })
 }

@@ -8,7 +8,7 @@ import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
 
 /**
  * The three route list endpoints.
- * assumption: they take no token and no parameters; what comes in the query is ignored.
+ * assumption: they take no token and no parameters; the query is ignored.
  */
 export function routeListEndpoints(
   server: FastifyInstance,
@@ -37,20 +37,15 @@ function list(contentType: string, body: string | Buffer): Answer {
   return { status: 200, contentType, body, versioned: true }
 }
 
-/** The three forms of the route list at an instant, ready to send. */
+/** The bodies of the three list endpoints at an instant of the world. */
 export interface RouteLists {
   routes(worldNow: Date): string | Buffer
   withAvailability(worldNow: Date): string | Buffer
   csv(worldNow: Date): string | Buffer
-  counts(worldNow: Date): RouteCounts
+  counts(worldNow: Date): { readonly routes: number; readonly withAvailability: number }
 }
 
-export interface RouteCounts {
-  readonly routes: number
-  readonly withAvailability: number
-}
-
-/** The lists of the world itself, made anew for every question. */
+/** The lists of the world, computed for each request. */
 export function worldRouteLists(world: World): RouteLists {
   return {
     routes: (now) => JSON.stringify(routesAt(world, now)),
@@ -65,7 +60,7 @@ export function worldRouteLists(world: World): RouteLists {
 
 const PLACE_COLUMNS = ['id', 'iata', 'city', 'country'] as const
 
-/** assumption: the interface does not show the columns; ours are both places' fields, one row a route. */
+/** assumption: the interface does not show the columns; ours are the fields of both places. */
 export function toCsv(routes: readonly Route[]): string {
   const header = ['departure', 'destination'].flatMap((side) =>
     PLACE_COLUMNS.map((column) => `${side}_${column}`),

@@ -1,22 +1,21 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** The world's time: it starts at `worldStart` and runs `speed` times as fast as the real one. */
+/** World time: it starts at `worldStart` and runs `speed` times as fast as real time. */
 export interface SandboxClock {
   readonly speed: number
-  /** Real time. */
   realNow(): Date
-  /** World time at a real instant. */
+  /** The world time at a real instant. */
   worldTimeAt(real: Date): Date
 }
 
-export interface SandboxClockOptions {
+interface SandboxClockOptions {
   readonly clock: Clock
   /** World seconds a real second; 0 stops the world. */
   readonly speed: number
   readonly worldStart: Date
 }
 
-/** @example at speed 60, a world that starts at noon shows 13:00 after a real minute */
+/** @example at speed 60, a world that starts at 12:00 shows 13:00 after a real minute */
 export function createSandboxClock({
   clock,
   speed,

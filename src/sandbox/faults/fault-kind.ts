@@ -1,44 +1,43 @@
 import type { ServerResponse } from 'node:http'
-import { type Answer, type EndpointName, JSON_TYPE } from '../answer.ts'
+import { type Answer, ENDPOINT_NAMES, type EndpointName, JSON_TYPE } from '../answer.ts'
 import type { ParameterTable, Values } from './fault-parameters.ts'
 
-/** What a fault has before it when it strikes. */
-export interface Scene {
+/** What a fault can use when it is triggered. */
+export interface FaultContext {
   readonly endpoint: EndpointName
-  /** The honest answer. */
+  /** The correct answer. */
   readonly answer: Answer
-  /** How often the rule has struck before: 0 at first. */
-  readonly turn: number
+  /** How often the rule was triggered before: 0 at first. */
+  readonly occurrence: number
   /** Real time. */
   readonly now: Date
-  /** Path and query of the request, its token included. */
+  /** Path and query of the request, with its token. */
   readonly url: string
 }
 
-/** What comes to the wire in place of the honest answer. */
-export interface Spoilt {
-  /** Has `available` only where a client can still read it. */
+/** What is sent instead of the correct answer. */
+export interface FaultyAnswer {
+  /** Has `available` only if a client can still read it. */
   readonly answer: Answer
   readonly delayMs?: number
-  /** Sends the answer in a way of its own; else it is sent whole. */
+  /** Sends the answer; unset: it is sent as usual. */
   readonly send?: Send
-  /** False where not even a status is sent. */
+  /** False if not even a status is sent. */
   readonly statusSent?: boolean
 }
 
 export type Send = (response: ServerResponse, answer: Answer) => void
 
-/** Spoils one answer; undefined where the answer has nothing that could be spoilt, and stays honest. */
-export type Spoil = (scene: Scene) => Spoilt | undefined
-
 /** One kind of fault: an entry of the table. */
 export interface FaultKind {
-  /** One line for the documentation and the help. */
+  /** One line for the documentation. */
   readonly summary: string
   readonly endpoints: readonly EndpointName[]
   readonly parameters: ParameterTable
-  /** Takes the value of every parameter. */
-  readonly prepare: (values: Readonly<Record<string, unknown>>) => Spoil
+  /** Takes the context and a value of every parameter. Undefined for an answer that this fault cannot change. */
+  readonly corrupt: (
+    context: FaultContext & Readonly<Record<string, unknown>>,
+  ) => FaultyAnswer | undefined
 }
 
 export const LISTS: readonly EndpointName[] = ['routes', 'with-availability']
@@ -46,25 +45,28 @@ export const JSON_ENDPOINTS: readonly EndpointName[] = [...LISTS, 'verify', 'boo
 
 export interface FaultDefinition<P extends ParameterTable> {
   readonly summary: string
-  readonly endpoints: readonly EndpointName[]
-  readonly parameters: P
-  readonly prepare: (values: Values<P>) => Spoil
+  /** All unless given. */
+  readonly endpoints?: readonly EndpointName[]
+  /** None unless given. */
+  readonly parameters?: P
+  readonly corrupt: (context: FaultContext & Values<P>) => FaultyAnswer | undefined
 }
 
-/** Binds a kind's parameters to the types that they read as. */
-export function defineFault<P extends ParameterTable>(definition: FaultDefinition<P>): FaultKind {
-  const { prepare, ...rest } = definition
+export function defineFault<P extends ParameterTable = Record<never, never>>(
+  definition: FaultDefinition<P>,
+): FaultKind {
+  const { summary, endpoints = ENDPOINT_NAMES, parameters = {}, corrupt } = definition
   // The rules are read by the same table of parameters, so the values have its types.
-  return { ...rest, prepare: (values) => prepare(values as Values<P>) }
+  return { summary, endpoints, parameters, corrupt: corrupt as FaultKind['corrupt'] }
 }
 
-/** The answer with another body, or more, of which no client learns anything about a flight. */
-export function unheard(answer: Answer, changes: Partial<Answer> = {}): Answer {
-  const { available: _unheard, ...rest } = answer
+/** The answer with changes after which a client reads nothing about a flight. */
+export function unreadable(answer: Answer, changes: Partial<Answer> = {}): Answer {
+  const { available: _unread, ...rest } = answer
   return { ...rest, ...changes }
 }
 
-/** An answer that has nothing of the honest one. */
-export function replaced(body: string | Buffer, changes: Partial<Answer> = {}): Spoilt {
+/** An answer that replaces the correct one. */
+export function replaced(body: string | Buffer, changes: Partial<Answer> = {}): FaultyAnswer {
   return { answer: { status: 200, contentType: JSON_TYPE, body, ...changes } }
 }

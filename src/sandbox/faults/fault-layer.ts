@@ -1,49 +1,50 @@
 import { draw, mix, mixText } from '../world/random.ts'
-import type { Scene, Spoilt } from './fault-kind.ts'
+import type { FaultContext, FaultyAnswer } from './fault-kind.ts'
 import type { CheckedRule, FaultName } from './fault-rule.ts'
 
-const FAULT = 97
+/** Separates the draws of the rules from those of the world. */
+const FAULT_STREAM = 97
 
-/** A rule that holds, and what has become of it. */
+/** A rule in force. */
 export interface ActiveFault {
   readonly rule: CheckedRule
-  /** Real time at which it ends; null for until it is removed. */
+  /** Real time at which it ends; null: when it is removed. */
   readonly endsAt: Date | null
-  /** Requests that it could have struck. */
+  /** The requests to its endpoints. */
   readonly requests: number
-  readonly struck: number
+  /** The requests that it changed. */
+  readonly triggered: number
 }
 
-export interface Struck extends Spoilt {
+interface TriggeredFault extends FaultyAnswer {
   readonly name: FaultName
 }
 
-/** The faults in force. */
+/** The fault rules in force. */
 export interface FaultLayer {
-  /** In place of all rules before. */
+  /** Replaces all rules. */
   set(rules: readonly CheckedRule[]): void
-  /** After those that hold already: of two that fall on one request the first strikes. */
+  /** Adds rules after the present ones: of two that apply to a request the first is triggered. */
   add(rules: readonly CheckedRule[]): void
   /** Removes all rules of a name; returns how many. */
   remove(name: string): number
   active(): ActiveFault[]
-  /** The one fault that a request meets, or undefined: it is answered honestly. */
-  strike(scene: Omit<Scene, 'turn'>): Struck | undefined
+  /** The fault of one request; undefined if it gets the correct answer. */
+  trigger(context: Omit<FaultContext, 'occurrence'>): TriggeredFault | undefined
 }
 
-interface Held {
+interface HeldRule {
   readonly rule: CheckedRule
-  /** From which its dice are drawn. */
+  /** The word for its draws. */
   readonly word: number
   readonly endsAtMs: number
   requests: number
-  struck: number
+  triggered: number
 }
 
 /**
- * Decides by seed and count: the nth request that a rule could strike is struck or spared the same in every run with
- * the same seed and the same rules. Every rule counts every request that it could strike, so no rule moves
- * another's dice.
+ * Draws by seed and count: with the same seed and the same rules the nth request to the endpoints of a rule has the same
+ * outcome in every run. A rule counts all these requests, so the rules do not change each other's draws.
  */
 export function createFaultLayer({
   seed,
@@ -52,14 +53,14 @@ export function createFaultLayer({
   readonly seed: number
   readonly realNow: () => Date
 }): FaultLayer {
-  let held: Held[] = []
+  let held: HeldRule[] = []
   let serial = 0
-  const hold = (rule: CheckedRule): Held => {
-    const word = mixText(mix(mix(seed, FAULT), serial++), rule.name)
+  const hold = (rule: CheckedRule): HeldRule => {
+    const word = mixText(mix(mix(seed, FAULT_STREAM), serial++), rule.name)
     const seconds = rule.durationSeconds ?? Number.POSITIVE_INFINITY
-    return { rule, word, endsAtMs: realNow().getTime() + seconds * 1000, requests: 0, struck: 0 }
+    return { rule, word, endsAtMs: realNow().getTime() + seconds * 1000, requests: 0, triggered: 0 }
   }
-  const endOver = (now: Date) => {
+  const removeEnded = (now: Date) => {
     held = held.filter(({ endsAtMs }) => now.getTime() < endsAtMs)
   }
   return {
@@ -71,35 +72,37 @@ export function createFaultLayer({
       held = [...held, ...rules.map(hold)]
     },
     remove(name) {
-      endOver(realNow())
+      removeEnded(realNow())
       const before = held.length
       held = held.filter(({ rule }) => rule.name !== name)
       return before - held.length
     },
     active() {
-      endOver(realNow())
-      return held.map(viewHeld)
+      removeEnded(realNow())
+      return held.map(({ endsAtMs, word: _word, ...rest }) => ({
+        ...rest,
+        endsAt: Number.isFinite(endsAtMs) ? new Date(endsAtMs) : null,
+      }))
     },
-    strike(scene) {
-      endOver(scene.now)
-      return strikeFirst(held, scene)
+    trigger(context) {
+      removeEnded(context.now)
+      return triggerFirst(held, context)
     },
   }
 }
 
-function strikeFirst(held: readonly Held[], scene: Omit<Scene, 'turn'>): Struck | undefined {
-  const fallen = held
-    .filter(({ rule }) => rule.endpoints.includes(scene.endpoint))
+function triggerFirst(
+  held: readonly HeldRule[],
+  context: Omit<FaultContext, 'occurrence'>,
+): TriggeredFault | undefined {
+  const drawn = held
+    .filter(({ rule }) => rule.endpoints.includes(context.endpoint))
     .filter((one) => draw(one.word, one.requests++) < one.rule.probability)
-  for (const one of fallen) {
-    const spoilt = one.rule.spoil({ ...scene, turn: one.struck })
-    if (spoilt === undefined) continue
-    one.struck += 1
-    return { ...spoilt, name: one.rule.name }
+  for (const one of drawn) {
+    const faulty = one.rule.corrupt({ ...context, occurrence: one.triggered })
+    if (faulty === undefined) continue
+    one.triggered += 1
+    return { ...faulty, name: one.rule.name }
   }
   return undefined
-}
-
-function viewHeld({ rule, endsAtMs, requests, struck }: Held): ActiveFault {
-  return { rule, endsAt: Number.isFinite(endsAtMs) ? new Date(endsAtMs) : null, requests, struck }
 }

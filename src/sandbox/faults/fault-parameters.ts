@@ -1,9 +1,9 @@
 /** One parameter of a fault. */
 export interface Parameter<T> {
   readonly initial: T
-  /** What it takes, as it stands in a message after "must be". */
-  readonly takes: string
-  /** Undefined for what it does not take. */
+  /** What it accepts, as it stands in a message after "must be". */
+  readonly accepts: string
+  /** Undefined for what it does not accept. */
   readonly read: (given: unknown) => T | undefined
 }
 
@@ -13,16 +13,14 @@ export type Values<P extends ParameterTable> = {
   readonly [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never
 }
 
-export interface IntegerBounds {
-  readonly min: number
-  readonly max: number
-  readonly initial: number
-}
-
-export function integer({ min, max, initial }: IntegerBounds): Parameter<number> {
+export function integer({
+  min,
+  max,
+  initial,
+}: Readonly<Record<'min' | 'max' | 'initial', number>>): Parameter<number> {
   return {
     initial,
-    takes: `a whole number from ${min} to ${max}`,
+    accepts: `a whole number from ${min} to ${max}`,
     read: (given) =>
       typeof given === 'number' && Number.isInteger(given) && given >= min && given <= max
         ? given
@@ -30,41 +28,36 @@ export function integer({ min, max, initial }: IntegerBounds): Parameter<number>
   }
 }
 
-/** One of some texts; the first unless another is given. */
-export function oneOf<const T extends string>(...choices: readonly [T, ...T[]]): Parameter<T> {
-  return {
-    initial: choices[0],
-    takes: `one of ${choices.join(', ')}`,
-    read: (given) => choices.find((choice) => choice === given),
-  }
-}
-
-export function oneOfNumbers<const T extends number>(
+/** One of some values; the first unless another is given. */
+export function oneOf<const T extends string | number>(
   ...choices: readonly [T, ...T[]]
 ): Parameter<T> {
   return {
     initial: choices[0],
-    takes: `one of ${choices.join(', ')}`,
+    accepts: `one of ${choices.join(', ')}`,
     read: (given) => choices.find((choice) => choice === given),
   }
 }
 
 export function httpOrigin(initial: string): Parameter<string> {
-  return {
-    initial,
-    takes: 'an http or https URL',
-    read: (given) => (typeof given === 'string' && isHttpUrl(given) ? given : undefined),
-  }
+  return textParameter(initial, 'an http or https URL', isHttpUrl)
 }
 
-/** Fit for a header. */
+/** A media type that is a valid header. */
 export function mediaType(initial: string): Parameter<string> {
-  return {
-    initial,
-    takes: 'a media type such as text/plain',
-    read: (given) =>
-      typeof given === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : undefined,
-  }
+  return textParameter(initial, 'a media type such as text/plain', (text) =>
+    /^[\w.+-]+\/[\w.+-]+$/.test(text),
+  )
+}
+
+function textParameter(
+  initial: string,
+  accepts: string,
+  isAccepted: (text: string) => boolean,
+): Parameter<string> {
+  const read = (given: unknown) =>
+    typeof given === 'string' && isAccepted(given) ? given : undefined
+  return { initial, accepts, read }
 }
 
 function isHttpUrl(text: string): boolean {

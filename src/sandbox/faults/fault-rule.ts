@@ -3,7 +3,7 @@ import { cleanText } from '../../base/text.ts'
 import { ENDPOINT_NAMES, type EndpointName } from '../answer.ts'
 import { isRecord } from '../verify-fares.ts'
 import { BODY_FAULTS, SIZE_FAULTS } from './body-faults.ts'
-import type { FaultKind, Spoil } from './fault-kind.ts'
+import type { FaultContext, FaultKind, FaultyAnswer } from './fault-kind.ts'
 import type { ParameterTable } from './fault-parameters.ts'
 import { FIELD_FAULTS } from './field-faults.ts'
 import { LIST_FAULTS } from './list-faults.ts'
@@ -11,22 +11,43 @@ import { STATUS_FAULTS } from './status-faults.ts'
 import { VERIFY_FAULTS } from './verify-faults.ts'
 import { WIRE_FAULTS } from './wire-faults.ts'
 
+const KINDS = {
+  ...STATUS_FAULTS,
+  ...WIRE_FAULTS,
+  ...BODY_FAULTS,
+  ...SIZE_FAULTS,
+  ...LIST_FAULTS,
+  ...FIELD_FAULTS,
+  ...VERIFY_FAULTS,
+}
+
+export type FaultName = keyof typeof KINDS
+
+/** Every fault of the sandbox, by name. */
+export const FAULTS: Readonly<Record<FaultName, FaultKind>> = KINDS
+
+export const FAULT_NAMES = Object.keys(KINDS) as readonly FaultName[]
+
+export function isFaultName(name: unknown): name is FaultName {
+  return typeof name === 'string' && Object.hasOwn(FAULTS, name)
+}
+
 export type FaultEndpoint = EndpointName | 'all'
 
-/** What shall go wrong, where, how often and for how long. */
+/** A fault, where it applies, how often and for how long. */
 export interface FaultRule {
   readonly name: FaultName
-  /** `all` unless given: every endpoint that the fault can strike. */
+  /** `all` unless given: every endpoint of the fault. */
   readonly endpoint?: FaultEndpoint
-  /** Of a request to be struck, 0 to 1; 1 unless given. */
+  /** The probability that a request gets the fault, 0 to 1; 1 unless given. */
   readonly probability?: number
-  /** Of real time, from when the rule is set; until it is removed unless given. */
+  /** Real seconds from when the rule is set; unset: until it is removed. */
   readonly durationSeconds?: number
-  /** The parameters of its kind. */
+  /** The parameters of the fault. */
   readonly [parameter: string]: string | number | undefined
 }
 
-/** A rule as it holds: checked, and with every default filled in. */
+/** A checked rule, with every default filled in. */
 export interface CheckedRule {
   readonly name: FaultName
   readonly endpoint: FaultEndpoint
@@ -34,10 +55,10 @@ export interface CheckedRule {
   readonly durationSeconds?: number
   readonly parameters: Readonly<Record<string, unknown>>
   readonly endpoints: readonly EndpointName[]
-  readonly spoil: Spoil
+  readonly corrupt: (context: FaultContext) => FaultyAnswer | undefined
 }
 
-/** A rule asks for what is no fault of the sandbox; the message names the rule and what is allowed. */
+/** A fault rule is invalid. The message names the rule and what is allowed. */
 export class SandboxFaultError extends AppError {
   override readonly name = 'SandboxFaultError'
   override readonly code = 'sandbox.fault_rule'
@@ -48,7 +69,7 @@ const MAX_RULES = 1000
 const MAX_DURATION_SECONDS = 30 * 86_400
 const COMMON = ['name', 'endpoint', 'probability', 'durationSeconds']
 
-/** Checks rules from anywhere, all of them before any is used. Throws SandboxFaultError. */
+/** Checks all rules before any is used. Throws SandboxFaultError. */
 export function readRules(given: unknown): CheckedRule[] {
   if (!Array.isArray(given)) throw new SandboxFaultError('fault rules are an array of objects')
   if (given.length > MAX_RULES) {
@@ -57,13 +78,13 @@ export function readRules(given: unknown): CheckedRule[] {
   return given.map((rule, index) => readRule(rule, `fault rule ${index + 1}`))
 }
 
-/** Throws SandboxFaultError for anything that is no array of rules. */
+/** Throws SandboxFaultError unless the value is an array of rules. */
 export function assertRules(given: unknown): asserts given is FaultRule[] {
   readRules(given)
 }
 
 function readRule(given: unknown, where: string): CheckedRule {
-  if (!isRecord(given)) throw new SandboxFaultError(`${where} is no object`)
+  if (!isRecord(given)) throw new SandboxFaultError(`${where} is not an object`)
   const { name } = given
   if (!isFaultName(name)) {
     throw new SandboxFaultError(
@@ -74,19 +95,16 @@ function readRule(given: unknown, where: string): CheckedRule {
   const fail = (reason: string) => new SandboxFaultError(`${where} (${name}): ${reason}`)
   const parameters = readParameters(given, kind.parameters, fail)
   const endpoint = readEndpoint(given.endpoint, kind, fail)
-  const duration = readNumber(given, 'durationSeconds', {
-    above: 0,
-    most: MAX_DURATION_SECONDS,
-    fail,
-  })
+  const max = MAX_DURATION_SECONDS
+  const duration = readNumber(given, 'durationSeconds', { max, isPositive: true, fail })
   return {
     name,
     endpoint,
-    probability: readNumber(given, 'probability', { most: 1, fail }) ?? 1,
+    probability: readNumber(given, 'probability', { max: 1, fail }) ?? 1,
     ...(duration === undefined ? {} : { durationSeconds: duration }),
     parameters,
     endpoints: endpoint === 'all' ? kind.endpoints : [endpoint],
-    spoil: kind.prepare(parameters),
+    corrupt: (context) => kind.corrupt({ ...context, ...parameters }),
   }
 }
 
@@ -97,13 +115,13 @@ function readParameters(given: Given, table: ParameterTable, fail: Fail): Record
   const unknown = Object.keys(given).find((key) => !COMMON.includes(key) && !(key in table))
   if (unknown !== undefined) {
     const allowed = [...COMMON, ...Object.keys(table)].join(', ')
-    throw fail(`it has no ${shown(unknown)}; it takes ${allowed}`)
+    throw fail(`it has no parameter ${shown(unknown)}; its parameters are ${allowed}`)
   }
   const read = Object.entries(table).map(([name, parameter]) => {
     if (given[name] === undefined) return [name, parameter.initial] as const
     const value = parameter.read(given[name])
     if (value !== undefined) return [name, value] as const
-    throw fail(`${name} is ${shown(given[name])}, but must be ${parameter.takes}`)
+    throw fail(`${name} is ${shown(given[name])}, but must be ${parameter.accepts}`)
   })
   return Object.fromEntries(read)
 }
@@ -118,13 +136,13 @@ function readEndpoint(given: unknown, kind: FaultKind, fail: Fail): FaultEndpoin
 function readNumber(
   given: Given,
   name: string,
-  { above, most, fail }: { readonly above?: number; readonly most: number; readonly fail: Fail },
+  { max, isPositive = false, fail }: { max: number; isPositive?: boolean; fail: Fail },
 ): number | undefined {
   const value = given[name]
   if (value === undefined) return undefined
-  const isEnough = (given: number) => (above === undefined ? given >= 0 : given > above)
-  if (typeof value === 'number' && isEnough(value) && value <= most) return value
-  const range = above === undefined ? `from 0 to ${most}` : `above ${above}, to ${most}`
+  const isInRange = (n: number) => n <= max && (isPositive ? n > 0 : n >= 0)
+  if (typeof value === 'number' && isInRange(value)) return value
+  const range = isPositive ? `above 0, to ${max}` : `from 0 to ${max}`
   throw fail(`${name} is ${shown(value)}, but must be a number ${range}`)
 }
 
@@ -132,32 +150,11 @@ function shown(value: unknown): string {
   return value === undefined ? 'missing' : cleanText(JSON.stringify(value), 60)
 }
 
-const KINDS = {
-  ...STATUS_FAULTS,
-  ...WIRE_FAULTS,
-  ...BODY_FAULTS,
-  ...SIZE_FAULTS,
-  ...LIST_FAULTS,
-  ...FIELD_FAULTS,
-  ...VERIFY_FAULTS,
-}
-
-export type FaultName = keyof typeof KINDS
-
-/** Everything that the sandbox can do wrong, by name. */
-export const FAULTS: Readonly<Record<FaultName, FaultKind>> = KINDS
-
-export const FAULT_NAMES = Object.keys(KINDS) as readonly FaultName[]
-
-export function isFaultName(name: unknown): name is FaultName {
-  return typeof name === 'string' && Object.hasOwn(FAULTS, name)
-}
-
 const NUMBER = /^-?\d+(\.\d+)?$/
 const FORM = 'NAME[:endpoint][:probability][:seconds][,key=value…]'
 
 /**
- * Takes a rule of one line apart, for readRules to check. What stands empty between two colons is not given.
+ * Parses a rule of one line; readRules checks it. An empty part between two colons is the default.
  * Throws SandboxFaultError for text of another form.
  *
  * @example parseFaultText('status:verify:0.2:60,code=503')
@@ -166,11 +163,11 @@ const FORM = 'NAME[:endpoint][:probability][:seconds][,key=value…]'
 export function parseFaultText(text: string): Record<string, unknown> {
   const [head = '', ...pairs] = text.split(',')
   const [name = '', endpoint = '', probability = '', seconds = '', ...more] = head.split(':')
-  if (more.length > 0) throw new SandboxFaultError(`"${head}" has more than the four of ${FORM}`)
+  if (more.length > 0) throw new SandboxFaultError(`"${head}" has more than four parts: ${FORM}`)
   const given = { name, endpoint, probability, durationSeconds: seconds }
   const parameters = pairs.map((pair) => {
     const at = pair.indexOf('=')
-    if (at < 1) throw new SandboxFaultError(`"${pair}" is no key=value of ${FORM}`)
+    if (at < 1) throw new SandboxFaultError(`"${pair}" is not key=value: ${FORM}`)
     return [pair.slice(0, at), pair.slice(at + 1)] as const
   })
   const taken = [...Object.entries(given).filter(([, value]) => value !== ''), ...parameters]

@@ -1,67 +1,59 @@
 import { draw, mixText } from '../world/random.ts'
 import type { Flight, FlightPlace, Route, RoutePlace, VerifyResult } from '../world/wire.ts'
+import type { FaultKind } from './fault-kind.ts'
 import { integer, oneOf } from './fault-parameters.ts'
-import { inFlights, shapeFault } from './shape-fault.ts'
+import { changeFlights, jsonFault } from './json-fault.ts'
 
-const percent = integer({ min: 1, max: 100, initial: 10 })
 const ODD_TEXTS = ['🛫🏝️', 'ירושלים \u202e', '=1+1', '<script>alert(1)</script>', "'); drop table"]
 const ODD_IATA = ['', ' ', 'pm', 'PMIX', 'pmi', null, 7, undefined]
 
+type AnyPlace = RoutePlace | FlightPlace
+
 /** Faults of single fields, in the places of a list and in the flights of a verify answer. */
 export const FIELD_FAULTS = {
-  'numeric-ids': shapeFault({
+  'numeric-ids': jsonFault({
     summary: 'ids of the other type: numbers in lists, texts in flights',
-    parameters: {},
-    list: (routes) => inPlaces(routes, 100, (place) => ({ ...place, id: numberOf(place.id) })),
+    list: (routes) => changePlaces(routes, 100, (place) => ({ ...place, id: numberOf(place.id) })),
     result: (result) =>
-      inFlights(result, (flight) => ({
-        ...inFlightPlaces(flight, (place) => ({ ...place, id: String(place.id) })),
+      changeFlights(result, (flight) => ({
+        ...changeFlightPlaces(flight, (place) => ({ ...place, id: String(place.id) })),
         id: String(flight.id),
       })),
   }),
-  'odd-iata': shapeFault({
-    summary: 'codes empty, missing, null, numeric or of another length, in about so many percent',
-    parameters: { percent },
-    list: (routes, given) => inPlaces(routes, given.percent, oddIata),
-    result: (result) => inFlights(result, (flight) => inFlightPlaces(flight, oddIata)),
-  }),
-  'nul-text': shapeFault({
-    summary: 'a NUL in the cities of about so many percent of the places',
-    parameters: { percent },
-    list: (routes, given) => inPlaces(routes, given.percent, withCity('\u0000')),
-    result: (result) => inFlights(result, (flight) => inFlightPlaces(flight, withCity('\u0000'))),
-  }),
-  'lone-surrogates': shapeFault({
-    summary: 'half an emoji in the cities of about so many percent of the places',
-    parameters: { percent },
-    list: (routes, given) => inPlaces(routes, given.percent, withCity('\ud83d')),
-    result: (result) => inFlights(result, (flight) => inFlightPlaces(flight, withCity('\ud83d'))),
-  }),
-  'odd-text': shapeFault({
-    summary: 'cities of emoji, right-to-left text, formulas, markup and SQL',
-    parameters: { percent },
-    list: (routes, given) => inPlaces(routes, given.percent, oddCity),
-    result: (result) => inFlights(result, (flight) => inFlightPlaces(flight, oddCity)),
-  }),
-  'extra-fields': shapeFault({
+  'odd-iata': placeFault(
+    'codes empty, missing, null, numeric or of another length, in about so many percent',
+    (place) => ({ ...place, iata: pick(ODD_IATA, place.id) }),
+  ),
+  'nul-text': placeFault(
+    'a NUL in the cities of about so many percent of the places',
+    withCityEnd('\u0000'),
+  ),
+  'lone-surrogates': placeFault(
+    'half an emoji in the cities of about so many percent of the places',
+    withCityEnd('\ud83d'),
+  ),
+  'odd-text': placeFault(
+    'cities of emoji, right-to-left text, formulas, markup and SQL',
+    (place) => ({ ...place, city: pick(ODD_TEXTS, place.id) }),
+  ),
+  'extra-fields': jsonFault({
     summary: 'fields that the interface does not have, at every level',
-    parameters: {},
     list: (routes) =>
-      inPlaces(routes, 100, (place) => ({ ...place, timeZone: 'UTC' })).map(withNews),
+      changePlaces(routes, 100, (place) => ({ ...place, timeZone: 'UTC' })).map(withExtra),
     result: (result) =>
-      inEntries(
-        inFlights(result, (flight) => ({ ...flight, baggage: { cabin: 1 } })),
-        withNews,
+      changeEntries(
+        changeFlights(result, (flight) => ({ ...flight, baggage: { cabin: 1 } })),
+        withExtra,
       ),
   }),
-  'proto-key': shapeFault({
-    summary: 'keys named __proto__ and constructor, in every route or entry and beside the entries',
-    parameters: {},
+  'proto-key': jsonFault({
+    summary:
+      'keys named __proto__ and constructor, in every route or entry and next to the entries',
     list: (routes) => routes.map(withProto),
-    result: (result) => withProto(inEntries(result, withProto) ?? {}),
+    result: (result) => withProto(changeEntries(result, withProto) ?? {}),
   }),
-  'changed-shapes': shapeFault({
-    summary: 'the fields renamed, or all of it one level deeper',
+  'changed-shapes': jsonFault({
+    summary: 'the fields renamed, or everything one level deeper',
     parameters: { change: oneOf('renamed', 'nested') },
     list: (routes, { change }) =>
       change === 'nested'
@@ -71,30 +63,39 @@ export const FIELD_FAULTS = {
   }),
 }
 
-/** Changes about so many percent of the places, the same place in the same way wherever it stands. */
-function inPlaces(
+/** Changes so many percent of the places of a list, or every place of a flight. */
+function placeFault(summary: string, change: (place: AnyPlace) => object): FaultKind {
+  return jsonFault({
+    summary,
+    parameters: { percent: integer({ min: 1, max: 100, initial: 10 }) },
+    list: (routes, { percent }) => changePlaces(routes, percent, change),
+    result: (result) => changeFlights(result, (flight) => changeFlightPlaces(flight, change)),
+  })
+}
+
+/** Changes about so many percent of the places. One place changes in the same way everywhere. */
+function changePlaces(
   routes: readonly Route[],
-  share: number,
+  percent: number,
   change: (place: RoutePlace) => object,
 ): { departure: object; destination: object }[] {
-  const spoil = (place: RoutePlace) => (lotOf(place.id) * 100 < share ? change(place) : place)
+  const changed = (place: RoutePlace) =>
+    draw(mixText(0, place.id), 0) * 100 < percent ? change(place) : place
   return routes.map(({ departure, destination }) => ({
-    departure: spoil(departure),
-    destination: spoil(destination),
+    departure: changed(departure),
+    destination: changed(destination),
   }))
 }
 
-function inFlightPlaces(flight: Flight, change: (place: FlightPlace) => object): object {
-  const { legs } = flight
-  return {
-    ...flight,
-    from: change(flight.from),
-    to: change(flight.to),
-    legs: legs.map((leg) => ({ ...leg, from: change(leg.from), to: change(leg.to) })),
-  }
+function changeFlightPlaces(flight: Flight, change: (place: FlightPlace) => object): object {
+  const ends = ({ from, to }: Pick<Flight, 'from' | 'to'>) => ({
+    from: change(from),
+    to: change(to),
+  })
+  return { ...flight, ...ends(flight), legs: flight.legs.map((leg) => ({ ...leg, ...ends(leg) })) }
 }
 
-function inEntries(
+function changeEntries(
   result: object | undefined,
   change: (entry: object) => object,
 ): object | undefined {
@@ -111,11 +112,11 @@ function renamed(result: VerifyResult): object {
   )
 }
 
-function withNews(value: object): object {
-  return { ...value, news: { since: 2 } }
+function withExtra(value: object): object {
+  return { ...value, extra: { since: 2 } }
 }
 
-/** As JSON.parse makes it: an own property, where a plain assignment would change the prototype. */
+/** Own properties, as JSON.parse makes them: an assignment to __proto__ would change the prototype. */
 function withProto(value: object): object {
   const poison = { available: true, isAdmin: true }
   return Object.fromEntries([
@@ -125,15 +126,7 @@ function withProto(value: object): object {
   ])
 }
 
-function oddIata<P extends RoutePlace | FlightPlace>(place: P): object {
-  return { ...place, iata: pick(ODD_IATA, place.id) }
-}
-
-function oddCity<P extends RoutePlace | FlightPlace>(place: P): object {
-  return { ...place, city: pick(ODD_TEXTS, place.id) }
-}
-
-function withCity(end: string): (place: RoutePlace | FlightPlace) => object {
+function withCityEnd(end: string): (place: AnyPlace) => object {
   return (place) => ({ ...place, city: `${place.city}${end}` })
 }
 
@@ -141,11 +134,7 @@ function pick<T>(list: readonly T[], id: string | number): T | undefined {
   return list[Math.floor(draw(mixText(0, String(id)), 1) * list.length)]
 }
 
-function lotOf(id: string): number {
-  return draw(mixText(0, id), 0)
-}
-
-/** A text that is no number stays one. */
+/** Text that is no number stays text. */
 function numberOf(id: string): string | number {
   return /^\d{1,15}$/.test(id) ? Number(id) : id
 }

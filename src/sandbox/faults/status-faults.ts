@@ -1,12 +1,12 @@
 import { percentDecoded } from '../../base/text.ts'
-import { ENDPOINT_NAMES, refusal } from '../answer.ts'
-import { defineFault, replaced, type Scene } from './fault-kind.ts'
-import { httpOrigin, integer, oneOf, oneOfNumbers } from './fault-parameters.ts'
+import { errorAnswer } from '../answer.ts'
+import { defineFault, type FaultContext, type FaultyAnswer, replaced } from './fault-kind.ts'
+import { httpOrigin, integer, oneOf } from './fault-parameters.ts'
 
 const SECOND_MS = 1000
-/** Long enough to be believed, were it not absurd: 31 years. */
+/** 31 years. */
 const ABSURD_SECONDS = 1_000_000_000
-/** The discard port: nobody listens there. */
+/** The discard port, on which nothing listens. */
 const NOWHERE = 'http://127.0.0.1:9'
 
 type Form = (seconds: number, now: Date) => string | string[] | undefined
@@ -19,89 +19,75 @@ const RETRY_AFTER = {
   missing: () => undefined,
   'past-date': (seconds, now) => dateAfter(now, -seconds),
   negative: (seconds) => `-${seconds}`,
-  doubled: (seconds) => [String(seconds), String(seconds)],
+  duplicate: (seconds) => [String(seconds), String(seconds)],
 } satisfies Record<string, Form>
 
-type FormName = keyof typeof RETRY_AFTER
-
 const SECONDS = integer({ min: 0, max: 86_400, initial: 30 })
-const OTHER_FORMS = ['absurd', 'garbage', 'past-date', 'negative', 'doubled'] as const
+const CODE = integer({ min: 200, max: 599, initial: 500 })
+const OTHER_FORMS = ['absurd', 'garbage', 'past-date', 'negative', 'duplicate'] as const
 
-/** Faults that answer with another status than the honest one. */
+/** Faults that answer with another status than the correct one. */
 export const STATUS_FAULTS = {
   status: defineFault({
     summary: 'another status, with an error in JSON',
-    endpoints: ENDPOINT_NAMES,
     parameters: {
-      code: integer({ min: 200, max: 599, initial: 500 }),
+      code: CODE,
       retryAfter: oneOf('missing', 'seconds', 'date', ...OTHER_FORMS),
       seconds: SECONDS,
     },
-    prepare:
-      ({ code, ...wait }) =>
-      ({ now }) => {
-        const answer = refusal(code, 'fault', `status ${code}, as the fault rule says`)
-        return { answer: { ...answer, headers: retryAfterHeaders(wait, now) } }
-      },
+    corrupt: ({ code, ...wait }) =>
+      errorWithWait(wait, [code, 'fault', `status ${code}, as the fault rule says`]),
   }),
   'rate-limited': defineFault({
     summary: '429, with a Retry-After of each kind',
-    endpoints: ENDPOINT_NAMES,
     parameters: {
       retryAfter: oneOf('seconds', 'date', 'missing', ...OTHER_FORMS),
       seconds: SECONDS,
     },
-    prepare:
-      (wait) =>
-      ({ now }) => {
-        const answer = refusal(429, 'rate_limited', 'too many requests')
-        return { answer: { ...answer, headers: retryAfterHeaders(wait, now) } }
-      },
+    corrupt: (wait) => errorWithWait(wait, [429, 'rate_limited', 'too many requests']),
   }),
   redirect: defineFault({
     summary: 'a redirect to the same path at another origin, without the query',
-    endpoints: ENDPOINT_NAMES,
-    parameters: { code: oneOfNumbers(302, 301, 303, 307, 308), to: httpOrigin(NOWHERE) },
-    prepare:
-      ({ code, to }) =>
-      ({ url }) => {
-        const path = url.split('?', 1)[0] ?? '/'
-        const location = new URL(path, to).href
-        return replaced('', { status: code, contentType: 'text/plain', headers: { location } })
-      },
+    parameters: { code: oneOf(302, 301, 303, 307, 308), to: httpOrigin(NOWHERE) },
+    corrupt: ({ url, code, to }) => {
+      const location = new URL(url.split('?', 1)[0] ?? '/', to).href
+      return replaced('', { status: code, contentType: 'text/plain', headers: { location } })
+    },
   }),
   'token-expired': defineFault({
-    summary: '401, as if the token had run out',
+    summary: '401, as for an expired token',
     endpoints: ['verify', 'booking'],
-    parameters: {},
-    prepare: () => () => ({ answer: refusal(401, 'token_expired', 'accessToken has expired') }),
+    corrupt: () => ({ answer: errorAnswer(401, 'token_expired', 'accessToken has expired') }),
   }),
   'echo-request': defineFault({
     summary: 'an error that quotes the request, its token raw and in base64',
-    endpoints: ENDPOINT_NAMES,
-    parameters: { code: integer({ min: 200, max: 599, initial: 500 }) },
-    prepare:
-      ({ code }) =>
-      (scene) =>
-        replaced(quoted(scene), { status: code, contentType: 'text/plain; charset=utf-8' }),
+    parameters: { code: CODE },
+    corrupt: ({ url, code }) =>
+      replaced(quoted(url), { status: code, contentType: 'text/plain; charset=utf-8' }),
   }),
 }
 
-function retryAfterHeaders(
-  { retryAfter, seconds }: { readonly retryAfter: FormName; readonly seconds: number },
-  now: Date,
-): Record<string, string | string[]> {
+interface Wait extends Pick<FaultContext, 'now'> {
+  readonly retryAfter: keyof typeof RETRY_AFTER
+  readonly seconds: number
+}
+
+function errorWithWait(
+  { retryAfter, seconds, now }: Wait,
+  error: Parameters<typeof errorAnswer>,
+): FaultyAnswer {
   const form: Form = RETRY_AFTER[retryAfter]
   const value = form(seconds, now)
-  return value === undefined ? {} : { 'retry-after': value }
+  const headers = value === undefined ? {} : { 'retry-after': value }
+  return { answer: { ...errorAnswer(...error), headers } }
 }
 
 function dateAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * SECOND_MS).toUTCString()
 }
 
-/** What a careless upstream tells of the request that it cannot answer. */
-function quoted({ url }: Scene): string {
+/** The body of a careless upstream, which quotes the request with its token. */
+function quoted(url: string): string {
   const token = new URLSearchParams(url.split('?')[1] ?? '').get('accessToken') ?? ''
   const base64 = Buffer.from(token).toString('base64')
   return `cannot answer ${url}\nthat is ${percentDecoded(url)}\nwith the credential ${base64}\n`

@@ -1,6 +1,6 @@
 import type { PassengerPrices, Price } from '../world/wire.ts'
 import { oneOf } from './fault-parameters.ts'
-import { inFlights, type ResultScene, shapeFault } from './shape-fault.ts'
+import { changeFlights, jsonFault, type ResultContext } from './json-fault.ts'
 
 const HOUR_SECONDS = 3600
 const ODD_PRICES = {
@@ -18,76 +18,70 @@ const ODD_PRICES = {
 type PriceForm = keyof typeof ODD_PRICES
 const PRICE_FORMS = Object.keys(ODD_PRICES) as PriceForm[]
 
-/** Faults of verify results: JSON of the right form, or nearly, that says what is not so. */
+/** Faults of verify results: well-formed JSON, or nearly, with a wrong meaning. */
 export const VERIFY_FAULTS = {
-  'available-without-flight': shapeFault({
+  'available-without-flight': jsonFault({
     summary: 'available: true without a flight',
-    parameters: {},
-    result: (_result, _none, scene) => forEach(scene, () => ({ available: true })),
+    result: (_result, context) => forEach(context, () => ({ available: true })),
   }),
-  'unavailable-with-flight': shapeFault({
-    summary: 'available: false beside a flight',
-    parameters: {},
-    result: (_result, _none, scene) =>
-      forEach(scene, (id) => ({ available: false, flight: scene.flightOf(id) })),
+  'unavailable-with-flight': jsonFault({
+    summary: 'available: false together with a flight',
+    result: (_result, context) =>
+      forEach(context, (id) => ({ available: false, flight: context.flightOf(id) })),
   }),
-  'another-flight': shapeFault({
-    summary: 'another flight, that can be booked, under the id',
-    parameters: {},
-    result: (_result, _none, scene) => {
-      const flight = scene.asked.otherFlight()
-      return flight && forEach(scene, () => ({ available: true, flight }))
+  'another-flight': jsonFault({
+    summary: 'another flight, which can be booked, under the id',
+    result: (_result, context) => {
+      const flight = context.requested.otherFlight()
+      return flight && forEach(context, () => ({ available: true, flight }))
     },
   }),
-  'id-missing': shapeFault({
-    summary: 'nothing about one of the flights that were asked',
+  'id-missing': jsonFault({
+    summary: 'nothing about one of the requested flights',
     parameters: { flight: oneOf('outbound', 'return') },
-    result: (result, { flight }, { asked }) => {
-      const missing = asked.ids[flight === 'outbound' ? 0 : 1]
+    result: (result, { requested, flight }) => {
+      const missing = requested.ids[flight === 'outbound' ? 0 : 1]
       if (missing === undefined) return undefined
       return Object.fromEntries(Object.entries(result).filter(([id]) => id !== missing))
     },
   }),
-  'extra-ids': shapeFault({
-    summary: 'two flights that nobody asked for, one of each kind, beside those that were',
-    parameters: {},
-    result: (result, _none, { asked }) => {
-      const flight = asked.otherFlight()
+  'extra-ids': jsonFault({
+    summary: 'two flights that were not requested, one available and one not, next to the others',
+    result: (result, { requested }) => {
+      const flight = requested.otherFlight()
       const extra = flight === undefined ? {} : { [flight.id]: { available: true, flight } }
       return { ...result, ...extra, 'not-asked': { available: false } }
     },
   }),
-  'odd-prices': shapeFault({
+  'odd-prices': jsonFault({
     summary:
-      'prices negative, no number, in dollars, with three decimals, unlike the sum, of others',
+      'prices negative, no number, in dollars, with three decimals, unlike the sum, of other categories',
     parameters: { form: oneOf('in-turn', ...PRICE_FORMS) },
-    result: (result, { form }, { turn }) => {
-      const now = form === 'in-turn' ? PRICE_FORMS[turn % PRICE_FORMS.length] : form
-      const odd = ODD_PRICES[now ?? 'nan']
-      return inFlights(result, (flight) => ({ ...flight, price: odd(flight.price) }))
+    result: (result, { form, occurrence }) => {
+      const name = form === 'in-turn' ? PRICE_FORMS[occurrence % PRICE_FORMS.length] : form
+      const odd = ODD_PRICES[name ?? 'nan']
+      return changeFlights(result, (flight) => ({ ...flight, price: odd(flight.price) }))
     },
   }),
-  'odd-duration': shapeFault({
-    summary: 'a duration an hour longer than from departure to arrival',
-    parameters: {},
+  'odd-duration': jsonFault({
+    summary: 'a duration that is an hour longer than from departure to arrival',
     result: (result) =>
-      inFlights(result, ({ duration, ...flight }) => ({
+      changeFlights(result, ({ duration, ...flight }) => ({
         ...flight,
         duration: { ...duration, seconds: duration.seconds + HOUR_SECONDS },
       })),
   }),
-  'all-unavailable': shapeFault({
-    summary: 'well formed, and not available, whatever was asked',
-    parameters: {},
-    result: (_result, _none, scene) => forEach(scene, () => ({ available: false })),
+  'all-unavailable': jsonFault({
+    summary: 'a well-formed "not available" for every flight',
+    result: (_result, context) => forEach(context, () => ({ available: false })),
   }),
 }
 
-function forEach({ asked }: ResultScene, entryOf: (id: string) => object): object {
-  return Object.fromEntries(asked.ids.map((id) => [id, entryOf(id)]))
+function forEach({ requested }: ResultContext, entryOf: (id: string) => object): object {
+  return Object.fromEntries(requested.ids.map((id) => [id, entryOf(id)]))
 }
 
-/** A price for each type that was not asked for, and none for each that was. */
+/** A price for each type that was not requested, and none for each that was. */
 function swapped({ adult, child, infant }: PassengerPrices): PassengerPrices {
   const swap = (amount: number | null) => (amount === null ? 9.99 : null)
   return { adult: swap(adult), child: swap(child), infant: swap(infant) }

@@ -2,21 +2,21 @@ import type { ServerResponse } from 'node:http'
 import type { Answer } from '../answer.ts'
 import type { Send } from './fault-kind.ts'
 
-/** Ways to send an answer that no HTTP library offers. Each takes a client that hangs up at any moment. */
+/** Ways to send an answer that no HTTP library offers. The client may close the connection at any moment. */
 
 const FIRST_BYTES = 10
 const MEGABYTE = 1_000_000
 
-/** No answer, until the client goes. */
+/** Sends nothing. */
 export const hang: Send = (response) => ignoreErrors(response)
 
-/** Headers and some bytes, then nothing. */
+/** Sends the headers and ten bytes, then nothing. */
 export const hangInBody: Send = (response, answer) => {
   begin(response, answer)
   response.write(bytesOf(answer).subarray(0, FIRST_BYTES))
 }
 
-/** One byte every `everyMs`, to the end. */
+/** Sends one byte every `everyMs`, until all are sent. */
 export function dripSender(everyMs: number): Send {
   return (response, answer) => {
     begin(response, answer)
@@ -30,37 +30,37 @@ export function dripSender(everyMs: number): Send {
   }
 }
 
-/** The connection is reset before anything is sent. */
+/** Resets the connection before anything is sent. */
 export const reset: Send = (response) => {
   ignoreErrors(response)
   response.socket?.resetAndDestroy()
 }
 
-/** Half the body is sent, then the connection is reset. */
+/** Sends half the body, then resets the connection. */
 export const resetInBody: Send = (response, answer) => {
   begin(response, answer)
   response.write(firstHalf(bytesOf(answer)), () => response.socket?.resetAndDestroy())
 }
 
-/** Half a chunked body, and an end of the connection in place of the last chunk. */
+/** Sends half a chunked body, then ends the connection without the last chunk. */
 export const truncate: Send = (response, answer) => {
   begin(response, answer)
   response.write(firstHalf(bytesOf(answer)), () => response.socket?.end())
 }
 
-/** The whole body behind a Content-Length that is larger, or smaller, by half the body. */
+/** Sends the whole body after a Content-Length that is larger, or smaller, by half the body. */
 export function wrongLengthSender(length: 'larger' | 'smaller'): Send {
   return (response, answer) => {
     const bytes = bytesOf(answer)
     const half = Math.ceil(bytes.length / 2)
-    const said = length === 'larger' ? bytes.length + half : bytes.length - half
-    begin(response, answer, { 'content-length': String(said) })
-    // What is over would be read as the next answer of the connection, were it kept.
+    const declared = length === 'larger' ? bytes.length + half : bytes.length - half
+    begin(response, answer, { 'content-length': String(declared) })
+    // On a connection that stays open the client would read the surplus as the next answer.
     response.write(bytes, () => response.socket?.end())
   }
 }
 
-/** An opening bracket, so many megabytes of spaces, and a closing one; no more in memory than the client takes. */
+/** Sends brackets with so many megabytes of spaces between them, as fast as the client reads. */
 export function hugeSender(megabytes: number): Send {
   return (response, answer) => {
     const [open = '', close = ''] = answer.body.toString()
@@ -68,17 +68,17 @@ export function hugeSender(megabytes: number): Send {
     begin(response, answer)
     response.write(open)
     let left = megabytes
-    const go = (): void => {
+    const sendMore = (): void => {
       while (left > 0) {
         left -= 1
         if (!response.write(spaces)) {
-          response.once('drain', go)
+          response.once('drain', sendMore)
           return
         }
       }
       response.end(close)
     }
-    go()
+    sendMore()
   }
 }
 

@@ -43,7 +43,7 @@ const AIRLINES: readonly Airline[] = [
 ]
 
 /** The flight as verify shows it to this party. */
-export function readFlight(
+export function viewFlight(
   departure: Departure,
   state: FareState & { available: true },
   mix: PassengerMix,

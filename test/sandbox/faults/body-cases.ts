@@ -27,7 +27,7 @@ export const BODY_CASES: Record<Names, FaultCase[]> = {
     limited('past-date', new Date(START.getTime() - 7000).toUTCString()),
     limited('negative', '-7'),
     {
-      ...limited('doubled', '7'),
+      ...limited('duplicate', '7'),
       heard: (heard) => expect(heard.head.match(/^retry-after: 7$/gim)).toHaveLength(2),
     },
   ],

@@ -44,7 +44,7 @@ describe('the fault endpoints', () => {
             seconds: 30,
             endsAt: new Date(ground.clock.now().getTime() + 60_000).toISOString(),
             requests: 1,
-            struck: 1,
+            triggered: 1,
           },
         ],
       },
@@ -80,8 +80,8 @@ describe('the fault endpoints', () => {
     ['PUT', [{ name: 'hang' }, { name: 'nope' }], /rule 2: name is "nope".* one of status, /],
     ['PUT', { name: 'hang' }, /an array of objects/],
     ['POST', { name: 'status', code: 'x' }, /\(status\): code is "x"/],
-    ['POST', [{ name: 'hang' }], /is no object/],
-    ['POST', null, /is no object/],
+    ['POST', [{ name: 'hang' }], /is not an object/],
+    ['POST', null, /is not an object/],
   ])('refuse %s of %j and apply nothing of it', async (method, given, title) => {
     ground.sandbox.setFaults([{ name: 'drip' }])
 
@@ -93,8 +93,8 @@ describe('the fault endpoints', () => {
   })
 
   it.each([
-    ['hang', 'no fault rule hang holds'],
-    ['nope', 'no fault has this name; they are status'],
+    ['hang', 'no rule of the fault hang is in force'],
+    ['nope', 'no fault has this name; the names are status'],
   ])('answer the removal of %s, which does not hold, with 404', async (name, title) => {
     const { status, body } = await call('DELETE', `/${name}`)
 

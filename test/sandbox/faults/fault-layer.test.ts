@@ -11,7 +11,7 @@ function layerOf(rules: readonly FaultRule[], seed = 1) {
   const layer = createFaultLayer({ seed, realNow: () => clock.now() })
   layer.set(readRules(rules))
   const strike = (endpoint: EndpointName = 'routes') =>
-    layer.strike({ endpoint, answer: HONEST, now: clock.now(), url: '/' })
+    layer.trigger({ endpoint, answer: HONEST, now: clock.now(), url: '/' })
   const strikes = (count: number) => Array.from({ length: count }, () => strike()?.name ?? 'honest')
   return { clock, layer, strike, strikes }
 }
@@ -75,10 +75,10 @@ describe('the faults in force', () => {
     const { layer } = layerOf([{ name: 'odd-prices' }, { name: 'empty' }])
     const refused = { ...HONEST, status: 401, body: '{}' }
 
-    const struck = layer.strike({ endpoint: 'verify', answer: refused, now: START, url: '/' })
+    const struck = layer.trigger({ endpoint: 'verify', answer: refused, now: START, url: '/' })
 
     expect(struck?.name).toBe('empty')
-    expect(layer.active().map((fault) => [fault.requests, fault.struck])).toEqual([
+    expect(layer.active().map((fault) => [fault.requests, fault.triggered])).toEqual([
       [1, 0],
       [1, 1],
     ])

@@ -36,7 +36,7 @@ describe('fault rules', () => {
 
   it.each([
     [{}, /^fault rules are an array/],
-    [['half-list'], /^fault rule 1 is no object$/],
+    [['half-list'], /^fault rule 1 is not an object$/],
     [[{}], /^fault rule 1: name is missing, but must be one of status, /],
     [[{ name: 'half-list' }, { name: 'toString' }], /^fault rule 2: name is "toString", but/],
     [
@@ -58,11 +58,11 @@ describe('fault rules', () => {
     [[{ name: 'status', code: 500.5 }], /code is 500.5/],
     [
       [{ name: 'status', ms: 5 }],
-      /it has no "ms"; it takes name, endpoint, probability, durationSeconds, code, retryAfter, seconds$/,
+      /it has no parameter "ms"; its parameters are name, endpoint, probability, durationSeconds, code, retryAfter, seconds$/,
     ],
     [
       [{ name: 'rate-limited', retryAfter: 'never' }],
-      /retryAfter is "never", but must be one of seconds, date, missing, absurd, garbage, past-date, negative, doubled$/,
+      /retryAfter is "never", but must be one of seconds, date, missing, absurd, garbage, past-date, negative, duplicate$/,
     ],
     [[{ name: 'redirect', to: 'ftp://x' }], /to is "ftp:\/\/x", but must be an http or https URL$/],
     [[{ name: 'wrong-type', type: 'a\r\nb: c' }], /type is .*, but must be a media type/],
