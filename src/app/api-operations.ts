@@ -20,7 +20,7 @@ import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
 import { STATUS_OPERATIONS } from '../verify/read/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../verify/read/watch-history-endpoints.ts'
 import { WATCH_VIEW_OPERATIONS } from '../verify/read/watch-view-endpoints.ts'
-import type { disableReseller } from '../watch/disable-reseller.ts'
+import type { disableReseller } from '../watch/change-watches.ts'
 import { WATCH_OPERATIONS } from '../watch/endpoints/watch-endpoints.ts'
 import { WATCH_LIST_OPERATIONS } from '../watch/endpoints/watch-list-endpoints.ts'
 

@@ -1,4 +1,4 @@
-import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { type Db, sql, type Tx } from '../db/database.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
 import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
@@ -8,16 +8,16 @@ import {
   type TrackedFaresEffect,
 } from './sync-tracked-fares.ts'
 
-/** A whole watch list, or the watches of it that are named. */
+/** A watch list, or some of its watches. */
 export interface WatchSelection {
   readonly resellerId: number
   readonly list: string
-  /** All of the list where missing. */
+  /** Without it, all watches of the list. */
   readonly references?: readonly string[] | undefined
 }
 
 export interface ChangeOutcome extends TrackedFaresEffect {
-  /** Watches that were changed; the others were so already. */
+  /** How many watches were changed. The others were already in this state. */
   readonly watches: number
 }
 
@@ -27,8 +27,8 @@ interface Selected {
 }
 
 /**
- * Watches that are paused are told nothing and ask nothing.
- * Throws UnknownWatchListError, or UnknownReferencesError and pauses none.
+ * Pauses watches: they receive no records and need no checks. Pauses none and throws UnknownWatchListError or
+ * UnknownReferencesError if the list or one of the references does not exist.
  */
 export async function pauseWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, (tx, { watchIds }) =>
@@ -42,7 +42,7 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
   )
 }
 
-/** Paused watches begin again. Throws ResellerDisabledError besides. */
+/** Resumes paused watches: they begin again. Throws as `pauseWatches` does, or ResellerDisabledError. */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, async (tx, { watchIds }) => {
     await assertEnabled(tx, selection.resellerId)
@@ -58,7 +58,7 @@ export async function resumeWatches(db: Db, selection: WatchSelection): Promise<
   })
 }
 
-/** The records that a deleted watch was told stay in the reseller's feed. A whole list is deleted with its name. */
+/** Deletes watches, and the list itself if no references are given. Their records stay in the reseller's feed. */
 export async function deleteWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   const { resellerId, references } = selection
   return changeSelected(db, selection, async (tx, { listId, watchIds }) => {
@@ -67,9 +67,11 @@ export async function deleteWatches(db: Db, selection: WatchSelection): Promise<
       tx,
     )
     if (references === undefined) {
-      await sql`delete from watch_list where id = ${listId} and reseller_id = ${resellerId}`.execute(
-        tx,
-      )
+      await tx
+        .deleteFrom('watch_list')
+        .where('id', '=', listId)
+        .where('reseller_id', '=', resellerId)
+        .execute()
     }
     return deleted
   })
@@ -91,35 +93,58 @@ async function changeSelected(
   })
 }
 
-async function findList(tx: Tx, { resellerId, list }: WatchSelection): Promise<string> {
-  const { rows } = await sql<{ id: string }>`
-    select id from watch_list where reseller_id = ${resellerId} and name = ${list}
-  `.execute(tx)
-  const [found] = rows
-  if (found === undefined) throw new UnknownWatchListError(list)
-  return found.id
+/**
+ * Disables a reseller: its watches stop as if each were paused. Its watch lists and its feed stay. Disabling it a second
+ * time changes nothing.
+ */
+export async function disableReseller(db: Db, resellerId: number): Promise<TrackedFaresEffect> {
+  return inTransaction(db, async (tx) => {
+    await lockWatchesOf(tx, resellerId)
+    const watched = await tx
+      .selectFrom('watch')
+      .select('tracked_fare_id as id')
+      .distinct()
+      .where('reseller_id', '=', resellerId)
+      .execute()
+    const fareIds = watched.map(({ id }) => id)
+    await lockTrackedFares(tx, fareIds)
+    await tx
+      .updateTable('reseller')
+      .set({ disabled_at: sql`clock_timestamp()` })
+      .where('id', '=', resellerId)
+      .where('disabled_at', 'is', null)
+      .execute()
+    return syncTrackedFares(tx, fareIds)
+  })
 }
 
-interface FoundWatch {
-  readonly id: string
-  readonly reference: string
-  readonly fareId: number
+async function findList(tx: Tx, { resellerId, list }: WatchSelection): Promise<string> {
+  const found = await tx
+    .selectFrom('watch_list')
+    .select('id')
+    .where('reseller_id', '=', resellerId)
+    .where('name', '=', list)
+    .executeTakeFirst()
+  if (found === undefined) throw new UnknownWatchListError(list)
+  return found.id
 }
 
 async function findWatches(
   tx: Tx,
   listId: string,
   { resellerId, list, references }: WatchSelection,
-): Promise<FoundWatch[]> {
-  const named: RawBuilder<unknown> =
-    references === undefined ? sql`true` : sql`reference = any(${references}::text[])`
-  const { rows } = await sql<FoundWatch>`
-    select id, reference, tracked_fare_id as "fareId"
-      from watch
-     where watch_list_id = ${listId} and reseller_id = ${resellerId} and ${named}
-  `.execute(tx)
-  const found = new Set(rows.map((row) => row.reference))
+): Promise<{ readonly id: string; readonly reference: string; readonly fareId: number }[]> {
+  let selected = tx
+    .selectFrom('watch')
+    .select(['id', 'reference', 'tracked_fare_id as fareId'])
+    .where('watch_list_id', '=', listId)
+    .where('reseller_id', '=', resellerId)
+  if (references !== undefined) {
+    selected = selected.where(sql<boolean>`reference = any(${references}::text[])`)
+  }
+  const watches = await selected.execute()
+  const found = new Set(watches.map(({ reference }) => reference))
   const missing = (references ?? []).filter((reference) => !found.has(reference))
   if (missing.length > 0) throw new UnknownReferencesError(list, missing)
-  return rows
+  return watches
 }

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import { disableReseller } from '../../src/watch/change-watches.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, silent } from '../verify/fare-fixtures.ts'

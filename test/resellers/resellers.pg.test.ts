@@ -1,7 +1,11 @@
 import { describe, expect } from 'vitest'
 import { createReseller, findReseller, listResellers } from '../../src/resellers/resellers.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import {
+  deleteWatches,
+  disableReseller,
+  pauseWatches,
+  resumeWatches,
+} from '../../src/watch/change-watches.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
 import { it } from '../support/test-database.ts'

@@ -16,7 +16,7 @@ import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import { disableReseller } from '../../src/watch/change-watches.ts'
 import { gone, observation, RULES } from '../verify/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 

@@ -1,7 +1,11 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import {
+  deleteWatches,
+  disableReseller,
+  pauseWatches,
+  resumeWatches,
+} from '../../src/watch/change-watches.ts'
 import { listWatches, type Watch } from '../../src/watch/watch-queries.ts'
 import { it } from '../support/test-database.ts'
 import { cells, fareRows, importRows, manyCells, resellerWith } from './watch-fixtures.ts'

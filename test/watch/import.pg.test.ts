@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import { disableReseller } from '../../src/watch/change-watches.ts'
 import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
 import type { SkippedRows } from '../../src/watch/import/import-watch-list.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'

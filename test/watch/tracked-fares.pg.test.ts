@@ -2,8 +2,12 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
-import { disableReseller } from '../../src/watch/disable-reseller.ts'
+import {
+  deleteWatches,
+  disableReseller,
+  pauseWatches,
+  resumeWatches,
+} from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'

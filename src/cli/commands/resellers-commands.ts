@@ -5,7 +5,7 @@ import {
   type ResellerSummary,
   requireReseller,
 } from '../../resellers/resellers.ts'
-import { disableReseller } from '../../watch/disable-reseller.ts'
+import { disableReseller } from '../../watch/change-watches.ts'
 import { withApp } from '../context.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 

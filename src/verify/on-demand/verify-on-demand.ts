@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../db/database.ts'
+import type { Db } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
 import { circuitOpenObservation } from '../../upstream/flights/verify-fares.ts'
@@ -122,15 +122,18 @@ function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
 async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
   const { flightId, returnFlightId, passengers } = question
   const { residents, nonResidents } = passengers
-  const { rows } = await sql<{ id: number }>`
-    select id
-      from tracked_fare
-     where flight_id = ${flightId} and return_flight_id is not distinct from ${returnFlightId}
-       and (residents_adults, residents_children, residents_infants)
-           = (${residents.adults}, ${residents.children}, ${residents.infants})
-       and (non_residents_adults, non_residents_children, non_residents_infants)
-           = (${nonResidents.adults}, ${nonResidents.children}, ${nonResidents.infants})
-       and ended_at is null
-  `.execute(db)
-  return rows[0]?.id ?? null
+  const fare = await db
+    .selectFrom('tracked_fare')
+    .select('id')
+    .where('flight_id', '=', flightId)
+    .where('return_flight_id', 'is not distinct from', returnFlightId)
+    .where('residents_adults', '=', residents.adults)
+    .where('residents_children', '=', residents.children)
+    .where('residents_infants', '=', residents.infants)
+    .where('non_residents_adults', '=', nonResidents.adults)
+    .where('non_residents_children', '=', nonResidents.children)
+    .where('non_residents_infants', '=', nonResidents.infants)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return fare?.id ?? null
 }
