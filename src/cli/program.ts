@@ -1,5 +1,8 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
+import { AppError } from '../base/errors.ts'
+import { createScrub } from '../base/secrets.ts'
+import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
 import { addChangesCommand } from './commands/changes-command.ts'
 import { addConfigCommand, addOpenApiCommand } from './commands/config-commands.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
@@ -17,6 +20,8 @@ import { addStatusCommand } from './commands/status-command.ts'
 import { addSyncCommands } from './commands/sync-commands.ts'
 import { addUpstreamCommands } from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
+import { EXIT, exitOfError } from './exit-codes.ts'
+import { InterruptedError } from './interrupt.ts'
 
 /** The groups of `--help`, in its order; docs/reference/cli.md has a section for each. */
 const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
@@ -38,7 +43,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
   ['Sandbox:', [addSandboxCommand, addDemoCommand]],
 ]
 
-/** The whole command line, for `main.ts`, the tests and the reference page. */
+/** The whole command line, as the tests and the reference page read it too. */
 export function createProgram(): Command {
   const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares for resellers: history, changes and metrics.')
@@ -51,4 +56,32 @@ export function createProgram(): Command {
     for (const add of adders) add(program)
   }
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
+}
+
+/** Runs one command line and returns its exit code. Expected failures print a message, bugs a stack. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(argv)
+    return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
+  } catch (err) {
+    if (err instanceof InterruptedError) return err.exit
+    if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (err instanceof AppError) {
+      process.stderr.write(scrubbed(`farewatch: ${err.message}\n`))
+      return exitOfError(err)
+    }
+    const stack = err instanceof Error ? err.stack : err
+    process.stderr.write(scrubbed(`farewatch: internal error: ${stack}\n`))
+    return EXIT.failed
+  }
+}
+
+/** The message of a store or of the upstream may quote a secret. */
+function scrubbed(text: string): string {
+  try {
+    return createScrub(secretsOf(loadConfig()))(text)
+  } catch (err) {
+    if (err instanceof ConfigError) return text
+    throw err
+  }
 }

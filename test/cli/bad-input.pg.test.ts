@@ -7,6 +7,7 @@ import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { runFarewatch } from '../support/child-process.ts'
 import { freePort } from '../support/redis-tier.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
@@ -29,7 +30,7 @@ async function fileOf(content: string): Promise<string> {
 
 describe('bad input on the command line', () => {
   it('names every fault of the configuration at once, and starts nothing', async () => {
-    const { exit, stderr } = await runFarewatch(['up'], {
+    const { exit, stderr } = await runCommand(['up'], {
       ROUTE_SYNC_SCHEDULE: 'every day',
       API_PORT: '99999',
       UPSTREAM_BASE_URL: 'ftp://example.org',
@@ -97,7 +98,7 @@ describe('bad input on the command line', () => {
   ] as const)('refuses to serve %s', async ([, content, said]) => {
     const file = content === undefined ? '/nowhere.json' : await fileOf(content)
 
-    const { exit, stderr } = await runFarewatch(['sandbox', '--port', '0', '--routes', file], {})
+    const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--routes', file], {})
 
     expect(exit).toBe(2)
     expect(stderr).toMatch(said)
@@ -109,7 +110,7 @@ describe('bad input on the command line', () => {
   ] as const)('refuses faults of a file that are %s', async ([, content, said]) => {
     const file = await fileOf(content)
 
-    const { exit, stderr } = await runFarewatch(['sandbox', '--port', '0', '--faults', file], {})
+    const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--faults', file], {})
 
     expect(exit).toBe(2)
     expect(stderr).toMatch(said)
@@ -121,7 +122,7 @@ describe('bad input on the command line', () => {
     const upstream = await serverThatSays('<html>hello</html>')
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream }
 
-    const { exit, stdout } = await runFarewatch(['sync', '--list', 'routes', '--json'], env)
+    const { exit, stdout } = await runCommand(['sync', '--list', 'routes', '--json'], env)
 
     expect(exit).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ status: 'rejected', live: null })
@@ -129,7 +130,7 @@ describe('bad input on the command line', () => {
   })
 
   it('tells a worker without a database what it needs', async () => {
-    const { exit, stderr } = await runFarewatch(['worker'], { ADMIN_PORT: '0' })
+    const { exit, stderr } = await runCommand(['worker'], { ADMIN_PORT: '0' })
 
     expect(exit).toBe(2)
     expect(stderr).toContain('DATABASE_URL')
@@ -149,7 +150,7 @@ describe('bad input on the command line', () => {
       'infants must not outnumber adults: add adults, such as --non-residents-adults 2',
     ],
   ] as const)('explains the usage error of %j', async ([args, said]) => {
-    const { exit, stderr } = await runFarewatch(args, {})
+    const { exit, stderr } = await runCommand(args, {})
 
     expect(exit).toBe(2)
     expect(stderr).toContain(said)

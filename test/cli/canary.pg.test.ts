@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { folderWith } from '../config/config-fixture.ts'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 it('a message of the command line holds no secret, though a failure quotes one', async ({
@@ -8,7 +8,7 @@ it('a message of the command line holds no secret, though a failure quotes one',
 }) => {
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_ACCESS_TOKEN: 'CANARY-0123456789' }
 
-  const { exit, stdout, stderr } = await runFarewatch(
+  const { exit, stdout, stderr } = await runCommand(
     ['sql', "select 'CANARY-0123456789'::int"],
     env,
     folderWith(),

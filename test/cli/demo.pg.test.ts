@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { startTestSandbox } from '../sandbox/support.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -13,18 +14,18 @@ describe('farewatch demo', () => {
     onTestFinished(() => sandbox.close())
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: sandbox.url }
 
-    const first = await runFarewatch(['demo'], env)
-    const second = await runFarewatch(['demo', '--json'], env)
+    const first = await runCommand(['demo'], env)
+    const second = await runCommand(['demo', '--json'], env)
 
     expect(first).toMatchObject({ exit: 0, stdout: 'the reseller "demo" watches 40 flights\n' })
     expect(JSON.parse(second.stdout)).toEqual({ reseller: 'demo', watches: 40 })
-    const { stdout } = await runFarewatch(['resellers', 'list', '--json'], env)
+    const { stdout } = await runCommand(['resellers', 'list', '--json'], env)
     expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', lists: 1, watches: 40 })
   })
 
   it('says what is missing', async ({ databaseUrl }) => {
-    const unset = await runFarewatch(['demo'], { DATABASE_URL: databaseUrl })
-    const silent = await runFarewatch(['demo'], {
+    const unset = await runCommand(['demo'], { DATABASE_URL: databaseUrl })
+    const silent = await runCommand(['demo'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: NOBODY,
     })

@@ -10,7 +10,7 @@ import { startListServer } from '../support/list-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { aWorld, inWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures.ts'
+import { aWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures.ts'
 
 interface Report {
   readonly exit: number | string
@@ -81,7 +81,7 @@ describe('farewatch doctor', () => {
     await breakThings(db)
 
     const report = await doctor(world.env)
-    const { stdout } = await inWorld(world)('doctor')
+    const { stdout } = await runFarewatch(['doctor'], world.env)
 
     expect(report.exit).toBe(1)
     const todos = report.findings

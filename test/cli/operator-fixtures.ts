@@ -1,8 +1,8 @@
 import { inject, onTestFinished } from 'vitest'
 import type { QueueConnection } from '../../src/queue/queue-connection.ts'
 import { createQueueSystem, type QueueSystem } from '../../src/queue/queue-system.ts'
-import { runFarewatch } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
+import { type Ran, runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 
@@ -31,15 +31,9 @@ export async function aWorld(databaseUrl: string, store: 'postgres' | 'redis'): 
   return { env: { ...env, REDIS_URL: url }, connection: { kind: 'redis', url } }
 }
 
-export interface Ran {
-  readonly exit: number | string
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** Runs a command in that world. */
 export function inWorld({ env }: World): (...args: string[]) => Promise<Ran> {
-  return (...args) => runFarewatch(args, env)
+  return (...args) => runCommand(args, env)
 }
 
 /** The lines of `--json`. */

@@ -6,7 +6,7 @@ import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-sc
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
 import { folderWith } from '../config/config-fixture.ts'
 import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 /** A flight of the sandbox's world that can be booked. */
@@ -37,7 +37,7 @@ it('upstream probe tells what the sandbox does, within the budget and without it
   const { sandbox, env } = await startSandboxOf(databaseUrl)
   const args = ['upstream', 'probe', '--flight', openFlight(sandbox), '--negative', '--json']
 
-  const { exit, stdout, stderr } = await runFarewatch(args, env, folderWith())
+  const { exit, stdout, stderr } = await runCommand(args, env, folderWith())
 
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
   const { calls, skipped } = JSON.parse(stdout) as ProbeReport
@@ -66,7 +66,7 @@ it('upstream probe prints tables for people, and hints at what it did not ask', 
 }) => {
   const { env } = await startSandboxOf(databaseUrl)
 
-  const { exit, stdout } = await runFarewatch(['upstream', 'probe'], env, folderWith())
+  const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^call +outcome +status +content type/)
@@ -79,7 +79,7 @@ it('upstream probe fails where an endpoint does not answer as it should', async 
 }) => {
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
-  const { exit, stdout } = await runFarewatch(['upstream', 'probe'], env, folderWith())
+  const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
 
   expect(exit).toBe(1)
   expect(stdout).toMatch(/^routes +upstream.network +-/m)
@@ -99,7 +99,7 @@ it('upstream probe and sync say at once that the upstream has asked us to pause,
   `.execute(db)
 
   for (const args of [['upstream', 'probe'], ['sync']]) {
-    const { exit, stdout, stderr } = await runFarewatch(args, env, folderWith())
+    const { exit, stdout, stderr } = await runCommand(args, env, folderWith())
 
     expect(exit, args.join(' ')).toBe(1)
     expect(stdout + stderr).toContain(

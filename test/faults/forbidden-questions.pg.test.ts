@@ -7,7 +7,7 @@ import type { PassengerMix } from '../../src/upstream/observation.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { folderWith } from '../config/config-fixture.ts'
 import { TOKEN } from '../sandbox/support.ts'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES } from '../verify/fare-fixtures.ts'
@@ -97,7 +97,7 @@ describe('forbidden questions', () => {
       }
       const before = await traces()
 
-      const { exit, stdout, stderr } = await runFarewatch(
+      const { exit, stdout, stderr } = await runCommand(
         ['verify', '--flight', fixture.open[0] ?? '', ...counts],
         env,
         folderWith(),

@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest'
 import { isWellFormedKey } from '../../src/resellers/key-text.ts'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { newReseller } from '../watch/watch-fixtures.ts'
 
 /** Runs `farewatch keys …` on a database. */
 async function keys(databaseUrl: string, ...args: string[]) {
-  return runFarewatch(['keys', ...args], { DATABASE_URL: databaseUrl })
+  return runCommand(['keys', ...args], { DATABASE_URL: databaseUrl })
 }
 
 describe('farewatch keys', () => {

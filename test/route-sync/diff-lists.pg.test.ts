@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { routes, sync } from './sync-fixtures.ts'
 
@@ -9,7 +9,7 @@ describe('sync diff', { timeout: 60_000 }, () => {
     databaseUrl,
   }) => {
     const diff = (...runs: number[]) =>
-      runFarewatch(['sync', 'diff', ...runs.map(String)], { DATABASE_URL: databaseUrl })
+      runCommand(['sync', 'diff', ...runs.map(String)], { DATABASE_URL: databaseUrl })
     const all = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const some = await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
     const more = await sync(db, routes('PMI-MAD', 'PMI-BCN'), { list: 'with-availability' })
@@ -18,7 +18,7 @@ describe('sync diff', { timeout: 60_000 }, () => {
 
     expect(refused).toMatchObject({ exit: 2, stdout: '' })
     expect(refused.stderr).toContain(
-      `run ${all.runId} is of routes and run ${some.runId} of with-availability: only runs of one list compare`,
+      `run ${all.runId} is of routes and run ${some.runId} of with-availability: only runs of one list can be compared`,
     )
     expect(await diff(some.runId, more.runId)).toMatchObject({
       exit: 0,

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { runFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { fetchedAt, manyRoutes, sync } from './sync-fixtures.ts'
 
@@ -9,7 +9,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     db,
     databaseUrl,
   }) => {
-    const fw = (...args: string[]) => runFarewatch(['sync', ...args], { DATABASE_URL: databaseUrl })
+    const fw = (...args: string[]) => runCommand(['sync', ...args], { DATABASE_URL: databaseUrl })
     expect(await fw('review')).toMatchObject({ exit: 0, stdout: 'nothing is held\n' })
     const { runId: first } = await sync(db, manyRoutes(40))
     const { runId } = await sync(db, manyRoutes(20))
@@ -46,7 +46,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     const upstream = await startListServer()
     onTestFinished(() => upstream.close())
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream.url }
-    const dryRun = () => runFarewatch(['sync', '--list', 'routes', '--dry-run'], env)
+    const dryRun = () => runCommand(['sync', '--list', 'routes', '--dry-run'], env)
 
     upstream.serve({ routes: manyRoutes(41) })
     expect(await dryRun()).toMatchObject({

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
-import { runFarewatch } from '../support/child-process.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { fareRows, fileOf, newReseller } from './watch-fixtures.ts'
 
@@ -20,7 +20,7 @@ describe('farewatch watch-list', () => {
     db,
   }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-    const run = (...args: string[]) => runFarewatch(args, env)
+    const run = (...args: string[]) => runCommand(args, env)
     const lists = (verb: string, ...args: string[]) =>
       run('watch-list', verb, ...args, '--reseller', 'northwind')
     const file = await fileOf('watches.csv', CSV)
@@ -115,11 +115,11 @@ describe('farewatch watch-list', () => {
   }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const file = await fileOf('watches.csv', `${CSV}summer,A-9,1,,13,0,\nsummer,A-1,1,,1,0,\n`)
-    await runFarewatch(['resellers', 'create', 'northwind'], env)
+    await runCommand(['resellers', 'create', 'northwind'], env)
     const command = ['watch-list', 'import', file, '--reseller', 'northwind']
 
-    const refused = await runFarewatch(command, env)
-    const skipped = await runFarewatch([...command, '--skip-invalid'], env)
+    const refused = await runCommand(command, env)
+    const skipped = await runCommand([...command, '--skip-invalid'], env)
 
     const errors = [
       '  line 5, residents_adults: must be a whole number from 0 to 12, not "13"',
@@ -150,7 +150,7 @@ describe('farewatch watch-list', () => {
       const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
       const file = content === undefined ? `/nowhere/${name}` : await fileOf(name, content)
 
-      const outcome = await runFarewatch(
+      const outcome = await runCommand(
         ['watch-list', 'import', file, '--reseller', 'northwind'],
         env,
       )
@@ -169,7 +169,7 @@ describe('farewatch watch-list', () => {
     const file = await fileOf('a.csv', CSV)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg))
 
-    const outcome = await runFarewatch(['watch-list', ...given, '--reseller', 'nobody'], env)
+    const outcome = await runCommand(['watch-list', ...given, '--reseller', 'nobody'], env)
 
     expect(outcome).toMatchObject({ exit: 2, stdout: '' })
     expect(outcome.stderr).toContain('there is no reseller named "nobody"')
