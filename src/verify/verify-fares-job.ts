@@ -9,9 +9,8 @@ import { releaseClaims } from '../recheck/reschedule.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { askFares, type Wave } from './checks/ask-fares.ts'
 import { reportChecks } from './checks/check-events.ts'
-import { findClaimedFares } from './checks/claimed-fares.ts'
+import { type CheckBatch, checkFares, findClaimedFares } from './checks/check-fares.ts'
 import { lockClaimed } from './checks/lock-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
 import type { DecisionRules } from './decide/decide-leg.ts'
@@ -21,7 +20,7 @@ import { guardLosses } from './incidents/guard-losses.ts'
 export interface VerifyDeps {
   readonly db: Db
   readonly upstream: Pick<UpstreamClient, 'verifyFares'>
-  /** The one that the client's calls pass; absent where they pass none. */
+  /** The circuit breaker of the client's calls; absent where there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
   readonly clock: Clock
   readonly rules: Omit<DecisionRules, 'holdLosses'> & RecheckRules
@@ -31,8 +30,8 @@ export interface VerifyDeps {
 
 export interface VerifyJobDeps extends VerifyDeps {
   /**
-   * Bounds how many batches of this process record at a time; absent: nothing does. Recordings of one minute wait
-   * for each other in the database anyway; those that waited there would hold all connections meanwhile.
+   * Limits how many batches of this process are recorded at a time; absent: no limit. Recordings of one minute wait for
+   * each other in the database anyway, and each that waits there holds a connection.
    */
   readonly recording?: Semaphore
 }
@@ -42,13 +41,12 @@ export interface VerifyFaresPayload {
 }
 
 /**
- * Asks the upstream about the fares of one claim and records what it said.
+ * Checks the fares of one claim and records the results.
  *
  * The calls happen before the transaction opens: a slow upstream must never hold a row lock. The decision happens
- * inside it, on locked rows: two overlapping checks must not both count the same loss. Answers that come late have
- * a transaction of their own. What was not asked, because the upstream is to be left alone, is given back unspent.
- * Safe to run twice: a result whose claim has passed on, or whose request is older than the last counted one, is
- * dropped.
+ * inside it, on locked rows: two overlapping checks must not both count the same loss. Late results have a transaction
+ * of their own. Fares that could not be checked are released from the claim. Safe to run twice: a result is dropped if
+ * another claim holds its fare, or if its request began before the last counted one.
  */
 export async function verifyFaresJob(
   deps: VerifyJobDeps,
@@ -57,21 +55,21 @@ export async function verifyFaresJob(
 ): Promise<void> {
   const { fares, skew } = await readClaim(deps, claimId)
   if (skew === undefined) return
-  for await (const wave of askFares(deps, fares, { ...skew, signal })) {
-    const record = () => recordWave(deps, claimId, wave)
+  for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
+    const record = () => recordBatch(deps, claimId, batch)
     const { recorded, transitions } = await (deps.recording?.(record) ?? record())
-    const { checks, late, held } = wave
+    const { checks, late, blocked } = batch
     reportChecks(deps, {
       recorded,
-      asked: checks.length,
+      checked: checks.length,
       late: late.length,
-      held: held.length,
+      blocked: blocked.length,
     })
     reportIncidents(deps, transitions)
   }
 }
 
-/** What a claim holds, and how the database's clock stands to ours. Waiting for a connection is no doubt about a clock. */
+/** The fares of a claim, and the skew of the database's clock. The wait for a connection does not count as skew. */
 function readClaim({ db, clock }: VerifyDeps, claimId: string) {
   return db.connection().execute(async (session) => {
     const askedMs = clock.now().getTime()
@@ -80,10 +78,10 @@ function readClaim({ db, clock }: VerifyDeps, claimId: string) {
   })
 }
 
-function recordWave(
+function recordBatch(
   { db, rules: ordinary }: VerifyDeps,
   claimId: string,
-  { checks, late, held }: Wave,
+  { checks, late, blocked }: CheckBatch,
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
   return inTransaction(db, async (tx) => {
     const locked = await lockClaimed(tx, claimId)
@@ -94,7 +92,7 @@ function recordWave(
       claimId,
     })
     const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
-    await releaseClaims(tx, claimId, [...late, ...held])
+    await releaseClaims(tx, claimId, [...late, ...blocked])
     return { recorded, transitions }
   })
 }

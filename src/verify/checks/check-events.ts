@@ -10,22 +10,23 @@ export interface CheckEventDeps {
   readonly clock: Clock
 }
 
-export interface ChecksDone {
+export interface BatchResult {
   readonly recorded: readonly RecordedCheck[]
-  readonly asked: number
+  readonly checked: number
+  /** Fares that were not checked: their slot had passed. */
   readonly late: number
-  /** Not asked, or answered by a 429: given back. */
-  readonly held: number
+  /** Fares that were not checked: the circuit breaker was open, or the upstream answered 429. */
+  readonly blocked: number
 }
 
-/** Tells a recorded batch to the metrics, and each of its changes to the log, in one place. */
+/** Counts a recorded batch in the metrics, and logs each of its changes. */
 export function reportChecks(
   { metrics, log, clock }: CheckEventDeps,
-  { recorded, asked, late, held }: ChecksDone,
+  { recorded, checked, late, blocked }: BatchResult,
 ): void {
   metrics.checksDropped.inc({ reason: 'late_slot' }, late)
-  metrics.checksDropped.inc({ reason: 'upstream_closed' }, held)
-  metrics.checksDropped.inc({ reason: 'superseded' }, asked - recorded.length)
+  metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked)
+  metrics.checksDropped.inc({ reason: 'superseded' }, checked - recorded.length)
   for (const { fareId, check, decision } of recorded) {
     for (const outcome of [decision.outcome.outbound, decision.outcome.return]) {
       if (outcome === null) continue
@@ -44,7 +45,7 @@ function reportChange(
   { kind, before, after, detectedAt }: FareChange,
 ): void {
   metrics.availabilityChanges.inc({ kind })
-  // The one is the database's clock, the other ours: `farewatch_clock_skew_seconds` says how wrong that is.
+  // Of two clocks, the database's and ours: `farewatch_clock_skew_seconds` shows the error.
   const lagMs = clock.now().getTime() - Date.parse(detectedAt)
   metrics.changeLag.observe(Math.max(0, lagMs) / 1000)
   log.info({ fareId, kind, before, after }, 'fare changed')

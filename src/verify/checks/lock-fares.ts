@@ -1,6 +1,6 @@
 import { sql, type Tx } from '../../db/database.ts'
 
-/** What is shown of a fare: its history has an interval for each. */
+/** The belief of a fare as its history shows it. */
 export interface ShownBelief {
   readonly outbound: string
   readonly return: string | null
@@ -22,8 +22,8 @@ export interface LockedFare extends ShownBelief {
 }
 
 /**
- * Locks the fares that the claim still holds, in the order of their ids: a claim that has passed on, to another
- * process or to the fare's end, locks nothing.
+ * Locks the fares that the claim still holds, in the order of their ids. A claim whose lease has ended, or whose fares
+ * have ended, may hold none.
  */
 export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]> {
   const { rows } = await sql<{ id: number }>`
@@ -38,12 +38,9 @@ export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]
   )
 }
 
-/**
- * Locks fares by their ids, whoever holds a claim on them: what was asked on demand counts too. One that has expired is
- * not among them: nothing is recorded after its end.
- */
+/** Locks fares by their ids, whether or not a claim holds them. Leaves out expired fares: nothing is recorded of them. */
 export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
-  // Turns before states, here as there: two transactions that meet must take their locks in one order.
+  // The schedule before the states, as in `lockClaimed`: transactions that meet must take their locks in one order.
   await sql`
     select from fare_schedule
      where tracked_fare_id = any(${fareIds}::bigint[])
@@ -53,7 +50,7 @@ export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<Loc
   return lockStates(tx, fareIds)
 }
 
-/** A fare's first check makes its state; every later one finds it there. */
+/** Inserts the states of fares that have their first check. */
 async function lockStates(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const locked = await lockExisting(tx, fareIds)
   if (locked.length === fareIds.length) return locked

@@ -13,11 +13,11 @@ import { type Decision, decide } from '../decide/decide.ts'
 import type { DecisionRules } from '../decide/decide-leg.ts'
 import { type FareState, initialState, pairOf, shownPrice } from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
-import type { Check } from './ask-fares.ts'
+import type { Check } from './check-fares.ts'
 import type { LockedFare } from './lock-fares.ts'
 import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
-/** A check that counted, and what came of it. */
+/** A check that counted, and its decision. */
 export interface RecordedCheck {
   readonly fareId: number
   readonly before: LockedFare
@@ -29,15 +29,15 @@ export interface RecordArgs {
   readonly checks: readonly Check[]
   readonly locked: readonly LockedFare[]
   readonly rules: DecisionRules & RecheckRules
-  /** Where the question came from: a claim of the schedule, or null on demand. */
+  /** The claim of the schedule; null on demand. */
   readonly claimId: string | null
 }
 
 /**
- * Decides every check on the locked state of its fare and writes all of them in a few statements.
+ * Decides every check on the locked state of its fare, and writes the results of all in a few statements.
  *
- * A check whose request began before that of the last counted one is dropped: its answer is older than what we
- * know. So is one whose fare is no longer locked by the caller.
+ * A check is dropped if its request began before that of the last counted one, whose answer is newer, or if the caller
+ * holds no lock on its fare.
  */
 export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
   const recorded = decideChecks(args)
@@ -49,7 +49,7 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCh
   return recorded
 }
 
-/** The pure part: which checks count, and what each of them means. */
+/** The pure part: which checks count, and the decision of each. */
 export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedCheck[] {
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   return checks.flatMap((check) => {
@@ -145,9 +145,9 @@ function hashOf(body: string): string {
 }
 
 /**
- * Every locked fare that was asked in its turn gets the next one, also where its check was dropped: the interval
- * then counts from the check that took its place. What was asked on demand and dropped leaves the turn alone: the
- * newer check has set it, and somebody may hold a claim on it since.
+ * Every locked fare of the claim is rescheduled, also one whose check was dropped: its interval counts from the newer check
+ * that counted. A dropped check on demand reschedules nothing: the newer check did, and another process may hold a claim on
+ * the fare since.
  */
 function completedChecks(
   { locked, checks, claimId }: RecordArgs,

@@ -1,10 +1,10 @@
 import { sql, type Tx } from '../../db/database.ts'
 import type { ShownBelief } from './lock-fares.ts'
 
-/** What one counted check leaves behind, as columns. */
+/** The result of one counted check, as columns. */
 export interface BeliefRow extends ShownBelief {
   readonly fareId: number
-  /** What was shown of the fare before. */
+  /** The belief before the check. */
   readonly before: ShownBelief
   readonly state: object
   readonly askedAt: Date
@@ -14,18 +14,18 @@ export interface BeliefRow extends ShownBelief {
 }
 
 /**
- * Writes the beliefs of a batch: the state of each fare, and an interval of history where what is shown of it has
- * changed. A check that finds nothing new adds no row.
+ * Writes the beliefs of a batch: the state of each fare, and an interval of history where its belief has changed. A check
+ * that finds nothing new adds no row.
  */
 export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   if (rows.length === 0) return
-  const changed = rows.filter(isShownAnew)
+  const changed = rows.filter(hasChanged)
   if (changed.length > 0) await saveVersions(tx, changed)
   await saveStates(tx, rows)
 }
 
-/** May say so of the same amount in other digits; the statements then find nothing to do. */
-function isShownAnew({
+/** Also true for the same amount in other digits (100 and 100.00); the statements then write nothing. */
+function hasChanged({
   before,
   outbound,
   return: back,
@@ -85,7 +85,7 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   `.execute(tx)
 }
 
-/** Keeps the answers behind changes: each once, compressed. */
+/** Stores the answers behind changes: each once, compressed. */
 export async function saveEvidence(
   tx: Tx,
   answers: readonly { readonly hash: string; readonly body: Buffer }[],

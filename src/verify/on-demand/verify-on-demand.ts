@@ -8,8 +8,8 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
-import { type Check, isRateLimited } from '../checks/ask-fares.ts'
 import { reportChecks } from '../checks/check-events.ts'
+import { type Check, isRateLimited } from '../checks/check-fares.ts'
 import { lockFares } from '../checks/lock-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { reportIncidents } from '../incidents/change-incidents.ts'
@@ -68,7 +68,7 @@ async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void>
     const args = { checks, locked, rules: guarded.rules, claimId: null }
     return { recorded: await recordChecks(tx, args), transitions: guarded.transitions }
   })
-  reportChecks(deps, { recorded, asked: 1, late: 0, held: 0 })
+  reportChecks(deps, { recorded, checked: 1, late: 0, blocked: 0 })
   reportIncidents(deps, transitions)
 }
 

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { askFares, type Wave } from '../../src/verify/checks/ask-fares.ts'
-import type { ClaimedFare } from '../../src/verify/checks/claimed-fares.ts'
+import {
+  type CheckBatch,
+  type ClaimedFare,
+  checkFares,
+} from '../../src/verify/checks/check-fares.ts'
 import { available, observation } from './fare-fixtures.ts'
 
 const NONE = { adults: 0, children: 0, infants: 0 }
@@ -30,47 +33,47 @@ function heldUpstream() {
 }
 
 const never = new AbortController().signal
-const faresOf = (wave: Wave | undefined) => wave?.checks.map((check) => check.fareId)
+const faresOf = (batch: CheckBatch | undefined) => batch?.checks.map((check) => check.fareId)
 
-it('gives the answers that are there before one that hangs, and that one when it comes', async () => {
+it('results are yielded before a call that hangs, and its result when it comes', async () => {
   const { upstream, answer } = heldUpstream()
-  const waves = askFares({ upstream, clock: systemClock }, [fare(1), fare(2), fare(3, 20)], {
+  const batches = checkFares({ upstream, clock: systemClock }, [fare(1), fare(2), fare(3, 20)], {
     skewMs: 0,
     unsureMs: 0,
     signal: never,
   })
 
-  const first = await waves.next()
+  const first = await batches.next()
   answer(2)
-  const second = await waves.next()
+  const second = await batches.next()
 
   expect(faresOf(first.value ?? undefined)).toEqual([1, 3])
   expect(faresOf(second.value ?? undefined)).toEqual([2])
-  expect((await waves.next()).done).toBe(true)
+  expect((await batches.next()).done).toBe(true)
 })
 
-it('asks nothing whose slot has passed by more than a second', async () => {
+it('a fare whose slot has passed by more than a second is not checked', async () => {
   const { upstream } = heldUpstream()
-  const waves = askFares({ upstream, clock: systemClock }, [fare(1, -5_000), fare(3)], {
+  const batches = checkFares({ upstream, clock: systemClock }, [fare(1, -5_000), fare(3)], {
     skewMs: 0,
     unsureMs: 0,
     signal: never,
   })
 
-  const { value } = await waves.next()
+  const { value } = await batches.next()
 
   expect(value).toMatchObject({ late: [1], checks: [{ fareId: 3 }] })
 })
 
-it('ends with the reason when it is aborted', async () => {
+it('the generator throws the reason when it is aborted', async () => {
   const { upstream } = heldUpstream()
   const abort = new AbortController()
-  const waves = askFares({ upstream, clock: systemClock }, [fare(1), fare(3, 4_000)], {
+  const batches = checkFares({ upstream, clock: systemClock }, [fare(1), fare(3, 4_000)], {
     skewMs: 0,
     unsureMs: 0,
     signal: abort.signal,
   })
-  const first = waves.next()
+  const first = batches.next()
   abort.abort()
 
   await expect(first).rejects.toMatchObject({ name: 'AbortError' })
