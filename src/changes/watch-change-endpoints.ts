@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { WATCH_CHANGE_KINDS, type WatchChangeKind } from '../base/kinds.ts'
+import { BELIEFS, PAIR_STATES, WATCH_CHANGE_KINDS, type WatchChangeKind } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
@@ -34,7 +34,7 @@ const Flight = object({
 })
 
 const Leg = object({
-  belief: oneOf(['available', 'unavailable', 'unknown']),
+  belief: oneOf(BELIEFS),
   price: orNull(Money, 'Null unless the pair is bookable.'),
   identity: orNull(
     Type.String(),
@@ -47,7 +47,7 @@ const Leg = object({
 
 /** What is believed of a fare; before and after a change, and now. */
 export const FareShape = object({
-  pair: oneOf(['bookable', 'not_bookable', 'unknown'], {
+  pair: oneOf(PAIR_STATES, {
     description: 'bookable: all legs are available. not_bookable: one is not. unknown: else.',
   }),
   outbound: Leg,

@@ -1,23 +1,17 @@
 import type { Counter, Histogram } from 'prom-client'
-import { FARE_CHANGE_KINDS, ROUTE_CHANGE_KINDS, RUN_OUTCOMES } from '../base/kinds.ts'
+import {
+  BUDGET_LANES,
+  FARE_CHANGE_KINDS,
+  ROUTE_CHANGE_KINDS,
+  ROUTE_LISTS,
+  RUN_OUTCOMES,
+  UNKNOWN_REASONS,
+} from '../base/kinds.ts'
 
-const LISTS = ['routes', 'with-availability']
 const STAGES = ['fetch', 'stage', 'diff', 'apply']
 const LIST_FAULTS = ['duplicate', 'conflicting_place', 'unknown_pair']
-const UNKNOWN_REASONS = [
-  'timeout',
-  'network',
-  'http_4xx',
-  'http_5xx',
-  'rate_limited',
-  'auth',
-  'malformed',
-  'contract_violation',
-  'id_missing',
-  'identity_mismatch',
-]
 const DROP_REASONS = ['late_slot', 'upstream_closed', 'superseded']
-const ENDPOINTS = [...LISTS, 'verify']
+const ENDPOINTS = [...ROUTE_LISTS, 'verify']
 /** The outcomes of a call to any endpoint. */
 const CALL_OUTCOMES = [
   'ok',
@@ -35,8 +29,6 @@ const CALL_OUTCOMES = [
 ]
 const LIST_OUTCOMES = [...CALL_OUTCOMES, 'upstream.not_modified']
 const VERIFY_OUTCOMES = [...CALL_OUTCOMES, 'upstream.malformed', 'upstream.id_missing']
-/** The purposes of a slot of the budget. */
-const LANES = ['turn', 'confirmation', 'new_watch', 'retry', 'on_demand', 'quick_retry', 'list']
 
 interface Zeroable {
   readonly syncRuns: Counter
@@ -58,7 +50,7 @@ interface Zeroable {
  * not show that event.
  */
 export function beginAtZero(metrics: Zeroable): void {
-  for (const list of LISTS) {
+  for (const list of ROUTE_LISTS) {
     for (const status of RUN_OUTCOMES) metrics.syncRuns.inc({ list, status }, 0)
     for (const stage of STAGES) metrics.syncStageDuration.zero({ list, stage })
     for (const fault of LIST_FAULTS) metrics.syncListFaults.inc({ list, fault }, 0)
@@ -77,5 +69,5 @@ export function beginAtZero(metrics: Zeroable): void {
     const outcomes = endpoint === 'verify' ? VERIFY_OUTCOMES : LIST_OUTCOMES
     for (const outcome of outcomes) metrics.upstreamRequests.inc({ endpoint, outcome }, 0)
   }
-  for (const lane of LANES) metrics.budgetSlots.inc({ lane }, 0)
+  for (const lane of BUDGET_LANES) metrics.budgetSlots.inc({ lane }, 0)
 }

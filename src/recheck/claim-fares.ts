@@ -1,9 +1,9 @@
+import type { CheckLane } from '../base/kinds.ts'
 import { sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
 
 /** What a check is made for: the schedule (`turn`), or one of the lanes that go before it. */
-export type CheckLane = 'turn' | 'confirmation' | 'new_watch' | 'retry'
 
 /** A fare that is due, locked until the transaction ends. */
 export interface DueFare {

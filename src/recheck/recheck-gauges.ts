@@ -1,9 +1,7 @@
+import { CHECK_LANES, type CheckLane } from '../base/kinds.ts'
 import { type Db, sql } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { CheckLane } from './claim-fares.ts'
-
-const LANES: readonly CheckLane[] = ['turn', 'confirmation', 'new_watch', 'retry']
 
 /** Sets the gauges of the schedule from the database. */
 export async function readRecheckGauges(
@@ -13,7 +11,7 @@ export async function readRecheckGauges(
 ): Promise<void> {
   metrics.budgetRate.set(requestsPerSecond)
   const due = await countDue(db)
-  for (const lane of LANES) {
+  for (const lane of CHECK_LANES) {
     const found = due.find((row) => row.lane === lane)
     metrics.checksDue.set({ lane }, found?.due ?? 0)
     metrics.checksOldestDue.set({ lane }, found?.oldest ?? 0)

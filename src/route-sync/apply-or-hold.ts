@@ -1,5 +1,5 @@
+import type { RouteListName } from '../base/kinds.ts'
 import type { Tx } from '../db/database.ts'
-import type { RouteListName } from '../upstream/route-list.ts'
 import { countPending } from './plan/absences.ts'
 import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
 import { judgeSnapshot, type Suspicion } from './review/judge-snapshot.ts'

@@ -1,3 +1,4 @@
+import type { UnknownReason } from '../base/kinds.ts'
 import type { Money } from '../base/money.ts'
 
 /** One question to the upstream: is this flight, with this return flight, available for these passengers? */
@@ -18,20 +19,6 @@ export interface PassengerCounts {
   readonly children: number
   readonly infants: number
 }
-
-/** Why an observation is unknown. No reason counts against a fare. */
-export type UnknownReason =
-  | 'timeout'
-  | 'network'
-  | 'http_4xx'
-  | 'http_5xx'
-  | 'rate_limited'
-  | 'auth'
-  | 'malformed'
-  | 'contract_violation'
-  | 'id_missing'
-  | 'identity_mismatch'
-  | 'circuit_open'
 
 /** What the upstream reported about one flight, once. */
 export type LegObservation =

@@ -1,7 +1,3 @@
-/** The upstream's two route lists. */
-export const ROUTE_LISTS = ['routes', 'with-availability'] as const
-export type RouteListName = (typeof ROUTE_LISTS)[number]
-
 /** `id` is the identity. The attributes may change, and are '' if the upstream sent none. */
 export interface Place {
   readonly id: string

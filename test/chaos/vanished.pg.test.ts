@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
+import { ROUTE_LISTS } from '../../src/base/kinds.ts'
 import { sql } from '../../src/db/database.ts'
-import { ROUTE_LISTS } from '../../src/upstream/route-list.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'

@@ -1,40 +1,45 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import {
   AVAILABILITY_CHANGE_KINDS,
+  BELIEFS,
+  FAST_LANES,
+  INCIDENT_KINDS,
+  PAIR_STATES,
   ROUTE_CHANGE_KINDS,
+  ROUTE_LISTS,
   RUN_STATUSES,
   WATCH_EVENT_KINDS,
 } from '../../src/base/kinds.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { BREAKERS, ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { it } from '../support/test-database.ts'
+import { readValueLists } from './generate-tables.ts'
 
-const KINDS: readonly (readonly [column: string, names: readonly string[]])[] = [
-  ['sync_run.status', RUN_STATUSES],
-  ['route_change.kind', ROUTE_CHANGE_KINDS],
-  ['availability_change.kind', AVAILABILITY_CHANGE_KINDS],
-  ['watch_event.kind', WATCH_EVENT_KINDS],
-]
+const RESOLUTIONS = ['approved', 'rejected', 'normal_list', 'agreed', 'superseded']
 
-/** The names that the check constraint of a column lists. */
-async function namesAllowed(db: Db, column: string): Promise<string[]> {
-  const [table, name] = column.split('.')
-  const { rows } = await sql<{ definition: string }>`
-    select pg_get_constraintdef(c.oid) as definition
-      from pg_constraint c
-      join pg_attribute a on a.attrelid = c.conrelid and c.conkey = array[a.attnum]
-     where c.contype = 'c' and c.conrelid = ${`farewatch_private.${table}`}::regclass and a.attname = ${name}
-       and pg_get_constraintdef(c.oid) like '%ANY%'
-  `.execute(db)
-  return rows.flatMap(({ definition }) =>
-    [...definition.matchAll(/'([^']*)'/g)].map((m) => m[1] ?? ''),
-  )
+/** The lists of names in the code, by the column that stores them. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'availability_change.kind': AVAILABILITY_CHANGE_KINDS,
+  'fare_schedule.lane': FAST_LANES,
+  'fare_state.outbound': BELIEFS,
+  'fare_state.pair': PAIR_STATES,
+  'fare_state.return': BELIEFS,
+  'incident.kind': INCIDENT_KINDS,
+  'pending_absence.list': ROUTE_LISTS,
+  'route_change.kind': ROUTE_CHANGE_KINDS,
+  'sync_run.list': ROUTE_LISTS,
+  'sync_run.resolution': RESOLUTIONS,
+  'sync_run.status': RUN_STATUSES,
+  'upstream_breaker.breaker': BREAKERS,
+  'upstream_breaker.endpoint': ENDPOINT_GROUPS,
+  'watch_event.kind': WATCH_EVENT_KINDS,
 }
 
-describe('the closed sets of names', () => {
-  it.for(KINDS)(
-    '%s has the names that its check constraint allows',
-    async ([column, names], { db }) => {
-      expect(new Set(await namesAllowed(db, column))).toEqual(new Set(names))
-    },
-  )
+it('every check constraint that lists names allows exactly the names of the code', async ({
+  db,
+}) => {
+  const lists = await readValueLists(db)
+
+  const allowed = lists.map(({ table, column, values }) => [`${table}.${column}`, new Set(values)])
+  const expected = Object.entries(NAMES).map(([column, names]) => [column, new Set(names)])
+  expect(Object.fromEntries(allowed)).toEqual(Object.fromEntries(expected))
 })

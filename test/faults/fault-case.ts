@@ -1,8 +1,7 @@
-import type { RunStatus } from '../../src/base/kinds.ts'
+import type { RouteListName, RunStatus, UnknownReason } from '../../src/base/kinds.ts'
 import type { SyncCounts } from '../../src/route-sync/runs/sync-run.ts'
 import type { FaultName, FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
-import type { AnswerAnomaly, UnknownReason } from '../../src/upstream/observation.ts'
-import type { RouteListName } from '../../src/upstream/route-list.ts'
+import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
 
 /** The kinds of trouble that an upstream can cause, in the order of docs/reference/upstream.md. */

@@ -1,9 +1,9 @@
+import type { RouteListName } from '../../src/base/kinds.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
-import type { RouteListName } from '../../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { noScrub } from '../route-sync/sync-fixtures.ts'
 

@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest'
+import type { RouteListName } from '../../src/base/kinds.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
-import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
 import { depsOf } from './review-fixtures.ts'
 import {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { RouteListName } from '../../src/base/kinds.ts'
 import type { Scrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { GUARD_LIMITS, type GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
-import type { Place, Route, RouteListName } from '../../src/upstream/route-list.ts'
+import type { Place, Route } from '../../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 
 /** A place whose attributes follow from its id by default. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import type { Place, Route, RouteListName } from '../../src/upstream/route-list.ts'
+import type { RouteListName } from '../../src/base/kinds.ts'
+import type { Place, Route } from '../../src/upstream/route-list.ts'
 import { place } from './sync-fixtures.ts'
 
 /** A list of the upstream: pairs as 'A-B', each set of attributes of a place; `body` is its bytes. */

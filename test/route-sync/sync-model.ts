@@ -1,5 +1,5 @@
+import type { RouteListName } from '../../src/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
-import type { RouteListName } from '../../src/upstream/route-list.ts'
 import {
   heldInARow,
   type ModelEffect,

@@ -1,7 +1,8 @@
+import type { RouteListName } from '../../src/base/kinds.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createScrub } from '../../src/base/secrets.ts'
 import type { UpstreamCall } from '../../src/upstream/attempt.ts'
-import type { Route, RouteListName } from '../../src/upstream/route-list.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
 import {
   createUpstreamClient,
   type UpstreamClient,

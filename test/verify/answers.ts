@@ -1,10 +1,10 @@
+import type { UnknownReason } from '../../src/base/kinds.ts'
 import type { Money } from '../../src/base/money.ts'
 import type {
   FlightSummary,
   LegObservation,
   Observation,
   ObservedFlight,
-  UnknownReason,
 } from '../../src/upstream/observation.ts'
 import { COUNT_GAP_MS, type DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 

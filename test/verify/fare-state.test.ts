@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Belief } from '../../src/base/kinds.ts'
 import { decide } from '../../src/verify/decide/decide.ts'
 import {
-  type Belief,
   type FareState,
   initialState,
   type LegState,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import type { LegObservation, UnknownReason } from '../../src/upstream/observation.ts'
+import type { UnknownReason } from '../../src/base/kinds.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
 import { type Decision, decide } from '../../src/verify/decide/decide.ts'
 import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'

@@ -1,11 +1,8 @@
 import { Argument, type Command } from 'commander'
+import { INCIDENT_KINDS, type IncidentKind } from '../../base/kinds.ts'
 import { durationText } from '../../base/text.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
-import {
-  INCIDENT_KINDS,
-  type Incident,
-  type IncidentKind,
-} from '../../verify/incidents/incident.ts'
+import type { Incident } from '../../verify/incidents/incident.ts'
 import { countHeldLosses, listIncidents } from '../../verify/incidents/incident-queries.ts'
 import { withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'

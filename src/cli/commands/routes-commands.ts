@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
+import { ROUTE_LISTS, type RouteListName } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
 import {
@@ -8,7 +9,6 @@ import {
   exportRoutes,
 } from '../../route-sync/read/export-routes.ts'
 import { readHistorySpan } from '../../route-sync/read/route-queries.ts'
-import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
 import { withApp } from '../context.ts'
 import { instantOption } from '../option-parsers.ts'
 import { example, megabytes } from '../text/text-format.ts'

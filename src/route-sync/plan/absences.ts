@@ -1,6 +1,6 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 
 /** What applying a list needs to know of its run. */
 export interface ApplyArgs {

@@ -1,7 +1,7 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { appendDraftedRouteChanges, draftRouteChanges } from '../../changes/route-feed.ts'
 import { sql, type Tx } from '../../db/database.ts'
 import { takeTransactionLock } from '../../db/session-lock.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import type { Stopwatch } from '../runs/run-records.ts'
 import type { SyncCounts } from '../runs/sync-run.ts'
 import { type AcceptedRun, routesChangedSince } from '../runs/sync-run-queries.ts'

@@ -1,6 +1,6 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { ACCEPTED } from '../runs/sync-run-queries.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */

@@ -1,8 +1,7 @@
-import { RUN_STATUSES } from '../../base/kinds.ts'
+import { ROUTE_LISTS, type RouteListName, RUN_STATUSES } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { ROUTE_LISTS, type RouteListName } from '../../upstream/route-list.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 
 /** Freshness of one list, for gauges and status. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
+import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { withSessionLock } from '../../db/session-lock.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { beginApply, planSnapshot, type SyncDeps } from '../plan/plan-snapshot.ts'
 import {
   assignValidTime,

@@ -1,5 +1,5 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { databaseNow } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { countConfirmed } from '../plan/absences.ts'
 import type { Forecast, SyncDeps } from '../plan/plan-snapshot.ts'
 import { createStopwatch } from '../runs/run-records.ts'

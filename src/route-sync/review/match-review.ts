@@ -1,7 +1,7 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import type { SnapshotPlan } from '../plan/plan-snapshot.ts'
 import { stageSnapshot } from '../plan/stage-snapshot.ts'
 import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'

@@ -1,5 +1,6 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import type { Place, RouteListName } from '../../upstream/route-list.ts'
+import type { Place } from '../../upstream/route-list.ts'
 
 /** Examples of each kind. */
 const EXAMPLES = 5

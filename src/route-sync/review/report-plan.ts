@@ -1,6 +1,6 @@
+import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { openScratchTransaction } from '../../db/transaction.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
   type Forecast,

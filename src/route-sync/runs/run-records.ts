@@ -1,8 +1,8 @@
-import type { RunStatus } from '../../base/kinds.ts'
+import type { RouteListName, RunStatus } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { SyncRunResolution } from '../../db/tables.ts'
 import { selectOne } from '../../db/transaction.ts'
-import type { RouteListBody, RouteListName } from '../../upstream/route-list.ts'
+import type { RouteListBody } from '../../upstream/route-list.ts'
 import {
   NO_COUNTS,
   type StageDurations,

@@ -1,6 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { RunStatus } from '../../base/kinds.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
+import type { RouteListName, RunStatus } from '../../base/kinds.ts'
 import type { SyncOutcome } from './sync-run.ts'
 
 /** The run is recorded; the queue tries again after its pause. */

@@ -1,7 +1,6 @@
-import type { RouteChangeKind, RunStatus } from '../../base/kinds.ts'
+import type { RouteChangeKind, RouteListName, RunStatus } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import type { SyncRunResolution } from '../../db/tables.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { RunNotFoundError } from './sync-errors.ts'
 import type { SyncOutcome, SyncReason } from './sync-run.ts'
 

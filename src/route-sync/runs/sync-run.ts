@@ -1,5 +1,4 @@
-import type { RunStatus } from '../../base/kinds.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
+import type { RouteListName, RunStatus } from '../../base/kinds.ts'
 import type { UpstreamWait } from '../../upstream/upstream-errors.ts'
 
 /** Milliseconds that each stage of a run took; a stage that was not reached is missing. */

@@ -1,11 +1,6 @@
+import type { UnknownReason } from '../../base/kinds.ts'
 import type { Scrub } from '../../base/secrets.ts'
-import type {
-  AnswerAnomaly,
-  LegObservation,
-  Observation,
-  Question,
-  UnknownReason,
-} from '../observation.ts'
+import type { AnswerAnomaly, LegObservation, Observation, Question } from '../observation.ts'
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'

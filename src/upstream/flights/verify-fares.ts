@@ -1,15 +1,10 @@
 import { hash } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
+import type { UnknownReason } from '../../base/kinds.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { cleanText } from '../../base/text.ts'
 import type { CallRecord } from '../attempt.ts'
-import type {
-  Evidence,
-  Observation,
-  PassengerCounts,
-  Question,
-  UnknownReason,
-} from '../observation.ts'
+import type { Evidence, Observation, PassengerCounts, Question } from '../observation.ts'
 import { type BodyBeginning, maskNamedTokens, snippetOf } from '../transport/body-snippet.ts'
 import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
 import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'

@@ -1,5 +1,6 @@
+import type { UnknownReason } from '../../base/kinds.ts'
 import { sameMoney } from '../../base/money.ts'
-import type { LegObservation, ObservedFlight, UnknownReason } from '../../upstream/observation.ts'
+import type { LegObservation, ObservedFlight } from '../../upstream/observation.ts'
 import type { CandidateFlight, LegState } from './fare-state.ts'
 
 /** Contradicting answers less than this apart count once: half the time until a confirmation. */

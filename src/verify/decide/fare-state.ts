@@ -1,8 +1,6 @@
+import type { Belief, PairState } from '../../base/kinds.ts'
 import { type Money, sumMoney } from '../../base/money.ts'
 import type { FlightSummary } from '../../upstream/observation.ts'
-
-/** What is held to be true of one leg, after confirmation. */
-export type Belief = 'available' | 'unavailable' | 'unknown'
 
 /** The state of one leg. Times are ISO instants in UTC: when requests began. */
 export interface LegState {
@@ -62,8 +60,6 @@ export function initialState(hasReturn: boolean): FareState {
     everAvailableAt: null,
   }
 }
-
-export type PairState = 'bookable' | 'not_bookable' | 'unknown'
 
 /** What records and pages show of a fare. It changes only with a recorded change. */
 export interface FareView {

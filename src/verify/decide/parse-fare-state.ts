@@ -1,7 +1,8 @@
 import { AppError } from '../../base/errors.ts'
+import { BELIEFS } from '../../base/kinds.ts'
 import { type Money, parseMoney } from '../../base/money.ts'
 import type { FlightSummary } from '../../upstream/observation.ts'
-import type { Belief, CandidateFlight, FareState, LegState } from './fare-state.ts'
+import type { CandidateFlight, FareState, LegState } from './fare-state.ts'
 
 /** A stored state that this version cannot read; `where` is the path to the wrong value. */
 export class FareStateError extends AppError {
@@ -26,8 +27,6 @@ export function parseFareState(value: unknown): FareState {
     everAvailableAt: orNull(fieldOf(state, 'everAvailableAt'), readInstant),
   }
 }
-
-const BELIEFS: readonly Belief[] = ['available', 'unavailable', 'unknown']
 
 function readLeg(leg: Field): LegState {
   const contradictions = readCount(fieldOf(leg, 'contradictions'))

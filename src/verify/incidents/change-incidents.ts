@@ -1,14 +1,9 @@
 import { AppError } from '../../base/errors.ts'
+import type { IncidentKind } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { affected, inTransaction } from '../../db/transaction.ts'
-import {
-  type CheckCounts,
-  type IncidentKind,
-  isMassLossOver,
-  isTroubleOver,
-  type LossCounts,
-} from './incident.ts'
+import { type CheckCounts, isMassLossOver, isTroubleOver, type LossCounts } from './incident.ts'
 import {
   HAS_CONTRADICTION,
   hasScheduledFares,

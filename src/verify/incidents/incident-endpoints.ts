@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
+import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../http/schemas.ts'
-import { INCIDENT_KINDS } from './incident.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()

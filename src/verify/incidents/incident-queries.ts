@@ -1,9 +1,9 @@
+import type { IncidentKind } from '../../base/kinds.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import {
   type CheckCounts,
   type Incident,
-  type IncidentKind,
   type LossCounts,
   TROUBLE_OVER_MINIMUM,
 } from './incident.ts'

@@ -1,6 +1,4 @@
-export const INCIDENT_KINDS = ['mass_loss', 'upstream_trouble'] as const
-export type IncidentKind = (typeof INCIDENT_KINDS)[number]
-
+import type { IncidentKind } from '../../base/kinds.ts'
 /** A time in which losses are held: more fares are lost at once than sell out, or most checks are unknown. */
 export interface Incident {
   readonly id: number

@@ -1,9 +1,5 @@
-import type {
-  LegObservation,
-  Observation,
-  Question,
-  UnknownReason,
-} from '../../upstream/observation.ts'
+import type { UnknownReason } from '../../base/kinds.ts'
+import type { LegObservation, Observation, Question } from '../../upstream/observation.ts'
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */

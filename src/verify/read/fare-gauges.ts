@@ -1,7 +1,7 @@
+import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { INCIDENT_KINDS } from '../incidents/incident.ts'
 import { readOpenKinds } from '../incidents/incident-queries.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { RouteListName } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { type DatabaseVersions, readVersions } from '../../db/migrate.ts'
@@ -15,7 +16,6 @@ import {
 import { readHealth, type UpstreamHealth } from '../../upstream/breaker/breaker-store.ts'
 import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
 import { isPaused } from '../../upstream/budget/throttle.ts'
-import type { RouteListName } from '../../upstream/route-list.ts'
 import { FRESH_INTERVALS, readFreshSeconds } from '../../watch/staleness.ts'
 import type { Incident } from '../incidents/incident.ts'
 import { listIncidents } from '../incidents/incident-queries.ts'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
-import { INCIDENT_KINDS } from '../incidents/incident.ts'
 import { readStatus, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { BELIEFS, PAIR_STATES } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
@@ -19,9 +20,9 @@ const MAX_MS = 8.64e15
 const Interval = object({
   from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
   to: orNull(Instant, 'Null while it holds.'),
-  pair: oneOf(['bookable', 'not_bookable', 'unknown']),
-  outbound: oneOf(['available', 'unavailable', 'unknown']),
-  return: orNull(oneOf(['available', 'unavailable', 'unknown'])),
+  pair: oneOf(PAIR_STATES),
+  outbound: oneOf(BELIEFS),
+  return: orNull(oneOf(BELIEFS)),
   price: orNull(Type.String()),
   currency: orNull(Type.String()),
 })

@@ -1,3 +1,4 @@
+import type { Belief, PairState } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 
 export interface TimelinePage {
@@ -15,9 +16,9 @@ export interface WatchInterval {
   readonly from: Date | null
   /** Null while it holds. */
   readonly to: Date | null
-  readonly pair: 'bookable' | 'not_bookable' | 'unknown'
-  readonly outbound: 'available' | 'unavailable' | 'unknown'
-  readonly return: 'available' | 'unavailable' | 'unknown' | null
+  readonly pair: PairState
+  readonly outbound: Belief
+  readonly return: Belief | null
   readonly price: string | null
   readonly currency: string | null
   /** The position in the timeline: when the interval began, or for the first one when the watch began. */
