@@ -5,18 +5,16 @@ import { draw, mix } from './random.ts'
 import { isBookable } from './route-life.ts'
 import type { World } from './world.ts'
 
-const SOON_DAYS = 14
+const LATEST_DAYS = 14
 const EARLIEST_DAYS = 2
 const LOOK_AHEAD_MS = 6 * HOUR_MS
 /** Each costs about 20 µs. */
-const MOST_LOOKED_AT = 6000
+const MAX_EXAMINED = 6000
 
 /**
- * Ids of up to n flights that leave within two weeks on routes on sale, for a demonstration that must show
- * something at once: up to half of them change their availability within six hours of world time, the
- * soonest first; the others stay as they are for that long.
- *
- * Ask for the instant at which the watching begins: what has changed by the first check is never seen.
+ * The ids of up to n flights that depart within two weeks, for a demonstration that shows changes at once. The
+ * availability of up to half of them changes within six hours of world time after the instant, the soonest first. The
+ * others stay as they are for that long.
  */
 export function searchDemoFlights(world: World, instant: Date, n: number): string[] {
   const now = instant.getTime()
@@ -25,20 +23,20 @@ export function searchDemoFlights(world: World, instant: Date, n: number): strin
   pairs.sort((a, b) => draw(word, a.word) - draw(word, b.word))
 
   const changing: { id: string; at: number }[] = []
-  const quiet: string[] = []
-  let looked = 0
-  for (let ahead = EARLIEST_DAYS; ahead < SOON_DAYS && looked < MOST_LOOKED_AT; ahead += 3) {
+  const steady: string[] = []
+  let examined = 0
+  for (let ahead = EARLIEST_DAYS; ahead < LATEST_DAYS && examined < MAX_EXAMINED; ahead += 3) {
     for (const pair of pairs) {
-      if (looked++ >= MOST_LOOKED_AT) break
+      if (examined++ >= MAX_EXAMINED) break
       const id = flightIdOf({ pair, day: dayOf(new Date(now + ahead * DAY_MS)), number: 0 })
       const at = firstChange(world, id, now)
-      if (at === undefined) quiet.push(id)
+      if (at === undefined) steady.push(id)
       else changing.push({ id, at })
     }
   }
   changing.sort((a, b) => a.at - b.at)
-  const lively = changing.slice(0, Math.ceil(n / 2)).map(({ id }) => id)
-  return [...lively, ...quiet].slice(0, n)
+  const soonest = changing.slice(0, Math.ceil(n / 2)).map(({ id }) => id)
+  return [...soonest, ...steady].slice(0, n)
 }
 
 function firstChange(world: World, id: string, now: number): number | undefined {

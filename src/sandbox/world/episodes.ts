@@ -4,40 +4,39 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** A stretch of world time [start, end), in milliseconds since 1970. */
+/** World time from start to before end, in milliseconds since 1970. */
 export interface Episode {
   readonly start: number
   readonly end: number
 }
 
-/** A stretch that is asked about, both ends included. One instant is a window with two equal ends. */
+/** World time with both ends included. One instant is a window with two equal ends. */
 export interface Window {
   readonly from: number
   readonly to: number
 }
 
 /**
- * How the world changes without a state.
+ * How the world changes without stored state.
  *
- * Everything that alternates (a route, its availability, a flight's seats) is *off* while at least one of its
- * episodes covers the instant. Time is cut into cells; each cell begins at most one episode, whose beginning
- * and length are drawn by hash from the cell's number. Whoever asks for a window looks at the cells of the
- * window and at those before it from which an episode can still reach in, and never at the rest of time. The
- * state at an instant and the history of a stretch come from the same episodes, so they cannot disagree.
+ * Everything that alternates (a route, its availability, the seats of a flight) is *off* while one of its episodes covers
+ * the instant. Time is divided into cells. Each cell begins at most one episode; a hash of the cell's number decides when
+ * and for how long. The episodes of a window come from its cells and from the earlier cells whose episodes can reach into
+ * it. The state at an instant and the history of a window use the same episodes, so they always agree.
  */
 export interface CellProcess {
-  /** The word from which this process draws. */
+  /** The word for its draws. */
   readonly word: number
   readonly cellMs: number
-  /** Probability that a cell begins an episode. */
+  /** The probability that a cell begins an episode. */
   readonly chance: number
-  /** No episode is longer; the cells this far before a window are looked at too. */
+  /** The maximum length of an episode. */
   readonly longestMs: number
-  /** The episode's length for a draw in [0, 1); cut at `longestMs`. */
+  /** The length of an episode for a draw in [0, 1); cut at `longestMs`. */
   readonly lengthMs: (draw: number) => number
 }
 
-/** The episodes of a process that touch the window, in the order of their beginnings. */
+/** The episodes that touch the window, in the order of their cells. */
 export function episodesOf(process: CellProcess, { from, to }: Window): Episode[] {
   const first = Math.floor((from - process.longestMs) / process.cellMs)
   const last = Math.floor(to / process.cellMs)
@@ -57,24 +56,28 @@ export function touches(episode: Episode, { from, to }: Window): boolean {
   return episode.start <= to && episode.end > from
 }
 
-/** A step of a true history. */
+/** One change of a true history. */
 export interface Transition<State> {
   readonly at: Date
   readonly before: State
   readonly after: State
 }
 
-export interface HistoryQuestion<State> {
+interface HistoryArgs<State> {
   readonly window: Window
-  /** Every instant at which the state may change; others are never looked at. */
+  /** Every instant at which the state may change. */
   readonly moments: readonly number[]
   readonly stateAt: (instant: number) => State
   readonly same: (a: State, b: State) => boolean
 }
 
-/** The transitions after `from`, up to and including `to`, in order; a moment that changes nothing is none. */
-export function transitionsOf<State>(question: HistoryQuestion<State>): Transition<State>[] {
-  const { window, moments, stateAt, same } = question
+/** The changes of state after `from`, up to and including `to`, in order. */
+export function transitionsOf<State>({
+  window,
+  moments,
+  stateAt,
+  same,
+}: HistoryArgs<State>): Transition<State>[] {
   const inside = [...new Set(moments)].filter((at) => at > window.from && at <= window.to)
   inside.sort((a, b) => a - b)
   const steps: Transition<State>[] = []

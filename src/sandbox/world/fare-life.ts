@@ -13,7 +13,7 @@ import { draw, drawExponential, mix } from './random.ts'
 import { unbookables } from './route-life.ts'
 import type { World } from './world.ts'
 
-/** What is true of a fare at an instant; what nobody can buy has no price and no times. */
+/** The true state of a fare at an instant. A fare that is not available has no price. */
 export type FareState =
   | { readonly available: false }
   | { readonly available: true; readonly adultCents: number; readonly shiftMs: number }
@@ -22,7 +22,7 @@ const SOLD_OUT = 1
 const SELL_OUTS_PER_DAY = 0.03
 const REOPENINGS_PER_DAY = 0.5
 const LATE_REOPENINGS_PER_DAY = 0.1
-/** In the last week seats rarely come back. */
+/** In the last week before departure, seats rarely come back. */
 const LATE_DAYS = 7
 const LONGEST_SELL_OUT_DAYS = 21
 
@@ -38,10 +38,7 @@ export function fareStateAt(flight: Flight, instant: number): FareState {
   }
 }
 
-/**
- * What truly happened to a fare after `from` and up to `to`: its losses, returns, prices and changes of times.
- * An id that means no flight was never available and has no history.
- */
+/** The changes of a fare after `from` and up to `to`: losses, returns, prices and times. None for an unknown id. */
 export function fareHistory(
   world: World,
   flightId: string,
@@ -67,7 +64,7 @@ export function sameState(a: FareState, b: FareState): boolean {
   return a.adultCents === b.adultCents && a.shiftMs === b.shiftMs
 }
 
-/** Before and after its sale, while its route has nothing to sell, and while it is sold out itself. */
+/** Before and after its sale, while its route sells nothing, and while it is sold out. */
 function unavailabilities(flight: Flight, window: Window): Episode[] {
   const outside = [
     { start: Number.NEGATIVE_INFINITY, end: flight.saleOpensAt },
@@ -77,8 +74,8 @@ function unavailabilities(flight: Flight, window: Window): Episode[] {
 }
 
 /**
- * Cells of one day, counted back from departure, because the hazard depends on the days that are left:
- * 1 + 7·e^(−d/5) times the base rate.
+ * Cells of one day, counted back from departure, because the hazard depends on the days d until departure: the base rate
+ * times 1 + 7·e^(−d/5).
  */
 function sellOuts(flight: Flight, window: Window): Episode[] {
   const word = mix(flight.word, SOLD_OUT)
@@ -98,14 +95,14 @@ function sellOuts(flight: Flight, window: Window): Episode[] {
   return found
 }
 
-/** That a sell-out begins on a day with so many whole days left. */
+/** The probability that a sell-out begins on a day with so many whole days until departure. */
 function sellOutChance(day: number): number {
   return 1 - Math.exp(-SELL_OUTS_PER_DAY * (1 + 7 * Math.exp(-(day + 0.5) / 5)))
 }
 
 /**
- * The length in days of a sell-out that begins `left` days before departure: the time at which the
- * reopening hazard, integrated from the beginning, reaches an exponential draw.
+ * The length in days of a sell-out that begins `left` days before departure: the time after which the integral of the
+ * reopening hazard reaches an exponential draw.
  *
  * @example sellOutDays(30, 1) // 2: half a reopening a day
  * @example sellOutDays(8, 1) // 6: one day at 0.5, then five at 0.1

@@ -3,28 +3,28 @@ import type { Flight } from './flight-schedule.ts'
 import { draw, drawNormal, mix } from './random.ts'
 import type { Pair } from './route-network.ts'
 
-/** Draws of a pair's word and of a flight's word. */
+/** The streams of draws from the word of a pair (61, 62) and of a flight (2, 3). */
 const PAIR_BASE = 61
 const PAIR_PACE = 62
 const STEPS = 2
-const MOOD = 3
+const TREND = 3
 
 const CELL_MS = 6 * HOUR_MS
 const STEPS_PER_DAY = 0.25
-const MOOD_MS = 6 * DAY_MS
+const TREND_MS = 6 * DAY_MS
 
 /**
  * The fare of a non-resident adult in whole cents.
  *
- * The price is a slow curve that is read only at the price steps and stands still between them, so it can be
- * told at any instant from the last step alone, and two steps differ by a few percent.
+ * The price is a slow curve, sampled at the price steps and constant between them. So the last step alone determines it,
+ * and two steps differ by a few percent.
  */
 export function adultCentsAt(flight: Flight, instant: number): number {
   const step = lastStep(flight, instant)
   const daysLeft = Math.max(0, (flight.scheduledAt - step.at) / DAY_MS)
   const urgency = 1 + 0.5 * Math.exp(-daysLeft / 15)
   const level =
-    urgency * (1 + 0.05 * moodAt(flight.word, step.at)) * (1 + 0.03 * (step.noise - 0.5))
+    urgency * (1 + 0.05 * trendAt(flight.word, step.at)) * (1 + 0.03 * (step.noise - 0.5))
   return Math.round(baseCents(flight.pair) * timeOfDayFactor(flight) * level)
 }
 
@@ -45,7 +45,7 @@ interface Step {
   readonly noise: number
 }
 
-/** Goes back cell by cell; the opening of the sale is a step too. */
+/** The last step at or before the instant. The opening of the sale is a step too. */
 function lastStep(flight: Flight, instant: number): Step {
   const opening = cellOf(flight, flight.saleOpensAt)
   const stepsPerDay = paceOf(flight.pair)
@@ -56,12 +56,12 @@ function lastStep(flight: Flight, instant: number): Step {
   return { at: flight.saleOpensAt, noise: 0.5 }
 }
 
-/** Cells are counted back from departure, as the hazard is. */
+/** Cells are counted back from departure. */
 function cellOf(flight: Flight, instant: number): number {
   return Math.floor((flight.scheduledAt - instant) / CELL_MS)
 }
 
-/** The hazard of a step rises to departure as that of a sell-out does. */
+/** The hazard of a step rises towards departure, as that of a sell-out does. */
 function stepIn(flight: Flight, cell: number, stepsPerDay: number): Step | undefined {
   const word = mix(mix(flight.word, STEPS), cell)
   const daysLeft = ((cell + 0.5) * CELL_MS) / DAY_MS
@@ -71,20 +71,20 @@ function stepIn(flight: Flight, cell: number, stepsPerDay: number): Step | undef
   return { at, noise: draw(word, 2) }
 }
 
-/** Price steps a day, long before departure: some pairs are lively, some are calm. */
+/** Price steps a day, long before departure; they differ from pair to pair. */
 function paceOf(pair: Pair): number {
-  const liveliness = Math.exp(0.6 * drawNormal(pair.word, PAIR_PACE))
-  return STEPS_PER_DAY * Math.min(4, Math.max(0.5, liveliness))
+  const volatility = Math.exp(0.6 * drawNormal(pair.word, PAIR_PACE))
+  return STEPS_PER_DAY * Math.min(4, Math.max(0.5, volatility))
 }
 
-/** Between −1 and 1, continuous: drawn every six days, smoothed in between. */
-function moodAt(word: number, instant: number): number {
-  const position = instant / MOOD_MS
+/** A continuous curve between −1 and 1: drawn every six days, smooth in between. */
+function trendAt(word: number, instant: number): number {
+  const position = instant / TREND_MS
   const index = Math.floor(position)
   const t = position - index
   const smooth = t * t * (3 - 2 * t)
-  const mood = mix(word, MOOD)
-  const [left, right] = [draw(mood, index), draw(mood, index + 1)]
+  const trend = mix(word, TREND)
+  const [left, right] = [draw(trend, index), draw(trend, index + 1)]
   return 2 * (left + (right - left) * smooth) - 1
 }
 
@@ -93,7 +93,6 @@ function baseCents(pair: Pair): number {
   return euros * 100 * (0.7 + 0.8 * draw(pair.word, PAIR_BASE))
 }
 
-/** Flights of one day cost differently. */
 function timeOfDayFactor(flight: Flight): number {
-  return 0.9 + 0.25 * draw(flight.hops[0]?.flightNumber ?? 0, flight.pair.word)
+  return 0.9 + 0.25 * draw(flight.segments[0]?.flightNumber ?? 0, flight.pair.word)
 }

@@ -8,24 +8,24 @@ import { findPair, type World } from './world.ts'
 /** A fare is on sale for this long before its departure. */
 export const SALE_DAYS = 120
 
-/** One departure of a pair: what is planned for it, and the one change of plan that it may see. */
+/** One departure of a pair: its plan, and the one change of time that it may have. */
 export interface Flight {
   readonly id: number
   readonly pair: Pair
-  /** The word from which everything about this departure is drawn. */
+  /** The word for the draws of this departure. */
   readonly word: number
-  readonly hops: readonly Hop[]
+  readonly segments: readonly Segment[]
   /** As first planned. */
   readonly scheduledAt: number
   readonly saleOpensAt: number
-  /** When the departure is moved, and by how much; most flights are moved once while on sale. */
+  /** When the departure time changes, and by how much. Most departures have one change while on sale. */
   readonly retiming: { readonly at: number; readonly shiftMs: number } | undefined
-  /** With the change of plan. Nothing can be bought from here on. */
+  /** The final departure time. The sale ends here. */
   readonly departsAt: number
 }
 
-/** One leg's place in the plan, relative to the departure of the first. */
-export interface Hop {
+/** One leg, with times relative to the departure of the first. */
+export interface Segment {
   readonly from: Airport
   readonly to: Airport
   readonly flightNumber: number
@@ -40,17 +40,17 @@ interface FlightPlan {
   readonly number: number
 }
 
-/** Draws which belong to what; a pair's word has 1 to 9 in route-network.ts and 21 to 24 in route-life.ts. */
+/** Streams of draws from a pair's word. route-network.ts uses 1 to 9, route-life.ts 21 to 24. */
 const TIMETABLE = 41
 const DEPARTURE = 42
 
 const FIRST_DEPARTURE_MINUTE = 6 * 60
 const LAST_DEPARTURE_MINUTE = 21 * 60
-/** Over the days on sale this makes about one change of itinerary a flight in a hundred days. */
+/** About one change of itinerary per flight and hundred days. */
 const RETIMING_CHANCE = 0.7
 
-/** Works out a departure. Times of day and flight numbers are the same every day. */
-export function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
+/** The plan of a departure. Times of day and flight numbers are the same every day. */
+function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
   const timetable = mix(mix(pair.word, TIMETABLE), number)
   const word = mix(mix(mix(pair.word, DEPARTURE), day), number)
   const local = day * DAY_MS + departureMinute(timetable, pair, number) * MINUTE_MS
@@ -61,7 +61,7 @@ export function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
     id,
     pair,
     word,
-    hops: hopsOf(timetable, pair),
+    segments: segmentsOf(timetable, pair),
     scheduledAt,
     saleOpensAt,
     retiming,
@@ -69,14 +69,14 @@ export function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
   }
 }
 
-/** The day from six to nine is cut evenly; each flight leaves somewhere in its part, on a full five minutes. */
+/** The time from 6:00 to 21:00 is divided evenly. Each flight departs within its part, on a full five minutes. */
 function departureMinute(timetable: number, pair: Pair, number: number): number {
   const part = (LAST_DEPARTURE_MINUTE - FIRST_DEPARTURE_MINUTE) / pair.flightsPerDay
   const minute = FIRST_DEPARTURE_MINUTE + (number + draw(timetable, 1)) * part
   return Math.floor(minute / 5) * 5
 }
 
-/** Five to forty minutes earlier or later, announced at the latest a day before departure. */
+/** Five to forty minutes earlier or later, announced at least a day before departure. */
 function retimingOf(word: number, saleOpensAt: number): Flight['retiming'] {
   if (draw(word, 1) >= RETIMING_CHANCE) return undefined
   const at = saleOpensAt + Math.round(draw(word, 2) * (SALE_DAYS - 1) * DAY_MS)
@@ -84,7 +84,7 @@ function retimingOf(word: number, saleOpensAt: number): Flight['retiming'] {
   return { at, shiftMs: (draw(word, 4) < 0.5 ? -minutes : minutes) * MINUTE_MS }
 }
 
-function hopsOf(timetable: number, { from, to, via }: Pair): Hop[] {
+function segmentsOf(timetable: number, { from, to, via }: Pair): Segment[] {
   const flightNumber = 1000 + drawInteger(timetable, 2, 8000)
   const first = { from, to: via ?? to, flightNumber, startMs: 0 }
   const firstMs = flightMinutes(first.from, first.to) * MINUTE_MS
@@ -103,14 +103,14 @@ function hopsOf(timetable: number, { from, to, via }: Pair): Hop[] {
 }
 
 /**
- * A flight id is twelve digits that say which flight it is, so that any id can be verified without a store:
- * departure airport (3), destination airport (3), departure date as days since 1970 (5), number of the day (1).
+ * A flight id is twelve digits that identify the flight, so that no store is needed: departure airport (3), destination
+ * airport (3), departure date as days since 1970 (5), number of the flight on that day (1).
  *
  * @example '101103206540' // from airport 101 to 103 on 2026-07-20, the first flight of the day
  */
 const FLIGHT_ID = /^([1-9]\d\d)([1-9]\d\d)([1-9]\d{4})(\d)$/
 
-export interface FlightKey {
+interface FlightKey {
   readonly pair: Pair
   /** Local date of departure, in days since 1970-01-01. */
   readonly day: number
@@ -122,7 +122,7 @@ export function flightIdOf({ pair, day, number }: FlightKey): string {
   return `${pair.from.id}${pair.to.id}${day}${number}`
 }
 
-/** The flight that an id means, or undefined for text that is no id of this world. */
+/** The flight of an id; undefined if this world has no such flight. */
 export function findFlight(world: World, flightId: string): Flight | undefined {
   const match = FLIGHT_ID.exec(flightId)
   if (!match) return undefined

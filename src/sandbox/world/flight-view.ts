@@ -1,7 +1,7 @@
 import type { Airport } from './airports.ts'
 import { HOUR_MS, MINUTE_MS } from './episodes.ts'
 import type { FareState } from './fare-life.ts'
-import type { Flight as Departure, Hop } from './flight-schedule.ts'
+import type { Flight as Departure, Segment } from './flight-schedule.ts'
 import { localText } from './geography.ts'
 import type { PassengerCounts, PassengerMix } from './passengers.ts'
 import { drawInteger } from './random.ts'
@@ -22,14 +22,14 @@ const CHILD_SHARE = 0.75
 const INFANT_SHARE = 0.1
 const RESIDENT_SHARE = 0.25
 
-/** assumption: a large party pays a higher fare, all of it; from this many seats on. */
+/** assumption: from this many seats on, every passenger of the party pays a higher fare. */
 const LARGE_PARTY_SEATS = 5
 const LARGE_PARTY_FACTOR = 1.06
 
 /** assumption: every fare is in euros. */
 const CURRENCY = 'EUR'
 
-/** No airline of this world exists; the sites' addresses lie in a domain that never will. */
+/** These airlines do not exist. The addresses of their sites are in the reserved domain `.invalid`. */
 const FIRST_AIRLINE: Airline = { id: 1, name: 'Tramontana Air', twoLetterCode: 'T1' }
 const AIRLINES: readonly Airline[] = [
   FIRST_AIRLINE,
@@ -42,21 +42,21 @@ const AIRLINES: readonly Airline[] = [
   { id: 8, name: 'Pampa Jet', twoLetterCode: 'P8' },
 ]
 
-/** The flight as verify shows it to this party. */
+/** The flight as verify shows it to these passengers. */
 export function viewFlight(
   departure: Departure,
   state: FareState & { available: true },
   mix: PassengerMix,
 ): Flight {
-  const { pair, hops } = departure
+  const { pair, segments } = departure
   const startsAt = departure.scheduledAt + state.shiftMs
   const airline = airlineOf(departure)
-  const last = hops.at(-1)
+  const last = segments.at(-1)
   const totalMs = last ? last.startMs + last.durationMs : 0
   return {
     from: viewPlace(pair.from),
     to: viewPlace(pair.to),
-    legs: hops.map((hop) => viewLeg(hop, startsAt, airline)),
+    legs: segments.map((segment) => viewLeg(segment, startsAt, airline)),
     dates: viewDates(pair.from, pair.to, { startsAt, durationMs: totalMs }),
     duration: viewDuration(totalMs),
     airline,
@@ -66,8 +66,8 @@ export function viewFlight(
   }
 }
 
-function airlineOf({ pair, hops }: Departure): Airline {
-  const index = drawInteger(pair.word, AIRLINE + (hops[0]?.flightNumber ?? 0), AIRLINES.length)
+function airlineOf({ pair, segments }: Departure): Airline {
+  const index = drawInteger(pair.word, AIRLINE + (segments[0]?.flightNumber ?? 0), AIRLINES.length)
   return AIRLINES[index] ?? FIRST_AIRLINE
 }
 
@@ -80,13 +80,13 @@ function viewPlace({ id, iata, city, country }: Airport): FlightPlace {
   return { id, iata, city, country }
 }
 
-function viewLeg(hop: Hop, departsAt: number, airline: Airline): Leg {
-  const { from, to, durationMs } = hop
+function viewLeg(segment: Segment, departsAt: number, airline: Airline): Leg {
+  const { from, to, durationMs } = segment
   return {
     from: viewPlace(from),
     to: viewPlace(to),
-    number: hop.flightNumber,
-    dates: viewDates(from, to, { startsAt: departsAt + hop.startMs, durationMs }),
+    number: segment.flightNumber,
+    dates: viewDates(from, to, { startsAt: departsAt + segment.startMs, durationMs }),
     duration: viewDuration(durationMs),
     airline,
   }

@@ -21,10 +21,10 @@ export function flightMinutes(a: Airport, b: Airport): number {
   return Math.ceil(minutes / 5) * 5
 }
 
-/** Building one costs fifty times its use; the cache holds the zones of the airports and no more. */
+/** Creating a format costs fifty times as much as using it. One for each time zone of the airports. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** How far the zone's clocks are ahead of UTC at that instant, in milliseconds. */
+/** The offset of the zone from UTC at that instant, in milliseconds. */
 export function zoneOffsetMs(zone: string, instant: number): number {
   let format = formats.get(zone)
   if (!format) {
@@ -37,14 +37,14 @@ export function zoneOffsetMs(zone: string, instant: number): number {
   return (match[1] === '-' ? -minutes : minutes) * MINUTE_MS
 }
 
-/** The instant at which the zone's clocks show this; `local` is that reading as if it were UTC. */
+/** The instant of a local time; `local` is that time as if it were UTC. */
 export function instantOfLocal(zone: string, local: number): number {
   const guess = local - zoneOffsetMs(zone, local)
   return local - zoneOffsetMs(zone, guess)
 }
 
-/** What the zone's clocks show: `YYYY-MM-DD HH:MM`. */
+/** The local time, `YYYY-MM-DD HH:MM`. */
 export function localText(zone: string, instant: number): string {
-  const shown = new Date(instant + zoneOffsetMs(zone, instant)).toISOString()
-  return `${shown.slice(0, 10)} ${shown.slice(11, 16)}`
+  const local = new Date(instant + zoneOffsetMs(zone, instant)).toISOString()
+  return `${local.slice(0, 10)} ${local.slice(11, 16)}`
 }

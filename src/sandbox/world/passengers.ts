@@ -1,4 +1,4 @@
-/** How many of each type in one group of passengers. */
+/** The passengers of one group, by type. */
 export interface PassengerCounts {
   readonly adults: number
   readonly children: number
@@ -12,17 +12,17 @@ export interface PassengerMix {
 
 export const MAX_PASSENGERS = 12
 
-export type MixOutcome = { readonly mix: PassengerMix } | { readonly brokenRule: string }
+type MixOutcome = { readonly mix: PassengerMix } | { readonly brokenRule: string }
 
-/** assumption: numeric means a decimal number; "1e1", "0x2" and the empty text are not, and are ignored. */
+/** assumption: numeric means a decimal number. "1e1", "0x2" and the empty text are not numeric. */
 const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
 
 /**
- * Reads the six counts of a verify request and holds them against the passenger rules.
+ * Reads the six counts of a verify request and checks them against the passenger rules.
  *
- * A non-numeric value is ignored, as if it were absent. An absent count is 0.
- * assumption: an adults' count must be given, but a non-numeric one is ignored like any other;
- * a numeric value that is no integer of 0 to 12 breaks the rule; of a repeated parameter the last counts.
+ * A non-numeric value counts as absent. An absent count is 0.
+ * assumption: both counts of adults are required, but may be non-numeric; a numeric value that is not an integer from 0 to
+ * 12 breaks a rule; of a repeated parameter the last value counts.
  */
 export function readMix(query: Readonly<Record<string, unknown>>): MixOutcome {
   for (const name of ['residents[adults]', 'nonResidents[adults]']) {

@@ -1,19 +1,18 @@
 /**
- * Stateless randomness: a draw depends on its keys and on nothing that was drawn before.
+ * Stateless randomness: a draw depends on its keys alone, so any instant of the world can be computed in any order.
  *
- * A generator with a state would tie every value to the order of the questions; the world must answer for any
- * instant in any order. Keys are folded one by one into a 32-bit word, `mix(mix(seed, a), b)`, so that what
- * belongs together (a route, a flight) carries one word from which all its draws start.
+ * Keys are mixed one by one into a 32-bit word: `mix(mix(seed, a), b)`. A route or a flight has one word, and all its draws
+ * start from it.
  */
 export function mix(word: number, key: number): number {
   return scramble(word ^ scramble((key + GOLDEN) | 0))
 }
 
-/** Folds a text into a word, code unit by code unit. */
+/** Mixes a text into a word, code unit by code unit. */
 export function mixText(word: number, text: string): number {
-  let folded = mix(word, text.length)
-  for (let i = 0; i < text.length; i++) folded = mix(folded, text.charCodeAt(i))
-  return folded
+  let mixed = mix(word, text.length)
+  for (let i = 0; i < text.length; i++) mixed = mix(mixed, text.charCodeAt(i))
+  return mixed
 }
 
 /** A number in [0, 1) with 32 bits. */
@@ -39,7 +38,7 @@ export function drawNormal(word: number, key: number): number {
 
 const GOLDEN = 0x9e3779b9
 
-/** A bijection of 32-bit words in which every input bit moves every output bit (constants: Wellons, 2018). */
+/** A bijection of 32-bit words in which every input bit changes every output bit (constants: Wellons, 2018). */
 function scramble(word: number): number {
   let x = word
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)

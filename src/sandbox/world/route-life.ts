@@ -15,39 +15,36 @@ import { CHARTER_COUNT, type Pair } from './route-network.ts'
 import type { Route } from './wire.ts'
 import { findPair, type World } from './world.ts'
 
-/** Which draws of a pair's word belong to what; 1 to 9 are route-network.ts's. */
+/** Streams of draws from a pair's word. route-network.ts uses 1 to 9, flight-schedule.ts 41 and 42. */
 const SEASON = 21
 const CHARTER = 22
 const SUSPENSION = 23
 const UNAVAILABILITY = 24
 
 const YEAR_MS = 364 * DAY_MS
-/** One charter opens or closes an hour, so that a world at speed 60 shows a change a minute. */
-const CHARTER_SLOT_MS = HOUR_MS
+/** Each hour one charter opens or closes, so that a world at speed 60 changes every minute. */
+const CHARTER_STEP_MS = HOUR_MS
 const CHARTER_JITTER_MS = HOUR_MS / 4
 
 export interface RouteState {
   readonly live: boolean
-  /** Never true for a route that is not live. */
+  /** False for a route that is not live. */
   readonly available: boolean
 }
 
-/** The routes flown at that instant, by departure id, then destination id; about 2 ms. */
+/** The routes that are live at that instant, by departure id, then destination id. Takes about 2 ms. */
 export function routesAt(world: World, instant: Date): Route[] {
   const now = at(instant)
   return world.pairs.filter((pair) => isLive(pair, now)).map((pair) => pair.route)
 }
 
-/** Those of the routes on which a fare can be bought, about 85 %; the same order. */
+/** The live routes on which a fare can be bought, about 85 %, in the same order. */
 export function routesWithAvailabilityAt(world: World, instant: Date): Route[] {
   const now = at(instant)
   return world.pairs.filter((pair) => isBookable(pair, now)).map((pair) => pair.route)
 }
 
-/**
- * What truly happened to a route after `from` and up to `to`.
- * A pair that is never flown has no history.
- */
+/** The changes of a route after `from` and up to `to`. None for a pair that is never flown. */
 export function routeHistory(
   world: World,
   { departureId, destinationId }: { departureId: string; destinationId: string },
@@ -69,7 +66,7 @@ export function routeStateAt(pair: Pair, instant: number): RouteState {
   return { live: isLive(pair, moment), available: isBookable(pair, moment) }
 }
 
-/** When nothing can be bought on the pair: it is closed, or open without a fare. */
+/** When nothing can be bought: the pair is closed, or open without a fare. */
 export function unbookables(pair: Pair, window: Window): Episode[] {
   return [...closures(pair, window), ...unavailabilities(pair, window)]
 }
@@ -85,7 +82,7 @@ function isLive(pair: Pair, moment: Window): boolean {
 function closures(pair: Pair, window: Window): Episode[] {
   switch (pair.pattern.kind) {
     case 'charter':
-      return charterPauses(pair, pair.pattern.turn, window)
+      return charterPauses(pair, pair.pattern.index, window)
     case 'seasonal':
       return [...outOfSeason(pair, window), ...suspensions(pair, window)]
     case 'all-year':
@@ -93,7 +90,7 @@ function closures(pair: Pair, window: Window): Episode[] {
   }
 }
 
-/** A season of 120 to 240 days, from the same day of every year. */
+/** The season lasts 120 to 240 days, from the same day of every year. */
 function outOfSeason(pair: Pair, window: Window): Episode[] {
   const word = mix(pair.word, SEASON)
   const opensMs = drawInteger(word, 1, 364) * DAY_MS + drawInteger(word, 2, 24) * HOUR_MS
@@ -109,31 +106,31 @@ function outOfSeason(pair: Pair, window: Window): Episode[] {
 }
 
 /**
- * Charters take turns: hour by hour the next of them opens, if it was closed, or closes, so each is flown
- * for ten days and pauses for ten. Drawing them independently would leave hours without any change.
+ * Hour by hour the next charter in turn opens or closes. Each is open for ten days and closed for ten. Independent draws
+ * would leave hours without any change.
  */
-function charterPauses(pair: Pair, turn: number, window: Window): Episode[] {
-  const roundMs = CHARTER_COUNT * CHARTER_SLOT_MS
+function charterPauses(pair: Pair, index: number, window: Window): Episode[] {
+  const roundMs = CHARTER_COUNT * CHARTER_STEP_MS
   const word = mix(pair.word, CHARTER)
   const toggle = (round: number) =>
-    round * roundMs + turn * CHARTER_SLOT_MS + Math.floor(draw(word, round) * CHARTER_JITTER_MS)
+    round * roundMs + index * CHARTER_STEP_MS + Math.floor(draw(word, round) * CHARTER_JITTER_MS)
   const found: Episode[] = []
   const last = Math.floor(window.to / roundMs)
   for (let round = Math.floor(window.from / roundMs) - 2; round <= last; round++) {
-    // Neighbours in turn are out of phase: openings and closings alternate.
-    if ((round + turn) % 2 !== 0) continue
+    // Neighbours are out of phase, so that openings and closings alternate.
+    if ((round + index) % 2 !== 0) continue
     const pause = { start: toggle(round), end: toggle(round + 1) }
     if (touches(pause, window)) found.push(pause)
   }
   return found
 }
 
-/** Now and then a route pauses for three to thirty days. */
+/** Sometimes a route pauses, for three to thirty days. */
 function suspensions(pair: Pair, window: Window): Episode[] {
   return episodesOf(processOf(pair, SUSPENSION, SUSPENSIONS), window)
 }
 
-/** A pair is available for about six weeks, then sold out or not on sale for about a week. */
+/** A pair is available for about six weeks, then unavailable for about a week. */
 function unavailabilities(pair: Pair, window: Window): Episode[] {
   return episodesOf(processOf(pair, UNAVAILABILITY, UNAVAILABILITIES), window)
 }

@@ -3,30 +3,30 @@ import { distanceKm } from './geography.ts'
 import { draw, drawInteger, drawNormal, mix } from './random.ts'
 import type { Route, RoutePlace } from './wire.ts'
 
-/** A directed pair of airports that is flown at some time; whether now is for route-life.ts to say. */
+/** A directed pair of airports that is flown at some time; route-life.ts says when. */
 export interface Pair {
   readonly from: Airport
   readonly to: Airport
   readonly distanceKm: number
-  /** The word from which everything about this pair is drawn. */
+  /** The word for the draws of this pair. */
   readonly word: number
   readonly pattern: RoutePattern
-  /** Where travellers change planes; most pairs are flown non-stop. */
+  /** Where passengers change planes; most pairs are non-stop. */
   readonly via: Airport | undefined
   readonly flightsPerDay: number
-  /** As the lists show it; made once, shown often. */
+  /** As the lists show it. */
   readonly route: Route
 }
 
 export type RoutePattern =
   | { readonly kind: 'all-year' }
   | { readonly kind: 'seasonal' }
-  /** Opens and closes in turn with the other charters; see route-life.ts. */
-  | { readonly kind: 'charter'; readonly turn: number }
+  /** The charters open and close in the order of their indexes; see route-life.ts. */
+  | { readonly kind: 'charter'; readonly index: number }
 
-/** Pairs that are ever flown; about 85 % of them at any instant. */
+/** All pairs; about 85 % of them are live at any instant. */
 const PAIR_COUNT = 3600
-/** The least of them are charters: this many. */
+/** The pairs with the weakest attraction are charters. */
 export const CHARTER_COUNT = 240
 const SEASONAL_SHARE = 0.12
 const TOO_NEAR_KM = 150
@@ -38,15 +38,15 @@ interface Attraction {
   readonly score: number
 }
 
-/** The network of a seed: the pairs with the strongest attraction, by departure id, then destination id. */
+/** The pairs with the strongest attraction, by departure id, then destination id. */
 export function buildPairs(seed: number, airports: readonly Airport[]): Pair[] {
   const all = airports.flatMap((from) => attractionsOf(seed, from, airports))
   const best = [...new Set([...leastDestinations(all), ...strongest(all)])].slice(0, PAIR_COUNT)
   const charters = best.slice(-CHARTER_COUNT)
-  const turns = new Map(charters.map((attraction, turn) => [attraction, turn]))
+  const indexes = new Map(charters.map((attraction, index) => [attraction, index]))
   const hubs = airports.filter((airport) => airport.size === 5)
   return best
-    .map((attraction) => toPair(seed, attraction, { turn: turns.get(attraction), hubs }))
+    .map((attraction) => toPair(seed, attraction, { charter: indexes.get(attraction), hubs }))
     .sort((a, b) => a.from.id - b.from.id || a.to.id - b.to.id)
 }
 
@@ -59,7 +59,7 @@ function attractionsOf(seed: number, from: Airport, airports: readonly Airport[]
     })
 }
 
-/** Large airports attract, so does the own country. The chance of a pair is mostly that of both directions. */
+/** Large airports and the same country attract. Most of the random part is the same in both directions. */
 function attraction(seed: number, from: Airport, to: Airport): number {
   const [low, high] = from.id < to.id ? [from, to] : [to, from]
   const both = drawNormal(mix(mix(seed, 11), low.id), high.id)
@@ -68,10 +68,7 @@ function attraction(seed: number, from: Airport, to: Airport): number {
   return from.size + to.size + domestic + 0.8 * both + 0.15 * own
 }
 
-/**
- * Steep within a continent, flat beyond: who flies 8,000 km flies 10,000 km. From small airports people fly
- * to near ones.
- */
+/** Rises steeply with the distance within a continent and slowly beyond, and faster from small airports. */
 function reluctance(from: Airport, to: Airport, km: number): number {
   if (km < TOO_NEAR_KM) return 4
   const smallness = 1 + 0.3 * (5 - Math.min(from.size, to.size))
@@ -82,7 +79,7 @@ function strongest(all: readonly Attraction[]): Attraction[] {
   return all.toSorted((a, b) => b.score - a.score || a.from.id - b.from.id || a.to.id - b.to.id)
 }
 
-/** However remote an airport is, its best destinations are flown, both ways: the more, the larger it is. */
+/** The best destinations of every airport, in both directions: one more than its size. */
 function leastDestinations(all: readonly Attraction[]): Attraction[] {
   const byName = new Map(all.map((one) => [`${one.from.id}>${one.to.id}`, one]))
   const outbound = Map.groupBy(all, (one) => one.from)
@@ -93,13 +90,13 @@ function leastDestinations(all: readonly Attraction[]): Attraction[] {
   )
 }
 
-interface Standing {
-  /** Undefined for what is not a charter. */
-  readonly turn: number | undefined
+interface PairOptions {
+  /** Undefined for a pair that is not a charter. */
+  readonly charter: number | undefined
   readonly hubs: readonly Airport[]
 }
 
-function toPair(seed: number, { from, to, km }: Attraction, { turn, hubs }: Standing): Pair {
+function toPair(seed: number, { from, to, km }: Attraction, { charter, hubs }: PairOptions): Pair {
   const word = mix(mix(mix(seed, 1), from.id), to.id)
   const most = Math.max(1, from.size + to.size - 6)
   return {
@@ -107,19 +104,19 @@ function toPair(seed: number, { from, to, km }: Attraction, { turn, hubs }: Stan
     to,
     distanceKm: km,
     word,
-    pattern: patternOf(word, turn),
+    pattern: patternOf(word, charter),
     via: km > 5000 && draw(word, 2) < 0.6 ? bestHub(from, to, hubs) : undefined,
     flightsPerDay: 1 + drawInteger(word, 3, most),
     route: { departure: toPlace(from), destination: toPlace(to) },
   }
 }
 
-function patternOf(word: number, turn: number | undefined): RoutePattern {
-  if (turn !== undefined) return { kind: 'charter', turn }
+function patternOf(word: number, charter: number | undefined): RoutePattern {
+  if (charter !== undefined) return { kind: 'charter', index: charter }
   return { kind: draw(word, 4) < SEASONAL_SHARE ? 'seasonal' : 'all-year' }
 }
 
-/** The hub with the smallest detour that is a real stop for both. */
+/** The hub with the smallest detour, at least 500 km from both ends. */
 function bestHub(from: Airport, to: Airport, hubs: readonly Airport[]): Airport | undefined {
   let best: { hub: Airport; km: number } | undefined
   for (const hub of hubs) {

@@ -1,4 +1,4 @@
-/** The shapes of the fare interface, as the sandbox reads it: nothing here is shared with the client. */
+/** The shapes of the fare interface, as the sandbox reads it. Nothing is shared with the client. */
 
 export interface RoutePlace {
   readonly id: string
@@ -12,7 +12,7 @@ export interface Route {
   readonly destination: RoutePlace
 }
 
-/** The same fields, but the id is an integer here. */
+/** As RoutePlace, but with an integer as id. */
 export interface FlightPlace {
   readonly id: number
   readonly iata: string
@@ -53,7 +53,7 @@ export interface Leg {
   readonly airline: Airline
 }
 
-/** Null where no passenger of that type was asked for. */
+/** Null for a type without passengers. */
 export interface PassengerPrices {
   readonly adult: number | null
   readonly child: number | null

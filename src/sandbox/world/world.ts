@@ -2,10 +2,10 @@ import { type Airport, readAirports } from './airports.ts'
 import { buildPairs, type Pair } from './route-network.ts'
 
 /**
- * What a seed fixes for all time: the airports and every pair of them that is ever flown.
+ * The airports, and every pair of them that is ever flown. The seed determines both.
  *
- * Immutable. What holds at an instant is asked of functions of (world, instant): nothing is remembered between
- * two questions, so any instant may be asked in any order.
+ * Immutable. Functions of (world, instant) compute the state at an instant; they remember nothing, so instants may come in
+ * any order.
  */
 export interface World {
   readonly seed: number
@@ -15,7 +15,7 @@ export interface World {
   readonly pairOf: ReadonlyMap<string, Pair>
 }
 
-/** Builds the world of a seed, an integer; about 200 ms. */
+/** Builds the world of a seed, an integer. Takes about 200 ms. */
 export function createWorld({ seed }: { seed: number }): World {
   const airports = readAirports()
   const pairs = buildPairs(seed, airports)
@@ -23,7 +23,7 @@ export function createWorld({ seed }: { seed: number }): World {
   return { seed, airports, pairs, pairOf }
 }
 
-/** The pair flown between two airports, if it ever is. Takes the ids as numbers or as the lists' text. */
+/** The pair of two airports, if it is ever flown. Accepts ids as numbers or as text. */
 export function findPair(
   world: World,
   departureId: number | string,
