@@ -99,14 +99,13 @@ export async function listPlaceIntervals(
   placeId: string,
   { limit, after }: HistoryPage<Date>,
 ): Promise<PlaceInterval[]> {
-  const { rows } = await sql<PlaceInterval>`
-    select iata, city, country, valid_from as "validFrom", valid_to as "validTo"
-      from place_version
-     where place_id = ${placeId} and ${after === undefined ? sql`true` : sql`valid_from < ${after}`}
-     order by valid_from desc
-     limit ${limit}
-  `.execute(db)
-  return rows
+  const intervals = db
+    .selectFrom('place_version')
+    .select(['iata', 'city', 'country', 'valid_from as validFrom', 'valid_to as validTo'])
+    .where('place_id', '=', placeId)
+    .orderBy('valid_from', 'desc')
+    .limit(limit)
+  return (after === undefined ? intervals : intervals.where('valid_from', '<', after)).execute()
 }
 
 function lastKnownPlace(placeId: string): RawBuilder<unknown> {

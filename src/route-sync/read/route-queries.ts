@@ -1,6 +1,5 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
 import { ACCEPTED } from '../runs/sync-run-queries.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */
@@ -54,14 +53,14 @@ export async function readHistorySpan(
   db: Db,
   list: RouteListName = 'routes',
 ): Promise<{ first: Date | null; last: Date | null }> {
-  return selectOne(
-    sql<{ first: Date | null; last: Date | null }>`
-      select min(fetched_at) filter (where list = ${list}) as first, max(fetched_at) as last
-        from sync_run
-       where status in ${ACCEPTED}
-    `,
-    db,
-  )
+  return db
+    .selectFrom('sync_run')
+    .select(({ fn }) => [
+      fn.min('fetched_at').filterWhere('list', '=', list).as('first'),
+      fn.max('fetched_at').as('last'),
+    ])
+    .where(sql<boolean>`status in ${ACCEPTED}`)
+    .executeTakeFirstOrThrow()
 }
 
 interface PageArgs extends RouteFilter {

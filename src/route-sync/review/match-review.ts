@@ -69,14 +69,16 @@ export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState 
 
 /** The review of a list with the same bytes. Its run is enough: the bytes need not be kept any longer. */
 async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | undefined> {
-  const { rows } = await sql<{ reviewId: number }>`
-    select r.review_id as "reviewId"
-      from sync_run r
-     where r.list = ${list} and r.content_hash = ${fetched.contentHash} and ${JOINABLE}
-     order by r.review_id
-     limit 1
-  `.execute(tx)
-  return rows[0]?.reviewId
+  const run = await tx
+    .selectFrom('sync_run as r')
+    .select('r.review_id as reviewId')
+    .where('r.list', '=', list)
+    .where('r.content_hash', '=', fetched.contentHash)
+    .where(JOINABLE)
+    .orderBy('r.review_id')
+    .limit(1)
+    .executeTakeFirst()
+  return run?.reviewId ?? undefined
 }
 
 /** The newest reviews with their first kept list, if it has about as many routes. */

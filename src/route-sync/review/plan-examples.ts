@@ -18,14 +18,14 @@ export interface CountryShare {
 
 /** A few examples of what a list would change; routes in the order of their ids. */
 export interface PlanExamples {
-  readonly missing: readonly RouteExample[]
+  readonly missing: RouteExample[]
   /** New routes; for `with-availability`, routes that become available. */
-  readonly added: readonly RouteExample[]
+  readonly added: RouteExample[]
   /** The countries of departure with the most missing routes. */
-  readonly countries: readonly CountryShare[]
+  readonly countries: CountryShare[]
   /** Places that lose their last route: how many, and a few of them. */
-  readonly placesLost: { readonly count: number; readonly places: readonly Place[] }
-  readonly placesChanged: readonly { readonly before: Place; readonly after: Place }[]
+  readonly placesLost: { readonly count: number; readonly places: Place[] }
+  readonly placesChanged: { readonly before: Place; readonly after: Place }[]
 }
 
 /** Reads the examples from the temporary tables of a plan's transaction. */

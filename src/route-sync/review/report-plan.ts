@@ -39,7 +39,7 @@ export interface PlanReport {
 
 /** What an operator rejected of a review, and when, the last time. */
 export interface Rejection {
-  readonly runs: readonly number[]
+  readonly runs: number[]
   readonly at: Date
 }
 
@@ -47,7 +47,7 @@ export interface Rejection {
 export interface Review {
   readonly run: SyncRunRow
   /** All held runs of its review, itself included. */
-  readonly heldWith: readonly number[]
+  readonly heldWith: number[]
   /** Null if an operator has rejected no list of the review. Otherwise the review never ends by itself. */
   readonly rejected: Rejection | null
   readonly plan: PlanReport

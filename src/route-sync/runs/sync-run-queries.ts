@@ -14,37 +14,45 @@ export const ARRIVED_AT = sql<Date | null>`coalesce(arrived_at, fetched_at)`
  * Runs `r` whose review an agreeing list joins: held ones, and dropped ones that were neither superseded nor agreed.
  * A review is over once a list of it was applied.
  */
-export const JOINABLE = sql`(
+export const JOINABLE = sql<boolean>`(
   (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
   and not exists (select from sync_run d where d.review_id = r.review_id and d.status in ('approved', 'applied'))
 )`
 
-/** The run that a later one of the same list builds on. */
-export interface AcceptedRun {
-  readonly id: number
-  /** The valid time of what it applied. */
-  readonly fetchedAt: Date
-  readonly arrivedAt: Date
-  readonly bytes: number
-  readonly contentHash: string
-  readonly etag: string | null
-  readonly lastModified: string | null
-  readonly fetched: number
-  readonly duplicates: number
-  readonly conflictingPlaces: number
-}
+/** The run that a later one of the same list builds on. `fetchedAt` is the valid time of what it applied. */
+export type AcceptedRun = NonNullable<Awaited<ReturnType<typeof findLastAccepted>>>
 
 /** The last accepted run of a list; null before the first. */
-export async function findLastAccepted(db: Db, list: RouteListName): Promise<AcceptedRun | null> {
-  const { rows } = await sql<AcceptedRun>`
-    select id, fetched_at as "fetchedAt", ${ARRIVED_AT} as "arrivedAt", bytes, content_hash as "contentHash",
-           etag, last_modified as "lastModified", fetched, duplicates, conflicting_places as "conflictingPlaces"
-      from sync_run
-     where list = ${list} and status in ${ACCEPTED}
-     order by fetched_at desc
-     limit 1
-  `.execute(db)
-  return rows[0] ?? null
+export async function findLastAccepted(db: Db, list: RouteListName) {
+  const run = await db
+    .selectFrom('sync_run')
+    .select([
+      'id',
+      'fetched_at as fetchedAt',
+      ARRIVED_AT.as('arrivedAt'),
+      'bytes',
+      'content_hash as contentHash',
+      'etag',
+      'last_modified as lastModified',
+      'fetched',
+      'duplicates',
+      'conflicting_places as conflictingPlaces',
+    ])
+    .where('list', '=', list)
+    .where(sql<boolean>`status in ${ACCEPTED}`)
+    .orderBy('fetched_at', 'desc')
+    .limit(1)
+    .$narrowType<{
+      fetchedAt: Date
+      arrivedAt: Date
+      bytes: number
+      contentHash: string
+      fetched: number
+      duplicates: number
+      conflictingPlaces: number
+    }>()
+    .executeTakeFirst()
+  return run ?? null
 }
 
 /** Whether a run that got a list has started at or after an instant. */
@@ -185,7 +193,7 @@ export interface ShownRun extends SyncRunRow {
   readonly resolvedAt: Date | null
   readonly resolvedBy: number | null
   /** The runs of the same review, this one included; empty without a review. */
-  readonly reviewRuns: readonly number[]
+  readonly reviewRuns: number[]
   /** Compressed bytes of its list; null if the list is not kept. */
   readonly storedBytes: number | null
   /** Changes that it recorded, by kind. */
