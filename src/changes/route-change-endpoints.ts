@@ -14,8 +14,8 @@ import {
 const { shared } = operations<{ readonly db: Db }>()
 
 const MAX_PLACES = 100
-/** Records that one request looks at, whether they pass or not: it is answered in time, however few do. */
-const LOOKED_AT = 100_000
+/** Records that one request reads, whether or not they pass the filters. It bounds the time of a request. */
+const READ_AT_MOST = 100_000
 const Kind = oneOf(ROUTE_CHANGE_KINDS)
 const MaybeText = orNull(Type.String())
 
@@ -26,39 +26,43 @@ const State = Type.Union(
     Type.Null(),
   ],
   {
-    description:
-      'Of a route whether it is available, null where not known; of a place its attributes.',
+    description: 'For a route its availability, null if unknown. For a place its attributes.',
   },
 )
 
-const Change = object({
-  seq: Type.Integer({ description: 'Dense, and in the order in which records appear.' }),
-  previous: Type.Integer({
-    description:
-      'The last `seq` before it that passes the same filters; 0 where none of 100,000 before it does.',
-  }),
-  id: Type.String({ format: 'uuid' }),
-  kind: Kind,
-  departureId: MaybeText,
-  destinationId: MaybeText,
-  placeId: MaybeText,
-  before: State,
-  after: State,
-  lastSeenAt: orNull(
-    Instant,
-    'When the last list was fetched that still showed `before`: it happened after.',
-  ),
-  firstMissedAt: instant(
-    'When the first list was fetched that no longer did: it happened by then.',
-  ),
-  recordedAt: Instant,
-  runId: Type.Integer(),
-})
+const RouteChangeSchema = object(
+  {
+    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
+    previous: Type.Integer({
+      description:
+        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does.',
+    }),
+    id: Type.String({ format: 'uuid' }),
+    kind: Kind,
+    departureId: MaybeText,
+    destinationId: MaybeText,
+    placeId: MaybeText,
+    before: State,
+    after: State,
+    lastSeenAt: orNull(
+      Instant,
+      'The valid time of the last list that still showed `before`. The change happened after it.',
+    ),
+    firstMissedAt: instant(
+      'The valid time of the first list that no longer showed `before`. The change happened by then.',
+    ),
+    recordedAt: Instant,
+    runId: Type.Integer(),
+  },
+  { title: 'RouteChange' },
+)
 
-const Feed = object({
-  items: Type.Array(Change),
-  seq: Type.Integer({ description: 'The `after` to go on with: all up to it was looked at.' }),
-  head: Type.Integer({ description: 'The last number of the feed.' }),
+const RouteChangePage = object({
+  items: Type.Array(RouteChangeSchema),
+  seq: Type.Integer({
+    description: 'The `after` of the next request. All records up to it were read.',
+  }),
+  head: Type.Integer({ description: 'The number of the last record of the feed.' }),
 })
 
 const query = object({
@@ -66,9 +70,14 @@ const query = object({
     minimum: 0,
     maximum: MAX_WHOLE_NUMBER,
     default: 0,
-    description: 'Only records after this number.',
+    description: 'The number after which the page begins.',
   }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items a page.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 100,
+    description: 'The maximum number of items on the page.',
+  }),
   kinds: Type.Optional(
     Type.Array(Kind, { minItems: 1, description: 'Only changes of these kinds.' }),
   ),
@@ -76,11 +85,11 @@ const query = object({
     Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
       minItems: 1,
       maxItems: MAX_PLACES,
-      description: 'Only changes of these places, and of routes from or to them.',
+      description: 'Only changes of these places and of routes from or to them.',
     }),
   ),
-  since: Type.Optional(instant('Only what was recorded then or later.')),
-  until: Type.Optional(instant('Only what was recorded before.')),
+  since: Type.Optional(instant('Only changes recorded at this instant or later.')),
+  until: Type.Optional(instant('Only changes recorded before this instant.')),
 })
 
 const listRouteChanges = shared({
@@ -88,18 +97,18 @@ const listRouteChanges = shared({
   method: 'GET',
   path: '/api/v1/route-changes',
   tag: 'Changes',
-  summary: 'What changed among routes and places, in order',
+  summary: 'List the changes of routes and places, oldest first',
   description:
-    'The first list that was accepted is the baseline and makes no records. Pass `seq` of the answer as `after` of the next request: nothing ever appears later under a smaller number.',
+    'The first accepted list is the baseline and has no records. Pass the `seq` of the response as `after` of the next request. No record ever appears later with a smaller number.',
   scope: 'read',
   query,
-  answer: { about: 'The records after a number.', schema: Feed },
+  answer: { about: 'The records after a number, oldest first.', schema: RouteChangePage },
   problems: ['changes.beyond_head'],
   example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
   handler: async ({ db }, { query: { after, limit, ...filter } }) => {
     const { head, changes } = await readRouteChanges(db, {
       after,
-      through: after + LOOKED_AT,
+      through: after + READ_AT_MOST,
       limit,
       ...filter,
     })
@@ -107,13 +116,13 @@ const listRouteChanges = shared({
     const last = changes.length === limit ? changes.at(-1)?.seq : undefined
     return {
       items: await withPrevious(db, changes, { after, filter }),
-      seq: last ?? Math.min(head, after + LOOKED_AT),
+      seq: last ?? Math.min(head, after + READ_AT_MOST),
       head,
     }
   },
 })
 
-/** Whoever holds a number that the feed has not reached would wait for it, and miss all that comes before. */
+/** A client with a number that the feed has not reached would miss all records up to that number. */
 function beyondHead(after: number, head: number): ProblemError {
   return new ProblemError('changes.beyond_head', {
     parameter: 'after',
@@ -127,7 +136,7 @@ async function withPrevious(
   { after, filter }: { readonly after: number; readonly filter: RouteChangeFilter },
 ) {
   if (changes.length === 0) return []
-  // Without a filter all records pass, and their numbers are dense.
+  // Without a filter every record passes, and the numbers have no gaps.
   const first = isEmpty(filter) ? after : await findRouteChangeUpTo(db, after, filter)
   return changes.map((change, at) => ({ ...change, previous: changes[at - 1]?.seq ?? first }))
 }

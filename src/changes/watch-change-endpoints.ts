@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { BELIEFS, PAIR_STATES, WATCH_CHANGE_KINDS, type WatchChangeKind } from '../base/kinds.ts'
+import { BELIEFS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
@@ -8,7 +8,6 @@ import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../ht
 import type { FeedWatch } from './feed-watch.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 
-/** What the feeds of resellers are followed with. */
 export interface WatchChangeDeps {
   readonly db: Db
   readonly feedWatch: FeedWatch
@@ -17,106 +16,131 @@ export interface WatchChangeDeps {
 const { reseller } = operations<WatchChangeDeps>()
 
 const MAX_WAIT_SECONDS = 30
+const LocalTime = Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' })
 
-const Money = object({
-  amount: Type.String({ description: 'Decimal text: `123.40`.' }),
-  currency: Type.String(),
-})
+const Price = object(
+  { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
+  { title: 'Price' },
+)
 
-const Flight = object({
-  from: Type.String(),
-  to: Type.String(),
-  airline: Type.String(),
-  numbers: Type.Array(Type.Integer()),
-  departsAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
-  arrivesAt: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
-  stops: Type.Array(Type.String()),
-})
+const Flight = object(
+  {
+    from: Type.String(),
+    to: Type.String(),
+    airline: Type.String(),
+    numbers: Type.Array(Type.Integer()),
+    departsAt: LocalTime,
+    arrivesAt: LocalTime,
+    stops: Type.Array(Type.String()),
+  },
+  { title: 'Flight' },
+)
 
-const Leg = object({
-  belief: oneOf(BELIEFS),
-  price: orNull(Money, 'Null unless the pair is bookable.'),
-  identity: orNull(
-    Type.String(),
-    'Airline, legs, places and date as text: another flight has another one. Null, like the two after it, ' +
-      'of a leg that is unavailable or was never seen: `before` of a loss says which flight it was.',
-  ),
-  itinerary: orNull(Type.String(), 'Times, flight numbers and stops as text.'),
-  flight: orNull(Flight),
-})
+const Leg = object(
+  {
+    belief: oneOf(BELIEFS),
+    price: orNull(Price, 'Null unless the pair is bookable.'),
+    identity: orNull(
+      Type.String(),
+      'Airline, legs, places and date as text. Another flight has another identity. `identity`, `itinerary` and ' +
+        '`flight` are null if the leg is not available. The `before` of a loss names the flight.',
+    ),
+    itinerary: orNull(Type.String(), 'Times, flight numbers and stops as text.'),
+    flight: orNull(Flight),
+  },
+  { title: 'Leg' },
+)
 
-/** What is believed of a fare; before and after a change, and now. */
-export const FareShape = object({
-  pair: oneOf(PAIR_STATES, {
-    description: 'bookable: all legs are available. not_bookable: one is not. unknown: else.',
-  }),
-  outbound: Leg,
-  return: orNull(Leg),
-  price: orNull(
-    Money,
-    'Sum of the legs for all passengers; null unless bookable, in one currency.',
-  ),
-})
+/** The belief of a fare: now, and before and after a change. */
+export const Belief = object(
+  {
+    pair: oneOf(PAIR_STATES, {
+      description:
+        'bookable: all legs are available. not_bookable: a leg is unavailable. unknown: otherwise.',
+    }),
+    outbound: Leg,
+    return: orNull(Leg),
+    price: orNull(
+      Price,
+      'The sum of the legs for all passengers. Null unless the pair is bookable and all legs have one currency.',
+    ),
+  },
+  { title: 'Belief' },
+)
 
 const Kind = oneOf(WATCH_CHANGE_KINDS)
 
-const Change = object({
-  seq: Type.Integer({ description: 'Of your feed: dense, in the order of the records.' }),
-  previous: Type.Integer({
-    description:
-      'The last `seq` before it that passes the same filters; 0 where none of the 20,000 before it does.',
-  }),
-  kind: Type.Unsafe<WatchChangeKind>({
-    ...Kind,
-    description:
-      'watch_started: the watch begins (it was added or resumed, or its question changed), and `after` is where ' +
-      'its fare stands; written at once where that is known, else after the first check that shows every leg. ' +
-      'Each of the others is a change of the fare, but expired may also be the end of the watch alone.',
-  }),
-  schemaVersion: Type.Integer({
-    description: 'Of this record. 2 since there is watch_started; records from before have 1.',
-  }),
-  list: orNull(Type.String(), 'By its present name; null once the watch is deleted.'),
-  reference: Type.String(),
-  watchId: Type.String(),
-  flightId: Type.String(),
-  returnFlightId: orNull(Type.String()),
-  before: Type.Unsafe<unknown>(orNull(FareShape, 'Null of watch_started alone.')),
-  after: Type.Unsafe<unknown>(FareShape),
-  lastGoodCheckAt: orNull(Instant, 'It happened after this; null: nothing was known before.'),
-  detectedAt: instant('It happened by then.'),
-  observedAt: Type.Optional(
-    instant('Of watch_started alone: when the last good check began that shows `after`.'),
-  ),
-  recordedAt: Instant,
-})
+const WatchChange = object(
+  {
+    seq: Type.Integer({
+      description: 'The number of the record in your feed. Numbers have no gaps.',
+    }),
+    previous: Type.Integer({
+      description:
+        'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does.',
+    }),
+    kind: oneOf(WATCH_CHANGE_KINDS, {
+      description:
+        'watch_started: the watch was added or resumed, or its question changed; `after` is the belief of its fare. ' +
+        'The record is written at once if the belief is fresh, else after the first good check. ' +
+        'expired: the fare or only the watch has ended. The other kinds are changes of the fare.',
+    }),
+    schemaVersion: Type.Integer({
+      description: 'The version of the record. Version 2 added watch_started.',
+    }),
+    list: orNull(Type.String(), 'The present name of the list. Null if the watch is deleted.'),
+    reference: Type.String(),
+    watchId: Type.String(),
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    before: Type.Unsafe<unknown>(orNull(Belief, 'Null for watch_started only.')),
+    after: Type.Unsafe<unknown>(Belief),
+    lastGoodCheckAt: orNull(
+      Instant,
+      'The change happened after this instant. Null if nothing was known before.',
+    ),
+    detectedAt: instant('The change happened by this instant.'),
+    observedAt: Type.Optional(
+      instant('For watch_started only: when the good check began that shows `after`.'),
+    ),
+    recordedAt: Instant,
+  },
+  { title: 'WatchChange' },
+)
+
+const name = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
 const Query = object({
   after: Type.Integer({
     minimum: 0,
     maximum: MAX_WHOLE_NUMBER,
     default: 0,
-    description: '`seq` of the page before, or of a list’s state; 0 begins at the beginning.',
+    description:
+      'The number after which the page begins: `seq` of the previous page or of a list’s state. 0 is the start of the feed.',
   }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 100,
+    description: 'The maximum number of items on the page.',
+  }),
   wait: Type.Integer({
     minimum: 0,
     maximum: MAX_WAIT_SECONDS,
     default: 0,
-    description: 'Where there is no record yet: seconds to wait for one.',
+    description: 'How many seconds the response waits for a record if there is none yet.',
   }),
-  kinds: Type.Optional(Type.Array(Kind, { minItems: 1, maxItems: WATCH_CHANGE_KINDS.length })),
-  list: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Only the watches that this list has now.',
+  kinds: Type.Optional(
+    Type.Array(Kind, {
+      minItems: 1,
+      maxItems: WATCH_CHANGE_KINDS.length,
+      description: 'Only changes of these kinds.',
     }),
   ),
-  reference: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  flightId: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Outbound or return.' }),
-  ),
+  list: name('Only changes of watches that this list contains now.'),
+  reference: name('Only changes of the watches with this reference.'),
+  flightId: name('Only changes of watches with this outbound or return flight.'),
 })
 
 const listChanges = reseller({
@@ -124,24 +148,29 @@ const listChanges = reseller({
   method: 'GET',
   path: '/api/v1/watch-changes',
   tag: 'Changes',
-  summary: 'What changed for your watches, in order',
+  summary: 'List the changes of your watches, oldest first',
   description:
-    'Pass `seq` of the answer as `after` of the next request. Nothing ever appears later under a smaller number.',
+    'Pass the `seq` of the response as `after` of the next request. No record ever appears later with a smaller number.',
   scope: 'read',
   query: Query,
   answer: {
-    about: 'The records after a number, the oldest first.',
+    about: 'The records after a number, oldest first.',
     schema: object({
-      items: Type.Array(Change),
-      seq: Type.Integer({ description: 'Up to here was looked at: the next `after`.' }),
-      head: Type.Integer({ description: 'The last number of your feed: beyond `seq`, ask on.' }),
+      items: Type.Array(WatchChange),
+      seq: Type.Integer({
+        description: 'The `after` of the next request. All records up to it were read.',
+      }),
+      head: Type.Integer({
+        description:
+          'The number of the last record of your feed. If it is above `seq`, there are more records.',
+      }),
     }),
   },
   problems: ['changes.beyond_head'],
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db, resellerId, feedWatch }, { query, reauthorize, reply }) => {
     const { after, limit, wait, ...filter } = query
-    const waiting = { feedWatch, waitMs: wait * 1000, signal: leftSignal(reply), reauthorize }
+    const waiting = { feedWatch, waitMs: wait * 1000, signal: disconnectSignal(reply), reauthorize }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
     throw new ProblemError('changes.beyond_head', {
@@ -151,11 +180,11 @@ const listChanges = reseller({
   },
 })
 
-/** Aborts when the client has left. */
-function leftSignal({ raw }: FastifyReply): AbortSignal {
-  const left = new AbortController()
-  raw.once('close', () => left.abort())
-  return left.signal
+/** Aborts when the client disconnects. */
+function disconnectSignal({ raw }: FastifyReply): AbortSignal {
+  const disconnected = new AbortController()
+  raw.once('close', () => disconnected.abort())
+  return disconnected.signal
 }
 
 /** The feed of a reseller's watches. */

@@ -3,36 +3,36 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Db } from '../db/database.ts'
 import { logOperation } from '../http/audit-log.ts'
+import { SCOPES } from '../http/caller.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
 import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
+import { Instant, object, oneOf, orNull, RowId } from '../http/schemas.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 
 const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
 
-const KeyId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
-const Scope = oneOf(['read', 'watch', 'operate'])
+const Scope = oneOf(SCOPES)
 const MaybeInstant = orNull(Instant)
 const MaybeReseller = orNull(
   Type.String({ minLength: 1, maxLength: 200 }),
-  'The name of the reseller whose key it is; null for an operator’s.',
+  'The name of the reseller that owns the key. Null for an operator’s key.',
 )
 
-const key = {
-  id: KeyId,
+const members = {
+  id: RowId,
   reseller: MaybeReseller,
   scopes: Type.Array(Scope),
   prefix: Type.String({ description: 'The first characters of the key.' }),
   createdAt: Instant,
   expiresAt: MaybeInstant,
   revokedAt: MaybeInstant,
-  lastUsedAt: orNull(Instant, 'To the minute; null while it was never used.'),
+  lastUsedAt: orNull(Instant, 'Accurate to the minute. Null if the key was never used.'),
 }
-const ApiKey = object(key)
+const ApiKey = object(members, { title: 'Key' })
 
-const cursors = cursorsOf('keys', KeyId)
+const cursors = cursorsOf('keys', RowId)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
 const listAll = operator({
@@ -40,7 +40,7 @@ const listAll = operator({
   id: 'listKeys',
   method: 'GET',
   path: '/api/v1/keys',
-  summary: 'All keys by their first characters, the oldest first; the ended ones too',
+  summary: 'List all keys, oldest first, including expired and revoked ones',
   query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
   problems: ['request.invalid_cursor'],
@@ -48,8 +48,7 @@ const listAll = operator({
   handler: async ({ db }, { query: { limit, cursor } }) => {
     const after = cursors.read(cursor, null)
     const keys = await listApiKeys(db, { after, limit: limit + 1 })
-    const page = cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
-    return { ...page, items: page.items.map((shown) => ({ ...shown, scopes: [...shown.scopes] })) }
+    return cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
   },
 })
 
@@ -58,34 +57,35 @@ const create = operator({
   id: 'createKey',
   method: 'POST',
   path: '/api/v1/keys',
-  summary: 'Make a key',
-  description: 'Its text is in the answer, this once: only a hash of it is kept.',
+  summary: 'Create a key',
+  description:
+    'The response is the only place where the text of the key appears. Only its hash is stored.',
   body: object({
     reseller: MaybeReseller,
     scopes: Type.Optional(
       Type.Array(Scope, {
         minItems: 1,
         description:
-          'Of a reseller’s key some of read and watch, of an operator’s some of read and operate; all of these where missing.',
+          'A reseller’s key may have read and watch, an operator’s key read and operate. Default: both.',
       }),
     ),
     expiresAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When it ends; never where missing.' }),
+      Type.String({ format: 'date-time', description: 'When the key expires. Default: never.' }),
     ),
   }),
   answer: {
     about: 'The key.',
     status: 201,
-    schema: object({ ...key, key: Type.String() }),
+    schema: object({ ...members, key: Type.String() }),
   },
   problems: ['watch.unknown_reseller', 'access.scope_not_grantable'],
   example: { body: { reseller: 'alpha', scopes: ['read'] } },
   handler: async ({ db, clock, log }, { body, caller, request }) => {
-    const expiresAt = readEnd(body.expiresAt, clock)
+    const expiresAt = readExpiry(body.expiresAt, clock)
     const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
     const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
     logOperation(log, { caller, request }, { event: 'key created', keyId: made.key.id })
-    return { ...made.key, scopes: [...made.key.scopes], key: made.text }
+    return { ...made.key, key: made.text }
   },
 })
 
@@ -94,32 +94,32 @@ const revoke = operator({
   id: 'revokeKey',
   method: 'POST',
   path: '/api/v1/keys/{keyId}/revoke',
-  summary: 'End a key for good, in every process within a second',
-  description: 'Again changes nothing.',
-  params: object({ keyId: KeyId }),
-  answer: { about: 'The key, which is revoked now.', schema: ApiKey },
+  summary: 'Revoke a key, in every process within a second',
+  description: 'Revoking it a second time changes nothing.',
+  params: object({ keyId: RowId }),
+  answer: { about: 'The revoked key.', schema: ApiKey },
   problems: ['access.no_such_key'],
   example: { params: { keyId: '1' } },
   handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
     const revoked = await revokeApiKey(db, keyId)
     logOperation(log, { caller, request }, { event: 'key revoked', keyId })
-    return { ...revoked, scopes: [...revoked.scopes] }
+    return revoked
   },
 })
 
-/** What comes later is written with more than four digits of a year, and is no `date-time` any more. */
+/** A later instant has a year of more than four digits and is not a valid `date-time`. */
 const LAST_INSTANT = new Date('9999-12-31T23:59:59.999Z')
 
-function readEnd(text: string | undefined, clock: Clock): Date | undefined {
+function readExpiry(text: string | undefined, clock: Clock): Date | undefined {
   if (text === undefined) return undefined
   const end = new Date(text)
   if (end > clock.now() && end <= LAST_INSTANT) return end
   throw new ProblemError('request.invalid_body', {
     pointer: '/expiresAt',
     detail:
-      'expiresAt must be an instant that lies ahead, before the year 10000 of UTC, such as 2030-01-31T12:00:00Z',
+      'expiresAt must be an instant in the future, before the year 10000 of UTC, such as 2030-01-31T12:00:00Z',
   })
 }
 
-/** The keys, for who runs the service. */
+/** The endpoints with which operators manage keys. */
 export const KEY_OPERATIONS = [listAll, create, revoke]

@@ -28,13 +28,13 @@ const members = {
   createdAt: Instant,
   disabledAt: orNull(Instant),
 }
-const Reseller = object(members)
+const Reseller = object(members, { title: 'Reseller' })
 const Summary = object({
   ...members,
-  lists: Type.Integer({ description: 'Its watch lists.' }),
+  lists: Type.Integer({ description: 'The number of its watch lists.' }),
   watches: Type.Integer(),
   active: Type.Integer({
-    description: 'Of the watches, those that are neither paused nor have ended.',
+    description: 'How many of the watches are neither paused nor ended.',
   }),
 })
 
@@ -46,7 +46,7 @@ const listAll = operator({
   id: 'listResellers',
   method: 'GET',
   path: '/api/v1/resellers',
-  summary: 'Who keeps watch lists, by name',
+  summary: 'List the resellers by name',
   query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
   problems: ['request.invalid_cursor'],
@@ -63,7 +63,7 @@ const create = operator({
   id: 'createReseller',
   method: 'POST',
   path: '/api/v1/resellers',
-  summary: 'Add a reseller',
+  summary: 'Create a reseller',
   body: object({ name: Name }),
   answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
   problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
@@ -80,12 +80,12 @@ const disable = operator({
   id: 'disableReseller',
   method: 'POST',
   path: '/api/v1/resellers/{reseller}/disable',
-  summary: 'Stop all watches of a reseller',
+  summary: 'Disable a reseller and stop all its watches',
   description:
-    'As if each were paused. Its watch lists, its feed and its keys stay; again changes nothing.',
+    'The watches stop as if each were paused. Watch lists, feed and keys stay. Disabling it a second time changes nothing.',
   params: object({ reseller: Name }),
   answer: {
-    about: 'The reseller, and how many tracked fares nobody watches any more.',
+    about: 'The reseller, and the number of tracked fares that no longer have an active watch.',
     schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
   problems: ['watch.unknown_reseller'],

@@ -129,6 +129,25 @@ describe('the schemas of the document', () => {
   }
   collect(API_DOCUMENT)
 
+  it('are components if clients have a use for their names', () => {
+    const { components } = API_DOCUMENT as { components: { schemas: object } }
+
+    expect(Object.keys(components.schemas)).toEqual(
+      expect.arrayContaining([
+        'Belief',
+        'Place',
+        'Price',
+        'Problem',
+        'Route',
+        'RouteChange',
+        'Run',
+        'Watch',
+        'WatchChange',
+        'WatchList',
+      ]),
+    )
+  })
+
   it('give every enum a type', () => {
     const enums = schemas.filter((schema) => Array.isArray(schema.enum))
 

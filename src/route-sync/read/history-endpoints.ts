@@ -64,7 +64,7 @@ const readRouteHistory = shared({
   method: 'GET',
   path: '/api/v1/routes/{departureId}/{destinationId}/history',
   tag: 'Routes and places',
-  summary: 'Lists when a route existed and when it was available',
+  summary: 'List when a route existed and when it was available',
   description:
     'The instants are the valid times of the lists. Places are shown with their current attributes.',
   scope: 'read',
@@ -102,7 +102,7 @@ const readPlace = shared({
   method: 'GET',
   path: '/api/v1/places/{placeId}',
   tag: 'Routes and places',
-  summary: 'Shows a place with its present and past attributes',
+  summary: 'Read a place with its present and past attributes',
   scope: 'read',
   params: object({ placeId: PlaceId }),
   query: object(pageParameters({ preset: 100, max: 1000 })),

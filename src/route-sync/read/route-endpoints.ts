@@ -57,7 +57,7 @@ const listRoutes = shared({
   ...common,
   id: 'listRoutes',
   path: '/api/v1/data/routes',
-  summary: 'Lists all routes',
+  summary: 'List all routes',
   answer: {
     ...snapshotAnswer,
     about: 'The routes, ordered by the ids of their places.',
@@ -71,7 +71,7 @@ const listAvailableRoutes = shared({
   ...common,
   id: 'listAvailableRoutes',
   path: '/api/v1/data/routes/with-availability',
-  summary: 'Lists the routes with availability',
+  summary: 'List the routes with availability',
   answer: { ...snapshotAnswer, about: 'The routes that are available.', schema: Routes },
   handler: (deps, request) => sendList(deps, 'with-availability', request),
 })
@@ -80,7 +80,7 @@ const exportRoutesCsv = shared({
   ...common,
   id: 'exportRoutesCsv',
   path: '/api/v1/data/routes/csv',
-  summary: 'Exports all routes as CSV',
+  summary: 'Export all routes as CSV',
   answer: {
     ...snapshotAnswer,
     about: 'A header line, then one line for each route.',

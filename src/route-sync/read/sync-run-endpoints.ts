@@ -93,7 +93,7 @@ const listRuns = shared({
   method: 'GET',
   path: '/api/v1/sync-runs',
   tag: 'Freshness',
-  summary: 'Lists the finished runs of the route lists, newest first',
+  summary: 'List the finished runs of the route lists, newest first',
   scope: 'read',
   query: object({
     list: Type.Optional(
@@ -119,7 +119,7 @@ const showSyncRun = shared({
   method: 'GET',
   path: '/api/v1/sync-runs/{runId}',
   tag: 'Freshness',
-  summary: 'Shows the details of a finished run',
+  summary: 'Read the details of a finished run',
   scope: 'read',
   params: RunParams,
   answer: { about: 'The run.', schema: RunDetails },

@@ -3,21 +3,22 @@ import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../http/schemas.ts'
+import { Instant, object, oneOf, orNull, RowId } from '../../http/schemas.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
-const IncidentId = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
+const Incident = object(
+  {
+    id: RowId,
+    kind: oneOf(INCIDENT_KINDS),
+    openedAt: Instant,
+    closedAt: orNull(Instant, 'Null while it is open.'),
+  },
+  { title: 'Incident' },
+)
 
-const Incident = object({
-  id: IncidentId,
-  kind: oneOf(INCIDENT_KINDS),
-  openedAt: Instant,
-  closedAt: orNull(Instant, 'Null while it is open.'),
-})
-
-const cursors = cursorsOf('incidents', IncidentId)
+const cursors = cursorsOf('incidents', RowId)
 
 const listAll = operator({
   id: 'listIncidents',

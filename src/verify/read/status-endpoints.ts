@@ -3,11 +3,11 @@ import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import { ListName, Reason } from '../../route-sync/read/sync-run-endpoints.ts'
 import { readStatus, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()
 
-const ListName = oneOf(['routes', 'with-availability'])
 const MaybeInstant = orNull(Instant)
 
 const List = object({
@@ -21,7 +21,7 @@ const HeldRun = object({
   runId: Type.Integer(),
   list: ListName,
   fetchedAt: MaybeInstant,
-  reason: orNull(object({ code: Type.String(), text: Type.String() })),
+  reason: orNull(Reason),
 })
 
 const Seconds = Type.Number({ minimum: 0 })
@@ -68,21 +68,28 @@ const Budget = object({
   used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
 })
 
-const StatusAnswer = object({
-  at: Instant,
-  lists: Type.Array(List),
-  heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
-  beliefs: Beliefs,
-  upstream: Upstream,
-  incidents: Type.Array(object({ kind: oneOf(INCIDENT_KINDS), openedAt: Instant }), {
-    description: 'Open incidents. While one is open, losses are held.',
-  }),
-  budget: orNull(
-    Budget,
-    'For operators. Null for a reseller: it would show what other resellers watch.',
-  ),
-  versions: object({ farewatch: Type.String(), schema: Type.String(), postgresql: Type.String() }),
-})
+const StatusAnswer = object(
+  {
+    at: Instant,
+    lists: Type.Array(List),
+    heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
+    beliefs: Beliefs,
+    upstream: Upstream,
+    incidents: Type.Array(object({ kind: oneOf(INCIDENT_KINDS), openedAt: Instant }), {
+      description: 'Open incidents. While one is open, losses are held.',
+    }),
+    budget: orNull(
+      Budget,
+      'For operators. Null for a reseller: it would show what other resellers watch.',
+    ),
+    versions: object({
+      farewatch: Type.String(),
+      schema: Type.String(),
+      postgresql: Type.String(),
+    }),
+  },
+  { title: 'Status' },
+)
 
 const showStatus = shared({
   id: 'readStatus',

@@ -17,17 +17,22 @@ const A_1 = { list: 'summer', reference: 'A-1' }
 /** The last instant of a Date. */
 const MAX_MS = 8.64e15
 
-const Interval = object({
-  from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
-  to: orNull(Instant, 'Null while it holds.'),
-  pair: oneOf(PAIR_STATES),
-  outbound: oneOf(BELIEFS),
-  return: orNull(oneOf(BELIEFS)),
-  price: orNull(Type.String()),
-  currency: orNull(Type.String()),
-})
+const Interval = object(
+  {
+    from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
+    to: orNull(Instant, 'Null while it holds.'),
+    pair: oneOf(PAIR_STATES),
+    outbound: oneOf(BELIEFS),
+    return: orNull(oneOf(BELIEFS)),
+    price: orNull(Type.String()),
+    currency: orNull(Type.String()),
+  },
+  { title: 'BeliefInterval' },
+)
 
-const Price = object(Type.Pick(Interval, ['from', 'to', 'price', 'currency']).properties)
+const Price = object(Type.Pick(Interval, ['from', 'to', 'price', 'currency']).properties, {
+  title: 'PriceInterval',
+})
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
 const Place = Type.Integer({ minimum: -MAX_MS, maximum: MAX_MS })
 const timelines = cursorsOf('watch-timeline', Place)

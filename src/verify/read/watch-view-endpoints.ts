@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import { FareShape } from '../../changes/watch-change-endpoints.ts'
+import { Belief } from '../../changes/watch-change-endpoints.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
 import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
-import { shapeOf, WatchParams, WatchShape } from '../../watch/endpoints/watch-shape-endpoints.ts'
+import { shapeOf, WatchParams, watchMembers } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
 import type { FareView } from '../decide/fare-state.ts'
 import { statesText, viewWatch } from './watch-states.ts'
@@ -22,13 +22,13 @@ const { reseller } = operations<WatchViewDeps>()
 
 const TAG = 'Watches'
 
-const View = {
+const viewMembers = {
   status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
     description:
       'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
       'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
-  belief: Type.Unsafe<FareView>(FareShape),
+  belief: Type.Unsafe<FareView>(Belief),
   lastGoodCheckAt: orNull(Instant, 'When the last check began that observed every leg.'),
   lastCheckAt: orNull(Instant),
   lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
@@ -46,6 +46,11 @@ const View = {
   ),
 }
 
+const WatchState = object(
+  { reference: Type.String(), watchId: Type.String(), ...viewMembers },
+  { title: 'WatchState' },
+)
+
 const A_1 = { list: 'summer', reference: 'A-1' }
 
 const readWatch = reseller({
@@ -58,7 +63,7 @@ const readWatch = reseller({
   params: WatchParams,
   answer: {
     about: 'The watch and the current belief of its fare.',
-    schema: object({ ...WatchShape.properties, ...View }),
+    schema: object({ ...watchMembers, ...viewMembers }, { title: 'WatchView' }),
   },
   problems: ['not_found'],
   example: { params: A_1 },
@@ -88,7 +93,7 @@ const readListState = reseller({
     schema: object({
       seq: Type.Integer(),
       takenAt: Instant,
-      watches: Type.Array(object({ reference: Type.String(), watchId: Type.String(), ...View })),
+      watches: Type.Array(WatchState),
     }),
   },
   problems: ['not_found'],

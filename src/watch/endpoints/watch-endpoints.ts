@@ -30,30 +30,33 @@ const InputCounts = object({
 })
 
 /** The schema checks the types only. All other errors are reported for all rows at once. */
-const WatchInput = object({
-  reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
-  flightId: Type.String({
-    description: 'The id of the outbound flight in the upstream’s search.',
-  }),
-  returnFlightId: Type.Optional(orNull(Type.String())),
-  passengers: object(
-    { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
-    { description: 'At least one adult.' },
-  ),
-  priceThresholdAmount: Type.Optional(
-    orNull(Type.String(), 'The smallest price change that you are notified of, such as `12.50`.'),
-  ),
-  priceThresholdPercent: Type.Optional(
-    orNull(
-      Type.String(),
-      'Or the smallest change as a percentage of the last notified price, such as `5`.',
+const WatchInput = object(
+  {
+    reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
+    flightId: Type.String({
+      description: 'The id of the outbound flight in the upstream’s search.',
+    }),
+    returnFlightId: Type.Optional(orNull(Type.String())),
+    passengers: object(
+      { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
+      { description: 'At least one adult.' },
     ),
-  ),
-  departsOn: Type.Optional(orNull(Type.String(), '`YYYY-MM-DD`.')),
-  minIntervalSeconds: Type.Optional(
-    orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
-  ),
-})
+    priceThresholdAmount: Type.Optional(
+      orNull(Type.String(), 'The smallest price change that you are notified of, such as `12.50`.'),
+    ),
+    priceThresholdPercent: Type.Optional(
+      orNull(
+        Type.String(),
+        'Or the smallest change as a percentage of the last notified price, such as `5`.',
+      ),
+    ),
+    departsOn: Type.Optional(orNull(Type.String(), '`YYYY-MM-DD`.')),
+    minIntervalSeconds: Type.Optional(
+      orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
+    ),
+  },
+  { title: 'WatchInput' },
+)
 
 const cursors = cursorsOf('watches', Type.String({ maxLength: 200 }))
 

@@ -24,15 +24,18 @@ const Name = object({
   name: Type.String({ description: 'Up to 200 characters, without control characters.' }),
 })
 
-const WatchList = object({
-  name: Type.String(),
-  createdAt: Instant,
-  watches: Type.Integer(),
-  paused: Type.Integer({ description: 'How many of the watches are paused.' }),
-  ended: Type.Integer({
-    description: 'How many of the watches have expired and are not paused.',
-  }),
-})
+const WatchList = object(
+  {
+    name: Type.String(),
+    createdAt: Instant,
+    watches: Type.Integer(),
+    paused: Type.Integer({ description: 'How many of the watches are paused.' }),
+    ended: Type.Integer({
+      description: 'How many of the watches have expired and are not paused.',
+    }),
+  },
+  { title: 'WatchList' },
+)
 
 const Selection = object({
   references: Type.Optional(

@@ -13,10 +13,13 @@ export const WatchParams = object({
   }),
 })
 
-const Counts = object({ adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() })
+const Counts = object(
+  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
+  { title: 'PassengerCounts' },
+)
 
 /** The settings of a watch, and when they began to apply. */
-export const WatchShape = object({
+export const watchMembers = {
   list: Type.String(),
   reference: Type.String(),
   watchId: Type.String({
@@ -34,7 +37,8 @@ export const WatchShape = object({
     'When the watch last began: when it was added or resumed, or when its question changed.',
   ),
   pausedAt: orNull(Instant),
-})
+}
+export const WatchShape = object(watchMembers, { title: 'Watch' })
 
 /** Converts a watch to that shape. */
 export function shapeOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
