@@ -147,7 +147,7 @@ it('equal requests one after another make one call each', async ({ db }) => {
 })
 
 describe('a caller that disconnects', () => {
-  it('leaves the call to the other caller that shares it', async ({ db }) => {
+  it('a caller that disconnects does not end the call for another caller', async ({ db }) => {
     const released = Promise.withResolvers<void>()
     const { get, asked } = await startFixture(db, (request, response) => {
       void released.promise.then(() => gone('1234')(request, response))
@@ -164,7 +164,7 @@ describe('a caller that disconnects', () => {
     expect(await staying).toMatchObject({ status: 200, text: '{"1234":{"available":false}}' })
   })
 
-  it('leaves a check that its tracked fare records', async ({ db }) => {
+  it('the tracked fare records a check whose only caller has disconnected', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const released = Promise.withResolvers<void>()
     const { get, asked } = await startFixture(db, (request, response) => {

@@ -48,7 +48,7 @@ function ago(seconds: number): Date {
 }
 
 describe('maxAge', () => {
-  it('returns a kept answer with exactly its body and the instant of its request', async ({
+  it('a kept answer is returned with exactly its body and the instant of its request', async ({
     db,
   }) => {
     const { get, asked } = await startFixture(db, HERE)
@@ -67,7 +67,7 @@ describe('maxAge', () => {
     expect(observedAt.getTime()).toBeLessThanOrEqual(Date.now())
   })
 
-  it('of 0, and a request without it, asks the upstream', async ({ db }) => {
+  it('a request with maxAge 0 or without maxAge calls the upstream', async ({ db }) => {
     const { get, asked } = await startFixture(db, HERE)
 
     for (const query of [ASKED, ASKED, `${ASKED}&maxAge=0`]) await get(query)
@@ -75,7 +75,7 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('does not accept an answer that is older', async ({ db }) => {
+  it('an answer that is older than maxAge is not used', async ({ db }) => {
     const { get, asked } = await startFixture(db, HERE)
     await get(ASKED)
     await age(db, 300)
@@ -89,7 +89,7 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('returns the newest of several answers', async ({ db }) => {
+  it('the newest of several answers is returned', async ({ db }) => {
     const { get, setAnswer, asked } = await startFixture(db, HERE)
     await get(ASKED)
     setAnswer(DEARER)
@@ -102,7 +102,7 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('returns an answer that a tracked fare does not believe yet', async ({ db }) => {
+  it('an answer is returned although the tracked fare does not believe it yet', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     await watchFare(db, 'alpha', fareId)
     const { get, setAnswer, asked } = await startFixture(db, HERE)
@@ -116,7 +116,7 @@ describe('maxAge', () => {
     expect(known.text).toBe('{"1234":{"available":false}}')
   })
 
-  it('returns the kept answer although a newer call got no answer', async ({ db }) => {
+  it('the kept answer is returned although a newer call got no answer', async ({ db }) => {
     const { get, setAnswer, asked } = await startFixture(db, HERE)
     const live = await get(ASKED)
     setAnswer((_, response) => response.writeHead(500).end('oops'))
@@ -129,7 +129,7 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('returns a pair of flights as it was answered', async ({ db }) => {
+  it('a pair of flights is returned as it was answered', async ({ db }) => {
     const both = { ...available(), ...available({ id: 77 }, '77') }
     const { get, asked } = await startFixture(db, json(JSON.stringify(both)))
     const pair = `flightId=1234&returnFlightId=77&${ONE_ADULT}`
@@ -141,7 +141,7 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('returns the kept answer to every caller, whoever watches the fare', async ({ db }) => {
+  it('every caller gets the kept answer, whether or not it watches the fare', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const other = await trackFare(db, { flightId: 'other' })
     const alpha = await keyOf(db, await watchFare(db, 'alpha', fareId))
@@ -156,25 +156,25 @@ describe('maxAge', () => {
   })
 })
 
-describe('maxAge asks the upstream', () => {
+describe('a request with maxAge', () => {
   it.for([
-    ['another passenger mix', 'flightId=1234&residents[adults]=0&nonResidents[adults]=2'],
-    [
-      'residents instead of non-residents',
-      'flightId=1234&residents[adults]=1&nonResidents[adults]=0',
-    ],
-    ['a return flight', `flightId=1234&returnFlightId=77&${ONE_ADULT}`],
-  ])('if the kept answer is for a question without %s', async ([, query], { db }) => {
-    const { get, asked } = await startFixture(db, HERE)
-    await get(ASKED)
+    ['other passengers', 'flightId=1234&residents[adults]=0&nonResidents[adults]=2'],
+    ['another residence', 'flightId=1234&residents[adults]=1&nonResidents[adults]=0'],
+    ['another return flight', `flightId=1234&returnFlightId=77&${ONE_ADULT}`],
+  ])(
+    'a request for %s than that of the kept answer calls the upstream',
+    async ([, query], { db }) => {
+      const { get, asked } = await startFixture(db, HERE)
+      await get(ASKED)
 
-    const answer = await get(`${query}&maxAge=600`)
+      const answer = await get(`${query}&maxAge=600`)
 
-    expect(answer.headers.get('farewatch-observed-at')).toBeNull()
-    expect(asked).toHaveLength(2)
-  })
+      expect(answer.headers.get('farewatch-observed-at')).toBeNull()
+      expect(asked).toHaveLength(2)
+    },
+  )
 
-  it('after a call that got no answer', async ({ db }) => {
+  it('a request after a call that got no answer calls the upstream', async ({ db }) => {
     const { get, setAnswer, asked } = await startFixture(db, json('{}'))
     expect((await get(YOUNG)).status).toBe(503)
     expect(await keptAnswers(db)).toEqual([])
@@ -185,7 +185,7 @@ describe('maxAge asks the upstream', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('if only a scheduled check has asked', async ({ db }) => {
+  it('a request after scheduled checks only calls the upstream', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const key = await keyOf(db, await watchFare(db, 'alpha', fareId))
     await record(db, fareId, ago(10), AVAILABLE())
@@ -198,7 +198,7 @@ describe('maxAge asks the upstream', () => {
 })
 
 describe('kept answers', () => {
-  it('keep the one of two whose request began later, whichever is written last', async ({ db }) => {
+  it('the answer whose request began later is kept, whichever is written last', async ({ db }) => {
     const later = { askedAt: ago(10), body: 'later' }
     await publishResult(db, question(), later)
     await publishResult(db, question(), { askedAt: ago(20), body: 'earlier' })
@@ -206,7 +206,7 @@ describe('kept answers', () => {
     expect(await findCachedObservation(db, question(), 600)).toEqual(later)
   })
 
-  it('are deleted by the next answer once they are ten minutes old', async ({ db }) => {
+  it('an answer of ten minutes ago is deleted when the next one is kept', async ({ db }) => {
     for (const [flightId, seconds] of [
       ['1', 590],
       ['2', 610],
@@ -220,7 +220,7 @@ describe('kept answers', () => {
     expect((await keptAnswers(db)).map(({ body }) => body)).toEqual(['1', '4'])
   })
 
-  it('are deleted without waiting for a process that replaces an expired one', async ({ db }) => {
+  it('the deletion does not wait for a process that replaces an expired answer', async ({ db }) => {
     await publishResult(db, question({ flightId: '1' }), { askedAt: ago(10), body: '1' })
     await publishResult(db, question({ flightId: '2' }), { askedAt: ago(10), body: '2' })
     await age(db, 700)

@@ -23,7 +23,7 @@ describe('the documented schema of a verify answer', () => {
     ['missing names', { from: { id: 101 }, airline: { id: 7, name: null } }],
     ['a duration in seconds', { duration: 5_400 }],
     ['no site, and an unknown field', { site: undefined, colour: 'red' }],
-  ])('allows what the upstream may send: %s', (_what, odd) => {
+  ])('the schema allows %s', (_what, odd) => {
     const sent = { ...flight, ...odd }
     const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
 
@@ -31,7 +31,7 @@ describe('the documented schema of a verify answer', () => {
     expect(Value.Errors(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toEqual([])
   })
 
-  it('does not allow what is rejected', () => {
+  it('the schema does not allow an unreadable date', () => {
     const sent = { ...flight, dates: { departure: 'tomorrow' } }
 
     expect(Value.Check(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toBe(false)

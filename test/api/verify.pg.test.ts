@@ -12,7 +12,7 @@ import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 const GONE = gone('1234')
 
 describe('the verify endpoint', () => {
-  it('returns what the upstream answered, to the digit', async ({ db }) => {
+  it('a caller gets what the upstream answered, to the digit', async ({ db }) => {
     const body = `{"1234": {"available": true, "flight": ${JSON.stringify(flight()).replace('"id":1234', '"id":1234,"ref":98765432109876543210')}}, "77": {"available": false}}`
     const { get, asked } = await startFixture(db, json(body))
 
@@ -33,13 +33,13 @@ describe('the verify endpoint', () => {
     })
   })
 
-  it('returns an entry without a flight if the flight is unavailable', async ({ db }) => {
+  it('an unavailable flight has an entry without a flight', async ({ db }) => {
     const { get } = await startFixture(db)
 
     expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
   })
 
-  it('returns one entry if the return flight is the outbound flight', async ({ db }) => {
+  it('a question with the same flight as its return has one entry', async ({ db }) => {
     const { get } = await startFixture(db)
 
     const { text } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
@@ -47,7 +47,7 @@ describe('the verify endpoint', () => {
     expect(text).toBe('{"1234":{"available":false}}')
   })
 
-  it('removes our secrets from whatever the upstream sends', async ({ db }) => {
+  it('our secrets are removed from the flight of the upstream', async ({ db }) => {
     const site = { id: 1, name: CANARY, url: `https://x.invalid/?accessToken=${CANARY}`, logo: '' }
     const { get } = await startFixture(db, json(JSON.stringify(available(flight({ site })))))
 
@@ -72,7 +72,7 @@ describe('a request that breaks a rule', () => {
         ] as const,
     ),
   ] as const)(
-    '%s gets a problem that names the rule, before any call',
+    '%s gets a problem that names the rule, and makes no call',
     async ([mix, parameter, detail], { db }) => {
       const { get, asked } = await startFixture(db)
 
@@ -97,7 +97,7 @@ describe('a request that breaks a rule', () => {
     [`flightId=1&${ONE_ADULT}&maxAge=601`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
   ] as const)(
-    '%s gets a problem that names the parameter, before any call',
+    '%s gets a problem that names the parameter, and makes no call',
     async ([query, parameter], { db }) => {
       const { get, asked } = await startFixture(db)
 
@@ -160,7 +160,7 @@ describe('an unknown availability', () => {
     ['no answer in time', () => undefined, 'timeout'],
     ['a closed connection', ({ socket }) => socket.destroy(), 'network'],
   ] as readonly (readonly [string, Answer, string])[])(
-    'because of %s is a 503 with the reason, and changes no belief',
+    '%s is answered by a 503 with the reason, and changes no belief',
     async ([, answer, reason], { db }) => {
       const fareId = await trackFare(db, { flightId: '1234', returnFlightId: '77' })
       const { get } = await startFixture(db, answer)
@@ -180,7 +180,7 @@ describe('an unknown availability', () => {
     },
   )
 
-  it('because of a 429 is a 503 with the Retry-After of the upstream', async ({ db }) => {
+  it('a 429 is answered by a 503 with the Retry-After of the upstream', async ({ db }) => {
     const { get } = await startFixture(db, (_, response) => {
       response.writeHead(429, { 'retry-after': '77' }).end()
     })
@@ -192,7 +192,9 @@ describe('an unknown availability', () => {
     expect(headers.get('retry-after')).toBe('77')
   })
 
-  it('because the budget is used up is a 503 and makes no call', async ({ db }) => {
+  it('a request without a slot in the budget is answered by a 503 and makes no call', async ({
+    db,
+  }) => {
     const rules = {
       requestsPerSecond: 0.01,
       minRecheckSeconds: 60,
@@ -214,7 +216,9 @@ describe('an unknown availability', () => {
 })
 
 describe('a tracked fare', () => {
-  it('records the checks of any caller, by the same rules as scheduled checks', async ({ db }) => {
+  it('a tracked fare records the checks of any caller by the same rules as scheduled checks', async ({
+    db,
+  }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const { get, setAnswer } = await startFixture(db, json(JSON.stringify(available())))
     await get(`flightId=1234&${ONE_ADULT}`)
@@ -229,7 +233,7 @@ describe('a tracked fare', () => {
     expect(rows).toEqual([{ checks: 3 }])
   })
 
-  it('with another question records nothing', async ({ db }) => {
+  it('a tracked fare with another question records nothing', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
     const { get } = await startFixture(db)
 

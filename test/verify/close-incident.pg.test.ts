@@ -54,7 +54,7 @@ async function openMassLoss(db: Db) {
 }
 
 describe('an operator who closes a mass loss', () => {
-  it('has the held losses checked again and recorded, and opens no new incident', async ({
+  it('the held losses are checked again and recorded, and no new incident opens', async ({
     db,
   }) => {
     const { next, losing, rest } = await openMassLoss(db)
@@ -74,7 +74,7 @@ describe('an operator who closes a mass loss', () => {
     expect(await openIncidents(db)).toEqual([])
   })
 
-  it('does not lose a fare that is available again', async ({ db }) => {
+  it('a fare that is available again is not lost', async ({ db }) => {
     const { next, losing } = await openMassLoss(db)
     const before = await countLost(db)
 
@@ -85,7 +85,7 @@ describe('an operator who closes a mass loss', () => {
     expect(await countHeldLosses(db)).toBe(0)
   })
 
-  it('accepts this mass loss only: the next one opens an incident again', async ({ db }) => {
+  it('the next mass loss opens an incident again', async ({ db }) => {
     const { next, losing, rest } = await openMassLoss(db)
     await closeIncident({ db, log: silentLog }, 'mass_loss')
     for (const fare of losing) await record(db, fare, next(), gone)
@@ -104,7 +104,7 @@ describe('an operator who closes a mass loss', () => {
     expect(await openIncidents(db)).toEqual(['mass_loss'])
   })
 
-  it('has no held loss to count on a fare that is no longer watched', async ({ db }) => {
+  it('a fare that is no longer watched counts neither as held nor as lost', async ({ db }) => {
     const { next, losing, rest } = await openMassLoss(db)
     await sql`delete from fare_schedule where tracked_fare_id = any(${losing}::bigint[])`.execute(
       db,
@@ -119,7 +119,7 @@ describe('an operator who closes a mass loss', () => {
     expect(await openIncidents(db)).toEqual([])
   })
 
-  it('does not wait for a transaction that has locked a fare: that one may wait for this one', async ({
+  it('the operator does not wait for a transaction that has locked a fare: it may wait for the operator', async ({
     db,
   }) => {
     const { losing } = await openMassLoss(db)
@@ -135,7 +135,7 @@ describe('an operator who closes a mass loss', () => {
     expect(await laneOf(db, last)).not.toBe(await laneOf(db, losing.at(-2) ?? 0))
   })
 
-  it('gets an error if none is open', async ({ db }) => {
+  it('the operator gets an error if no incident is open', async ({ db }) => {
     await expect(closeIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(
       NoIncidentError,
     )

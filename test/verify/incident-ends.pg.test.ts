@@ -44,7 +44,7 @@ async function watchNothing(db: Db): Promise<void> {
 }
 
 describe('upstream trouble', () => {
-  it('stays open while there are few checks and all are unknown', async ({ db }) => {
+  it('trouble stays open while there are few checks and all are unknown', async ({ db }) => {
     const recordAll = await trackFares(db)
     await recordAll(silent)
     expect(await openKinds(db)).toEqual(['upstream_trouble'])
@@ -59,7 +59,7 @@ describe('upstream trouble', () => {
     expect(await listIncidents(db, { limit: 10 })).toHaveLength(1)
   })
 
-  it('ends when at least half of enough checks are good, however slowly they come', async ({
+  it('trouble ends when at least half of enough checks are good, however slowly they come', async ({
     db,
   }) => {
     const recordAll = await trackFares(db)
@@ -75,7 +75,7 @@ describe('upstream trouble', () => {
     expect(open).toEqual([true, true, true, true, false])
   })
 
-  it('does not end because no checks are made for a while', async ({ db }) => {
+  it('trouble does not end because no checks are made for a while', async ({ db }) => {
     const recordAll = await trackFares(db)
     await recordAll(silent)
     await passMinutes(db, 120)
@@ -85,7 +85,9 @@ describe('upstream trouble', () => {
     expect(await openKinds(db)).toEqual(['upstream_trouble'])
   })
 
-  it('opens again after an operator has closed it if checks are still unknown', async ({ db }) => {
+  it('trouble that an operator has closed opens again if checks are still unknown', async ({
+    db,
+  }) => {
     const recordAll = await trackFares(db)
     await recordAll(silent)
 
@@ -98,7 +100,7 @@ describe('upstream trouble', () => {
 })
 
 describe('an incident without further checks', () => {
-  it('ends once no fare is watched', async ({ db }) => {
+  it('every incident ends once no fare is watched', async ({ db }) => {
     const recordAll = await trackFares(db)
     await recordAll(available())
     for (let round = 0; round < 2; round += 1) await recordAll(gone)
@@ -113,7 +115,7 @@ describe('an incident without further checks', () => {
     expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
   })
 
-  it('ends once the lost fares are no longer watched', async ({ db }) => {
+  it('a mass loss ends once the lost fares are no longer watched', async ({ db }) => {
     const recordAll = await trackFares(db)
     await recordAll(available())
     for (let round = 0; round < 2; round += 1) await recordAll(gone)

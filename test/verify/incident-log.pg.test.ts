@@ -48,7 +48,7 @@ const opened = { level: 'warn', msg: 'incident opened' }
 const closed = { level: 'info', msg: 'incident closed', lastedMs: expect.any(Number) as number }
 
 describe('the log of an incident', () => {
-  it('has one line when a mass loss opens, with the counts, and one when it closes by itself', async ({
+  it('a mass loss has one line when it opens, with the counts, and one when it closes by itself', async ({
     db,
   }) => {
     const { checkAll, lines } = await startFixture(db)
@@ -73,7 +73,7 @@ describe('the log of an incident', () => {
     ])
   })
 
-  it('has the same two lines for upstream trouble', async ({ db }) => {
+  it('upstream trouble has the same two lines', async ({ db }) => {
     const { checkAll, lines } = await startFixture(db)
 
     await checkAll(silent, 2)
@@ -86,7 +86,7 @@ describe('the log of an incident', () => {
     ])
   })
 
-  it('has a line when an operator closes an incident, and none if there is none to close', async ({
+  it('an operator who closes an incident causes a line, and none if no incident is open', async ({
     db,
   }) => {
     const { checkAll, lines } = await startFixture(db)
@@ -104,7 +104,7 @@ describe('the log of an incident', () => {
     ])
   })
 
-  it('has a line when an on-demand check opens an incident', async ({ db }) => {
+  it('an on-demand check that opens an incident causes a line', async ({ db }) => {
     const { asker, lines, checkAll } = await startFixture(db)
     await sql`
       insert into check_minute as m (minute, checks, unknown)
@@ -118,7 +118,7 @@ describe('the log of an incident', () => {
     expect(lines).toMatchObject([{ ...opened, kind: 'upstream_trouble' }])
   })
 
-  it('has no line about an incident whose transaction was rolled back', async ({ db }) => {
+  it('an incident whose transaction was rolled back has no line', async ({ db }) => {
     const { checkAll, lines } = await startFixture(db)
     await sql`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'refused at the end'; end $$;

@@ -61,21 +61,24 @@ describe('the belief that a watch shows', () => {
     ['two hours if six expected intervals are a little over one hour', 601, null, 2 * HOUR],
     ['eight hours if six expected intervals are six hours', HOUR, null, 8 * HOUR],
     ['six of the watch’s own intervals', 60, HOUR, 6 * HOUR],
-  ] as const)('is fresh for %s', (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
-    const of = watch(minIntervalSeconds)
+  ] as const)(
+    'the belief is fresh for %s',
+    (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
+      const of = watch(minIntervalSeconds)
 
-    const last = view({ expectedIntervalSeconds, now: at(10 + seconds) }, of)
-    const after = view({ expectedIntervalSeconds, now: at(11 + seconds) }, of)
+      const last = view({ expectedIntervalSeconds, now: at(10 + seconds) }, of)
+      const after = view({ expectedIntervalSeconds, now: at(11 + seconds) }, of)
 
-    expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
-    expect([after.status, after.belief.pair, after.belief.price]).toEqual([
-      'stale',
-      'unknown',
-      null,
-    ])
-  })
+      expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
+      expect([after.status, after.belief.pair, after.belief.price]).toEqual([
+        'stale',
+        'unknown',
+        null,
+      ])
+    },
+  )
 
-  it('is the belief of its fare, also for a new watch', () => {
+  it('a new watch shows the belief of its fare at once', () => {
     const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
 
     expect(view(before)).toMatchObject({
@@ -87,7 +90,7 @@ describe('the belief that a watch shows', () => {
     })
   })
 
-  it('is followed by an early check while the watch waits for a good check', () => {
+  it('a watch that waits for a good check shows an early next check', () => {
     const stale = { hasStarted: false, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
 
     expect(view(stale)).toMatchObject({
@@ -98,14 +101,14 @@ describe('the belief that a watch shows', () => {
     expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('turn')
   })
 
-  it('is unknown while the watch is paused or its reseller is disabled', () => {
+  it('the belief is unknown while the watch is paused or its reseller is disabled', () => {
     const nothing = { status: 'paused', belief: { pair: 'unknown' }, next: null, lastCheckAt: null }
 
     expect(view({}, watch(null, at(200)))).toMatchObject(nothing)
     expect(view({ resellerDisabled: true })).toMatchObject(nothing)
   })
 
-  it('is not bookable once the watch has ended, and later checks of the fare are not shown', () => {
+  it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
       belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unknown' } },
@@ -134,7 +137,7 @@ describe('the next check', () => {
       HOUR,
       'turn',
     ],
-  ] as const)('is %s', (_, lane, minIntervalSeconds, seconds, why) => {
+  ] as const)('the next check is %s', (_, lane, minIntervalSeconds, seconds, why) => {
     const state = lane === 'confirmation' ? PENDING_LOSS : BOOKABLE
 
     const { next } = view({ lane, state }, watch(minIntervalSeconds))

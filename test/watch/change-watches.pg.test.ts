@@ -18,8 +18,10 @@ const references = (watches: readonly Watch[]) => watches.map((watch) => watch.e
 const paused = (watches: readonly Watch[]) =>
   references(watches.filter((watch) => watch.pausedAt !== null))
 
-describe('watches', () => {
-  it('are paused by list or by reference, once', async ({ db }) => {
+describe('pauseWatches, resumeWatches and deleteWatches', () => {
+  it('watches are paused by list or by reference, and a second pause changes nothing', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, [...manyCells(3), cells({ list: 'winter' })])
 
     const some = await pauseWatches(db, { resellerId, list: 'summer', references: ['R0', 'R2'] })
@@ -32,7 +34,9 @@ describe('watches', () => {
     expect(paused(await watchesOf(db, resellerId))).toEqual(['R0', 'R1', 'R2'])
   })
 
-  it('begin again when they are resumed, and only those that were paused', async ({ db }) => {
+  it('paused watches begin again when they are resumed, and others are left alone', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, manyCells(2))
     await sql`update watch set last_notified_amount = 100, last_notified_currency = 'EUR'`.execute(
       db,
@@ -46,11 +50,15 @@ describe('watches', () => {
     expect(outcome).toMatchObject({ watches: 1, trackedFaresAdded: 1 })
     expect(after[0]).toEqual(before[0])
     expect(after[1]?.beganAt.getTime()).toBeGreaterThan(before[1]?.beganAt.getTime() ?? Infinity)
-    const { rows } = await sql`select distinct last_notified_amount as told from watch`.execute(db)
-    expect(rows).toEqual([{ told: '100' }])
+    const { rows } = await sql`select distinct last_notified_amount as notified from watch`.execute(
+      db,
+    )
+    expect(rows).toEqual([{ notified: '100' }])
   })
 
-  it('stay paused through an import that changes them, and ask nothing', async ({ db }) => {
+  it('a paused watch stays paused through an import that changes it, and its fare is not checked', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, [cells()])
     await pauseWatches(db, { resellerId, list: 'summer' })
 
@@ -64,7 +72,9 @@ describe('watches', () => {
     ])
   })
 
-  it('are deleted by reference or with their list; their fares stay, ended', async ({ db }) => {
+  it('watches are deleted by reference or with their list, and their fares are kept as ended', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, manyCells(3))
 
     const one = await deleteWatches(db, { resellerId, list: 'summer', references: ['R1'] })
@@ -85,7 +95,7 @@ describe('watches', () => {
     ['pause', pauseWatches],
     ['resume', resumeWatches],
     ['delete', deleteWatches],
-  ] as const)('%s nothing when a reference is unknown', async ([, change], { db }) => {
+  ] as const)('%s changes no watch if a reference is unknown', async ([, change], { db }) => {
     const resellerId = await resellerWith(db, manyCells(2))
     const before = await watchesOf(db, resellerId)
 
@@ -98,7 +108,9 @@ describe('watches', () => {
     expect(await watchesOf(db, resellerId)).toEqual(before)
   })
 
-  it('of a disabled reseller can be paused and deleted, but not resumed', async ({ db }) => {
+  it('the watches of a disabled reseller can be paused and deleted, but not resumed', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, manyCells(2))
     await disableReseller(db, resellerId)
 
@@ -110,7 +122,7 @@ describe('watches', () => {
     expect(await deleteWatches(db, { resellerId, list: 'summer' })).toMatchObject({ watches: 2 })
   })
 
-  it('are listed in pages, by list and reference', async ({ db }) => {
+  it('watches are listed in pages, by list and reference', async ({ db }) => {
     const rows = ['b', 'a', 'B'].flatMap((list) => manyCells(5, { list }))
     const resellerId = await resellerWith(db, rows)
     const everything = await watchesOf(db, resellerId)

@@ -15,7 +15,7 @@ function errorsOf(given: Cells): string[] {
 }
 
 describe('a row of a watch list', () => {
-  it('becomes an entry if all of its cells are valid', () => {
+  it('a row with valid cells becomes an entry', () => {
     expect(
       check({
         list: 'summer',
@@ -65,7 +65,7 @@ describe('a row of a watch list', () => {
       { price_threshold_percent: '7' },
     ],
     ['a threshold of 0', { price_threshold_amount: '0.00' }, { price_threshold_amount: '0' }],
-  ])('has the same meaning with and without %s', (_, one, other) => {
+  ])('a row has the same meaning with and without %s', (_, one, other) => {
     expect(check(one)).toEqual(check(other))
     expect(check(one)).toHaveProperty('entry')
   })
@@ -130,11 +130,11 @@ describe('a row of a watch list', () => {
       { min_interval_seconds: '0' },
       'min_interval_seconds: must be a whole number from 1 to 2592000, not "0"',
     ],
-  ])('is invalid with %j', (given, error) => {
+  ])('a row with %j is invalid', (given, error) => {
     expect(errorsOf(given)).toEqual([error])
   })
 
-  it('reports all of its errors, and applies rules for all counts only if every count is readable', () => {
+  it('a row reports all of its errors, and applies the rules for all counts only if every count is readable', () => {
     expect(errorsOf({ list: '', non_residents_adults: 'none', departs_on: 'soon' })).toEqual([
       'list: is missing',
       'non_residents_adults: must be a whole number from 0 to 12, not "none"',
@@ -142,7 +142,7 @@ describe('a row of a watch list', () => {
     ])
   })
 
-  it('escapes characters that a terminal would act on', () => {
+  it('an error escapes characters that a terminal would act on', () => {
     expect(errorsOf({ departs_on: '\u001b[31m\u202e\u009b' })).toEqual([
       'departs_on: must be a date such as 2026-01-31, not "\\u001b[31m\\u202e\\u009b"',
     ])

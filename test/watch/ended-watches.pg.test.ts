@@ -17,8 +17,8 @@ import {
   watchRows,
 } from './watch-fixtures.ts'
 
-/** Three watches, of which two have ended, and one of those is paused. */
-async function someEnded(db: Db): Promise<number> {
+/** Adds three watches. Two of them have expired, and one of these is paused. */
+async function addWatches(db: Db): Promise<number> {
   const resellerId = await resellerWith(db, [
     ...manyCells(2, { departs_on: '2020-01-01' }),
     cells({ departs_on: '2099-01-01' }),
@@ -28,17 +28,19 @@ async function someEnded(db: Db): Promise<number> {
   return resellerId
 }
 
-describe('watches that have ended by themselves', () => {
-  it('are counted as ended, not as active', async ({ db }) => {
-    const resellerId = await someEnded(db)
+describe('an expired watch', () => {
+  it('an expired watch counts as ended and not as active', async ({ db }) => {
+    const resellerId = await addWatches(db)
 
     const counts = { watches: 3, paused: 1, ended: 1 }
     expect(await findWatchList({ db, resellerId }, 'summer')).toMatchObject(counts)
     expect(await listResellers(db)).toMatchObject([{ watches: 3, active: 1 }])
   })
 
-  it('stay so when the same row comes again, and the import says it', async ({ db }) => {
-    const resellerId = await someEnded(db)
+  it('an expired watch stays expired if its row is imported again, and the outcome counts it', async ({
+    db,
+  }) => {
+    const resellerId = await addWatches(db)
 
     const outcome = await importRows(db, resellerId, [
       cells({ reference: 'R0', flight_id: 'F0', departs_on: '2020-01-01' }),
@@ -51,8 +53,8 @@ describe('watches that have ended by themselves', () => {
     )
   })
 
-  it('begin anew with another day of departure', async ({ db }) => {
-    const resellerId = await someEnded(db)
+  it('an expired watch begins again if its departure date changes', async ({ db }) => {
+    const resellerId = await addWatches(db)
     const [before] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
 
     const outcome = await importRows(db, resellerId, [
@@ -67,7 +69,9 @@ describe('watches that have ended by themselves', () => {
     )
   })
 
-  it('begin anew when they are paused and resumed, unless their day has passed', async ({ db }) => {
+  it('an expired watch begins again when it is resumed, unless its departure date has passed', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, [
       cells(),
       cells({ reference: 'B', flight_id: '102', departs_on: '2020-01-01' }),
@@ -85,9 +89,9 @@ describe('watches that have ended by themselves', () => {
   })
 })
 
-describe('the first look of a watch that begins while a check is under way', () => {
-  /** The fare's turn is claimed by a process until then. */
-  async function claimedUntil(db: Db, seconds: number): Promise<void> {
+describe('the first check of a watch that begins while its fare is claimed', () => {
+  /** A process claims the fare, with a lease that ends in this many seconds. */
+  async function claimFor(db: Db, seconds: number): Promise<void> {
     const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`
     await sql`
       update fare_schedule
@@ -103,11 +107,11 @@ describe('the first look of a watch that begins while a check is under way', () 
   }
 
   it.for([
-    ['at once where the lease of the claim is over', -60],
-    ['at the end of the lease, should the process be dead', 60],
-  ] as const)('comes %s', async ([, seconds], { db }) => {
+    ['at once if the lease of the claim has ended', -60],
+    ['at the end of the lease, in case the process is dead', 60],
+  ] as const)('the first check is due %s', async ([, seconds], { db }) => {
     await resellerWith(db, [cells()])
-    await claimedUntil(db, seconds)
+    await claimFor(db, seconds)
 
     const { rows } = await sql`
       select lane, lane_due_at = not_before as "atItsEnd", lane_due_at <= clock_timestamp() as due from fare_schedule

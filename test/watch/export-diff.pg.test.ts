@@ -59,7 +59,9 @@ const byName = (a: WatchEntry, b: WatchEntry) => {
 }
 
 describe('an export', () => {
-  it('equals the imported file, row by row, and its import changes nothing', async ({ db }) => {
+  it('an export equals the imported file, row by row, and its import changes nothing', async ({
+    db,
+  }) => {
     let number = 0
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +100,7 @@ describe('an export', () => {
     expect(rows[0]?.scheduled).toBe(rows[0]?.questions)
   })
 
-  it('covers all lists beyond one page', async ({ db }) => {
+  it('an export covers all lists beyond one page', async ({ db }) => {
     const rows = [...manyCells(7_000), ...manyCells(10, { list: 'winter' })]
     const resellerId = await resellerWith(db, rows)
 
@@ -110,7 +112,9 @@ describe('an export', () => {
 })
 
 describe('tracked fares', () => {
-  it('are as many as the distinct questions of the watches after any imports', async ({ db }) => {
+  it('there are as many active tracked fares as distinct questions after any imports', async ({
+    db,
+  }) => {
     const resellers = [await newReseller(db, 'one'), await newReseller(db, 'two')]
     const held = new Map<string, string>()
     await fc.assert(
@@ -133,7 +137,7 @@ describe('tracked fares', () => {
 })
 
 describe('a diff', () => {
-  it('shows what an import would do, and changes nothing', async ({ db }) => {
+  it('a diff shows what an import would do, and changes nothing', async ({ db }) => {
     const resellerId = await resellerWith(db, [
       ...manyCells(3),
       cells({ list: 'winter', reference: 'W' }),
@@ -171,7 +175,7 @@ describe('a diff', () => {
     expect(await fareRows(db)).toHaveLength(4)
   })
 
-  it('has the same counts as the import', async ({ db }) => {
+  it('a diff has the same counts as the import', async ({ db }) => {
     const resellerId = await newReseller(db)
     await fc.assert(
       fc.asyncProperty(entries(), async (written) => {
@@ -188,7 +192,7 @@ describe('a diff', () => {
     )
   })
 
-  it('fails if a row is invalid', async ({ db }) => {
+  it('a diff fails if a row is invalid', async ({ db }) => {
     const resellerId = await newReseller(db)
 
     await expect(diff(db, resellerId, [cells({ flight_id: '' })])).rejects.toMatchObject({

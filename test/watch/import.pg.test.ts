@@ -28,7 +28,9 @@ const NOTHING = {
 }
 
 describe('an import', () => {
-  it('adds the watches of a file, and changes nothing when it comes again', async ({ db }) => {
+  it('an import adds the watches of a file, and a second import of it changes nothing', async ({
+    db,
+  }) => {
     const resellerId = await newReseller(db)
 
     const first = await importRows(db, resellerId, manyCells(3))
@@ -40,7 +42,7 @@ describe('an import', () => {
     expect(await watchRows(db, resellerId)).toEqual(before)
   })
 
-  it('writes no row when nothing differs', async ({ db }) => {
+  it('an import writes no row if nothing differs', async ({ db }) => {
     const resellerId = await resellerWith(db, manyCells(3))
     const versions = async () => {
       const { rows } = await sql`
@@ -58,7 +60,7 @@ describe('an import', () => {
     expect(await versions()).toEqual(before)
   })
 
-  it('leaves the watches that a file does not name', async ({ db }) => {
+  it('an import does not change watches that are not in the file', async ({ db }) => {
     const resellerId = await resellerWith(db, manyCells(2))
 
     await importRows(db, resellerId, [cells({ list: 'winter' })])
@@ -67,7 +69,7 @@ describe('an import', () => {
     expect(names).toEqual(['summer R0', 'summer R1', 'winter A-1'])
   })
 
-  it('begins a watch anew when its question changes, and forgets the price it was told', async ({
+  it('a watch whose question changes begins again without a last notified price', async ({
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells({ flight_id: '101' })])
@@ -88,7 +90,7 @@ describe('an import', () => {
     ])
   })
 
-  it('lets a watch go on when only its settings change', async ({ db }) => {
+  it('a watch whose settings change does not begin again', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await sql`update watch set last_notified_amount = 100, last_notified_currency = 'EUR'`.execute(
       db,
@@ -122,7 +124,7 @@ describe('an import', () => {
     'price_threshold_percent',
     'departs_on',
     'min_interval_seconds',
-  ] as const)('takes %s away where the file no longer gives it', async (column, { db }) => {
+  ] as const)('an import clears %s if the file no longer has it', async (column, { db }) => {
     const given = column === 'departs_on' ? '2030-01-01' : '10'
     const resellerId = await resellerWith(db, [cells({ [column]: given })])
 
@@ -132,7 +134,7 @@ describe('an import', () => {
     expect(await importRows(db, resellerId, [cells()])).toMatchObject({ unchanged: 1 })
   })
 
-  it('imports nothing when a row is wrong, and names every one of them', async ({ db }) => {
+  it('an import with invalid rows changes nothing and reports all of them', async ({ db }) => {
     const resellerId = await newReseller(db)
     const rows = [cells(), cells({ reference: '' }), cells({ reference: 'C', departs_on: 'x' })]
 
@@ -148,21 +150,21 @@ describe('an import', () => {
     expect(await fareRows(db)).toEqual([])
   })
 
-  it('leaves wrong rows out when it is told to, and says which', async ({ db }) => {
+  it('an import with skipInvalid skips invalid rows and reports them', async ({ db }) => {
     const resellerId = await newReseller(db)
     const skipped: SkippedRows[] = []
     const rows = [cells(), cells({ reference: 'B', residents_adults: 'x' }), cells()]
 
     const outcome = await importRows(db, resellerId, rows, {
       skipInvalid: true,
-      onSkipped: (wrong) => skipped.push(wrong),
+      onSkipped: (rows) => skipped.push(rows),
     })
 
     expect(outcome).toEqual({ ...NOTHING, added: 1, invalid: 2, trackedFaresAdded: 1 })
-    expect(skipped.map((wrong) => wrong.rows.map((row) => row.line))).toEqual([[2, 3]])
+    expect(skipped.map((invalid) => invalid.rows.map((row) => row.line))).toEqual([[2, 3]])
   })
 
-  it('takes its turn after another one of the same reseller', async ({ db }) => {
+  it('imports of one reseller run one after another', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     const rows = manyCells(2_000, { flight_id: '101' })
 
@@ -175,7 +177,7 @@ describe('an import', () => {
     ])
   })
 
-  it('is refused for a disabled reseller', async ({ db }) => {
+  it('an import for a disabled reseller fails', async ({ db }) => {
     const resellerId = await newReseller(db)
     await disableReseller(db, resellerId)
 
@@ -184,7 +186,7 @@ describe('an import', () => {
     })
   })
 
-  it('stops between batches when it is told to, and leaves nothing', async ({ db }) => {
+  it('an aborted import stops between batches and changes nothing', async ({ db }) => {
     const resellerId = await newReseller(db)
     const controller = new AbortController()
 
@@ -197,7 +199,7 @@ describe('an import', () => {
     expect(await entriesOf(db, resellerId)).toEqual([])
   })
 
-  it('takes a hundred thousand rows in one go, and tells how far it is', async ({ db }) => {
+  it('an import takes 100,000 rows and reports its progress', async ({ db }) => {
     const resellerId = await newReseller(db)
     const header = 'list,reference,flight_id,residents_adults,non_residents_adults\n'
     const rows = Array.from({ length: 100_000 }, (_, i) => `L${i % 7},R${i},F${i % 60_000},1,0\n`)

@@ -17,7 +17,7 @@ async function invalidLines(name: string, content: string): Promise<string[]> {
 }
 
 describe('a CSV file', () => {
-  it('yields its rows with their line numbers, in any order of columns', async () => {
+  it('a file yields its rows with their line numbers, in any order of columns', async () => {
     const rows = await readRows(
       'a.csv',
       lines(
@@ -44,7 +44,7 @@ describe('a CSV file', () => {
       'white space around cells',
       lines(HEADER.replaceAll(',', ' , '), 's, A ,1,0,1', '"s","B",1,0,1 '),
     ],
-  ])('reads a file with %s', async (_, content) => {
+  ])('a file may have %s', async (_, content) => {
     const rows = await readRows('a.csv', content)
 
     expect(rows.map((row) => [row.line, row.cells.list, row.cells.reference])).toEqual([
@@ -53,13 +53,13 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('keeps quotes, commas and outer white space inside quotes', async () => {
+  it('a quoted cell keeps its quotes, commas and outer white space', async () => {
     const rows = await readRows('a.csv', lines(HEADER, 's,"say ""A"", B ",1,0,1'))
 
     expect(rows[0]?.cells.reference).toBe('say "A", B ')
   })
 
-  it('counts the lines of a quoted cell that spans several', async () => {
+  it('line numbers count the lines of a quoted cell', async () => {
     const reported = await invalidLines('a.csv', lines(HEADER, 's,"A\r\n\r\nB",1,0,1', 's,C,1,0,x'))
 
     expect(reported).toEqual([
@@ -68,7 +68,7 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('has errors for rows with too many or too few cells', async () => {
+  it('rows with too many or too few cells have errors', async () => {
     expect(await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1,9', 's,B,1,0'))).toEqual([
       'line 2, the row: has 6 cells, but the header has 5',
       'line 3, the row: has 4 cells, but the header has 5',
@@ -98,7 +98,7 @@ describe('a CSV file', () => {
       lines(HEADER, `s,"${'x'.repeat(70_000)}`),
       'line 2: a row is longer than 65536 bytes',
     ],
-  ])('is rejected with %s', async (_, content, message) => {
+  ])('a file with %s is rejected', async (_, content, message) => {
     await expect(readRows('a.csv', content)).rejects.toThrow(message)
   })
 })
@@ -106,7 +106,7 @@ describe('a CSV file', () => {
 describe('a YAML file', () => {
   const ENTRY = 'list: s, reference: A, flight_id: 1, residents_adults: 0, non_residents_adults: 1'
 
-  it('yields its entries with their line numbers, and values as they are written', async () => {
+  it('a list yields its entries with their line numbers, and values as they are written', async () => {
     const rows = await readRows(
       'a.yaml',
       lines(
@@ -141,7 +141,7 @@ describe('a YAML file', () => {
     ])
   })
 
-  it('yields correct line numbers beyond the first piece that is parsed', async () => {
+  it('line numbers are correct beyond the first piece that is parsed', async () => {
     const entries = Array.from({ length: 1_234 }, (_, i) => `- list: s\n  reference: R${i}\n`)
 
     const rows = await readRows('a.yml', `# first\n${entries.join('')}`)
@@ -154,13 +154,13 @@ describe('a YAML file', () => {
     ['in brackets', `[{${ENTRY}}, {${ENTRY.replace('A', 'B')}}]\n`],
     ['that is indented', `  - {${ENTRY}}\n  - {${ENTRY.replace('A', 'B')}}\n`],
     ['with Windows line ends', `- {${ENTRY}}\r\n- {${ENTRY.replace('A', 'B')}}\r\n`],
-  ])('may be a list %s', async (_, content) => {
+  ])('a list may be written %s', async (_, content) => {
     const rows = await readRows('a.yaml', content)
 
     expect(rows.map((row) => row.cells.reference)).toEqual(['A', 'B'])
   })
 
-  it('has errors for entries that are not maps, unknown columns and multiple values', async () => {
+  it('entries that are not maps, unknown columns and multiple values have errors', async () => {
     const reported = await invalidLines(
       'a.yaml',
       lines(
@@ -200,14 +200,14 @@ describe('a YAML file', () => {
       'line 3: Map keys must be unique',
     ],
     ['two documents', lines('- list: s', '---', '- list: s'), 'line 2: '],
-  ])('is rejected with %s', async (_, content, message) => {
+  ])('a file with %s is rejected', async (_, content, message) => {
     await expect(readRows('a.yaml', content)).rejects.toThrow(message)
   })
 })
 
 describe('a watch list file', () => {
   it.each(['a.csv', 'a.yaml'])(
-    'is rejected with the line number if %s is not UTF-8',
+    '%s is rejected with the line number if it is not UTF-8',
     async (name) => {
       const bytes = Buffer.concat([Buffer.from('# one\n# two\n# caf'), Buffer.from([0xe9, 0x0a])])
 
@@ -215,19 +215,19 @@ describe('a watch list file', () => {
     },
   )
 
-  it('is rejected if its extension is unknown or it does not exist', async () => {
+  it('a file is rejected if its extension is unknown or it does not exist', async () => {
     await expect(openWatchFile('a.xlsx')).rejects.toThrow('must end in one of .csv, .yaml, .yml')
     await expect(openWatchFile('/nowhere/a.csv')).rejects.toThrow('the file does not exist')
     await expect(openWatchFile(`${await fileOf('a.csv', '')}/../.`)).rejects.toThrow('must end in')
   })
 
-  it('has an error for the second of two rows with one reference, with the line of the first', async () => {
+  it('the second of two rows with one reference has an error with the line of the first', async () => {
     expect(
       await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1', 't,A,1,0,1', 's,A,2,0,1')),
     ).toEqual(['line 4, reference: "A" is already in the list "s", on line 2'])
   })
 
-  it('reports the first fifty invalid rows and counts the others', async () => {
+  it('the first fifty invalid rows are reported and the others counted', async () => {
     const rows = Array.from({ length: 60 }, (_, i) => `s,R${i},1,0,x`)
 
     const reported = await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1', ...rows))

@@ -7,24 +7,27 @@ import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 
 describe('an exported file', () => {
-  it.each<WatchFormat>(['csv', 'yaml'])('is read as the same entries in %s', async (format) => {
-    await fc.assert(
-      fc.asyncProperty(entries(), async (written) => {
-        let text = ''
-        for await (const part of writeEntries([written], format)) text += part
+  it.each<WatchFormat>(['csv', 'yaml'])(
+    'a written %s file is read as the same entries',
+    async (format) => {
+      await fc.assert(
+        fc.asyncProperty(entries(), async (written) => {
+          let text = ''
+          for await (const part of writeEntries([written], format)) text += part
 
-        const read = (await readRows(`a.${format}`, text)).map(checkRow)
+          const read = (await readRows(`a.${format}`, text)).map(checkRow)
 
-        expect(read.map((row) => ('entry' in row ? row.entry : row))).toEqual(written)
-      }),
-      { numRuns: 150 },
-    )
-  })
+          expect(read.map((row) => ('entry' in row ? row.entry : row))).toEqual(written)
+        }),
+        { numRuns: 150 },
+      )
+    },
+  )
 
   it.each<[WatchFormat, RegExp]>([
     ['csv', /^list,reference,flight_id,.*\n$/],
     ['yaml', /^\[\]\n$/],
-  ])('is an empty list in %s if there are no entries', async (format, text) => {
+  ])('a written %s file without entries is an empty list', async (format, text) => {
     let written = ''
     for await (const part of writeEntries([], format)) written += part
 
@@ -32,7 +35,7 @@ describe('an exported file', () => {
     expect(await readRows(`a.${format}`, written)).toEqual([])
   })
 
-  it('contains no cell that a spreadsheet would run', () => {
+  it('a CSV file contains no cell that a spreadsheet would run', () => {
     expect(escapeFormula('=1+1')).toBe("'=1+1")
     expect(escapeFormula('A=1')).toBe('A=1')
     fc.assert(

@@ -21,8 +21,8 @@ import {
   resellerWith,
 } from './watch-fixtures.ts'
 
-/** What a check would have left behind: a state, and the turn spent. */
-async function check(db: Db, state: object = {}): Promise<void> {
+/** Writes what a check writes: a state, and a schedule without a lane. */
+async function fakeCheck(db: Db, state: object = {}): Promise<void> {
   await sql`
     insert into fare_state (tracked_fare_id, state) select id, ${JSON.stringify(state)}::jsonb from tracked_fare
         on conflict (tracked_fare_id) do update set state = excluded.state
@@ -30,8 +30,8 @@ async function check(db: Db, state: object = {}): Promise<void> {
   await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
 }
 
-/** What the end of all fares would have left behind. */
-async function expire(db: Db): Promise<void> {
+/** Writes what the expiry of all fares writes. */
+async function fakeExpiry(db: Db): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     update fare_state set expired_at = clock_timestamp() returning tracked_fare_id as id
   `.execute(db)
@@ -44,7 +44,7 @@ async function expire(db: Db): Promise<void> {
   )
 }
 
-async function somebodyWaits(db: Db): Promise<boolean> {
+async function isSomeLockAwaited(db: Db): Promise<boolean> {
   const { rows } = await sql`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
   `.execute(db)
@@ -53,8 +53,10 @@ async function somebodyWaits(db: Db): Promise<boolean> {
 
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
 
-describe('tracked fares', () => {
-  it('are one for equal questions, whatever list, reseller, order or spelling', async ({ db }) => {
+describe('syncTrackedFares', () => {
+  it('equal questions share one tracked fare, in any list, by any reseller, in any order and spelling', async ({
+    db,
+  }) => {
     const one = await newReseller(db, 'one')
     const two = await newReseller(db, 'two')
     await importRows(db, one, [
@@ -77,19 +79,21 @@ describe('tracked fares', () => {
   })
 
   it.for<[string, Cells]>([
-    ['another flight', { flight_id: '102' }],
-    ['a return flight', { return_flight_id: '101' }],
-    ['a resident instead', { residents_adults: '1', non_residents_adults: '0' }],
-    ['a child more', { residents_children: '1' }],
-    ['an infant more', { non_residents_infants: '1' }],
-    ['a flight id in other letters', { flight_id: '１０１' }],
-  ])('are two for %s', async ([, other], { db }) => {
+    ['the flight', { flight_id: '102' }],
+    ['the return flight', { return_flight_id: '101' }],
+    ['residence', { residents_adults: '1', non_residents_adults: '0' }],
+    ['one child', { residents_children: '1' }],
+    ['one infant', { non_residents_infants: '1' }],
+    ['the letters of the flight id', { flight_id: '１０１' }],
+  ])('two questions that differ in %s have two tracked fares', async ([, other], { db }) => {
     await resellerWith(db, [cells(), cells({ reference: 'B', ...other })])
 
     expect(await fareRows(db)).toHaveLength(2)
   })
 
-  it('are 500 for 10,000 watches of two resellers on 500 questions', async ({ db }) => {
+  it('10,000 watches of two resellers with 500 questions have 500 tracked fares', async ({
+    db,
+  }) => {
     const rows = Array.from({ length: 5_000 }, (_, i) =>
       cells({ list: `L${i % 3}`, reference: `R${i}`, flight_id: `F${i % 500}` }),
     )
@@ -103,7 +107,7 @@ describe('tracked fares', () => {
     expect(tracked.every((fare) => fare.watchers === 20 && fare.lane === 'new_watch')).toBe(true)
   })
 
-  it('get a first look, at the clock of the queue, with their first active watch', async ({
+  it('a fare gets an early check, at the present virtual time, with its first active watch', async ({
     db,
   }) => {
     await sql`update recheck_clock set v = 12.5`.execute(db)
@@ -115,9 +119,11 @@ describe('tracked fares', () => {
     ])
   })
 
-  it('get a first look for every watch that begins, beside their turn', async ({ db }) => {
+  it('a fare gets an early check for every watch that begins, and keeps its virtual due time', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await check(db)
+    await fakeCheck(db)
     await sql`update watch set started_at = now()`.execute(db)
     await sql`update recheck_clock set v = 40`.execute(db)
 
@@ -128,7 +134,9 @@ describe('tracked fares', () => {
     expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdue: 0 }])
   })
 
-  it('lose their turn with their last active watch, not with the one before', async ({ db }) => {
+  it('a fare is unscheduled with its last active watch, not with an earlier one', async ({
+    db,
+  }) => {
     const one = await resellerWith(db, [cells()], 'one')
     const two = await resellerWith(db, [cells(), cells({ reference: 'B' })], 'two')
 
@@ -144,9 +152,11 @@ describe('tracked fares', () => {
     ])
   })
 
-  it('come back, the same ones, at the clock of the queue', async ({ db }) => {
+  it('a fare that is watched again is the same row, scheduled at the present virtual time', async ({
+    db,
+  }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await check(db)
+    await fakeCheck(db)
     const [before] = await fareRows(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
     await sql`update recheck_clock set v = 40`.execute(db)
@@ -159,7 +169,9 @@ describe('tracked fares', () => {
     ])
   })
 
-  it('end with their reseller’s disabling, and are nobody’s by a paused watch', async ({ db }) => {
+  it('a fare ends when its only reseller is disabled, and a fare of another reseller does not', async ({
+    db,
+  }) => {
     const one = await resellerWith(
       db,
       [cells(), cells({ reference: 'B', flight_id: '102' })],
@@ -178,7 +190,7 @@ describe('tracked fares', () => {
     ])
   })
 
-  it('take the smallest interval and the latest departure of their active watches', async ({
+  it('a fare has the smallest interval and the latest departure of its active watches', async ({
     db,
   }) => {
     const resellerId = await resellerWith(db, [
@@ -197,11 +209,13 @@ describe('tracked fares', () => {
     expect(all).toMatchObject([{ departsOn: '2030-01-03', minIntervalSeconds: 300 }])
     expect(withoutB).toMatchObject([{ departsOn: '2030-01-02', minIntervalSeconds: 900 }])
     expect(withoutDate).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
-    // Who asks for no interval wants the shortest there is: another's long one must not hold it up.
+    // A watch without an interval asks for the shortest one, so another watch's long interval does not apply.
     expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
   })
 
-  it('rest no longer than their watches ask now, whatever was asked before', async ({ db }) => {
+  it('a fare is due after the interval that its watches ask now, not after an earlier, longer one', async ({
+    db,
+  }) => {
     const month = '2592000'
     const resellerId = await resellerWith(db, [cells({ min_interval_seconds: month })])
     await sql`
@@ -212,17 +226,17 @@ describe('tracked fares', () => {
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '600' })])
 
-    const { rows } = await sql<{ rests: number; vdue: number }>`
-      select extract(epoch from not_before - clock_timestamp())::float8 as rests, vdue from fare_schedule
+    const { rows } = await sql<{ waitSeconds: number; vdue: number }>`
+      select extract(epoch from not_before - clock_timestamp())::float8 as "waitSeconds", vdue from fare_schedule
     `.execute(db)
-    expect(rows[0]?.rests).toBeLessThanOrEqual(600)
+    expect(rows[0]?.waitSeconds).toBeLessThanOrEqual(600)
     expect(rows[0]?.vdue).toBe(1)
   })
 
-  it('come back from expiry when another watch begins', async ({ db }) => {
+  it('an expired fare is checked again when another watch begins', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await check(db)
-    await expire(db)
+    await fakeCheck(db)
+    await fakeExpiry(db)
     const expired = await fareRows(db)
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
@@ -231,10 +245,10 @@ describe('tracked fares', () => {
     expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: 'new_watch', ended: false }])
   })
 
-  it('come back from expiry when a watch is resumed', async ({ db }) => {
+  it('an expired fare is checked again when a watch is resumed', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await check(db)
-    await expire(db)
+    await fakeCheck(db)
+    await fakeExpiry(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
 
     await resumeWatches(db, { resellerId, list: 'summer' })
@@ -244,10 +258,10 @@ describe('tracked fares', () => {
     expect(rows).toEqual([{ at: null }])
   })
 
-  it('do not come back once they have departed', async ({ db }) => {
+  it('an expired fare stays expired once it has departed', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await check(db, { outbound: { flight: { departsAt: '2020-01-01 10:00' } } })
-    await expire(db)
+    await fakeCheck(db, { outbound: { flight: { departsAt: '2020-01-01 10:00' } } })
+    await fakeExpiry(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
 
     await resumeWatches(db, { resellerId, list: 'summer' })
@@ -255,10 +269,10 @@ describe('tracked fares', () => {
     expect(await lanes(db)).toEqual([null])
   })
 
-  it('come back when a departure date that had passed is put right', async ({ db }) => {
+  it('an expired fare is checked again when a past departure date is corrected', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells({ departs_on: '2020-01-01' })])
-    await check(db)
-    await expire(db)
+    await fakeCheck(db)
+    await fakeExpiry(db)
 
     await importRows(db, resellerId, [cells({ departs_on: '2020-01-02' })])
     const stillPast = await lanes(db)
@@ -268,7 +282,9 @@ describe('tracked fares', () => {
     expect(await lanes(db)).toEqual(['new_watch'])
   })
 
-  it('are counted anew once another’s change to their watches has ended', async ({ db }) => {
+  it('watchers are counted after a concurrent change of other watches has ended', async ({
+    db,
+  }) => {
     const one = await resellerWith(db, [cells()], 'one')
     const two = await resellerWith(db, [cells()], 'two')
     for (const resellerId of [one, two]) await pauseWatches(db, { resellerId, list: 'summer' })
@@ -278,14 +294,14 @@ describe('tracked fares', () => {
     await syncTrackedFares(tx, fareIds)
 
     const resuming = resumeWatches(db, { resellerId: two, list: 'summer' })
-    await until('the second change waits for the first', () => somebodyWaits(db))
+    await until('the second change waits for the first', () => isSomeLockAwaited(db))
     await tx.commit().execute()
 
     expect(await resuming).toMatchObject({ watches: 1, trackedFaresAdded: 0 })
     expect(await fareRows(db)).toMatchObject([{ watchers: 2, ended: false, lane: 'new_watch' }])
   })
 
-  it('are counted right when resellers import, pause and delete the same questions at once', async ({
+  it('watchers are counted correctly while resellers import, pause and delete the same questions', async ({
     db,
   }) => {
     const ids = await Promise.all(

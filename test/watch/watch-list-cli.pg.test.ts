@@ -15,7 +15,7 @@ const HEADER =
   'price_threshold_percent,departs_on,min_interval_seconds'
 
 describe('farewatch watch-list', () => {
-  it('imports, exports, compares, pauses and deletes the watches of a reseller', async ({
+  it('the commands import, export, compare, pause and delete the watches of a reseller', async ({
     databaseUrl,
     db,
   }) => {
@@ -110,7 +110,7 @@ describe('farewatch watch-list', () => {
     })
   })
 
-  it('reports invalid rows, and imports the others only with --skip-invalid', async ({
+  it('an import reports invalid rows, and imports the others only with --skip-invalid', async ({
     databaseUrl,
   }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
@@ -144,7 +144,7 @@ describe('farewatch watch-list', () => {
     ['a.csv', `${CSV}summer,"A`, 'line 5: a quote is never closed'],
     ['a.yaml', '- list: summer\n  list: winter\n', 'line 2: Map keys must be unique'],
   ])(
-    'reports what is wrong with %s (%#)',
+    'an import reports what is wrong with %s (%#)',
     async ([name, content, message], { databaseUrl, db }) => {
       await newReseller(db, 'northwind')
       const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
@@ -164,7 +164,7 @@ describe('farewatch watch-list', () => {
   it.for([
     ['diff', 'FILE'],
     ['pause', '--list', 'summer'],
-  ])('fails for an unknown reseller: %j', async (args, { databaseUrl }) => {
+  ])('the command fails for an unknown reseller: %j', async (args, { databaseUrl }) => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const file = await fileOf('a.csv', CSV)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg))
