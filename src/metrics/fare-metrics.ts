@@ -1,136 +1,121 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { BUDGET_LANES, FARE_CHANGE_KINDS, UNKNOWN_REASONS } from '../base/kinds.ts'
+import type { Declare } from './declare.ts'
 import { REQUEST_BUCKETS_S } from './upstream-metrics.ts'
 
 const CONFIRMATION_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 900, 3600]
 
-export function verifyMetrics(registers: Registry[]) {
-  return {
-    observations: new Counter({
-      name: 'farewatch_observations_total',
-      help: 'Observations of a leg: available, unavailable, or unknown with its reason.',
-      labelNames: ['outcome', 'reason'],
-      registers,
-    }),
-    checkDuration: new Histogram({
-      name: 'farewatch_check_duration_seconds',
-      help: 'Duration of a verify request of a check.',
-      buckets: REQUEST_BUCKETS_S,
-      registers,
-    }),
-    checksDropped: new Counter({
-      name: 'farewatch_checks_dropped_total',
-      help: 'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded).',
-      labelNames: ['reason'],
-      registers,
-    }),
-    lossesHeld: new Counter({
-      name: 'farewatch_losses_held_total',
-      help: 'Losses that were held because an incident was open.',
-      registers,
-    }),
-    availabilityChanges: new Counter({
-      name: 'farewatch_availability_changes_total',
-      help: 'Confirmed changes of tracked fares, by kind.',
-      labelNames: ['kind'],
-      registers,
-    }),
+export function verifyMetrics({ counter, histogram }: Declare) {
+  const metrics = {
+    observations: counter(
+      'farewatch_observations_total',
+      'Observations of a leg: available, unavailable, or unknown with its reason.',
+      { outcome: [], reason: [] },
+    ),
+    checkDuration: histogram(
+      'farewatch_check_duration_seconds',
+      'Duration of a verify request of a check.',
+      { buckets: REQUEST_BUCKETS_S },
+    ),
+    checksDropped: counter(
+      'farewatch_checks_dropped_total',
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded).',
+      { reason: ['late_slot', 'upstream_closed', 'superseded'] },
+    ),
+    lossesHeld: counter(
+      'farewatch_losses_held_total',
+      'Losses that were held because an incident was open.',
+    ),
+    availabilityChanges: counter(
+      'farewatch_availability_changes_total',
+      'Confirmed changes of tracked fares, by kind.',
+      { kind: FARE_CHANGE_KINDS },
+    ),
   }
+  for (const outcome of ['available', 'unavailable']) {
+    metrics.observations.inc({ outcome, reason: '' }, 0)
+  }
+  for (const reason of UNKNOWN_REASONS) metrics.observations.inc({ outcome: 'unknown', reason }, 0)
+  return metrics
 }
 
 /** Of the whole system. */
-export function fareGauges(registers: Registry[]) {
+export function fareGauges({ gauge }: Declare) {
   return {
-    trackedFares: new Gauge({
-      name: 'farewatch_tracked_fares',
-      help: 'Tracked fares that are checked, by pair state.',
-      labelNames: ['pair'],
-      registers,
-    }),
-    beliefsStale: new Gauge({
-      name: 'farewatch_beliefs_stale',
-      help: 'Tracked fares that are shown as unknown because their last good check is too old.',
-      labelNames: ['pair'],
-      registers,
-    }),
-    beliefsGoodSince: new Gauge({
-      name: 'farewatch_beliefs_good_since_timestamp_seconds',
-      help: 'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any.',
-      labelNames: ['share'],
-      registers,
-    }),
-    incidentsOpen: new Gauge({
-      name: 'farewatch_incidents_open',
-      help: 'Open incidents, by kind.',
-      labelNames: ['kind'],
-      registers,
-    }),
+    trackedFares: gauge(
+      'farewatch_tracked_fares',
+      'Tracked fares that are checked, by pair state.',
+      ['pair'],
+    ),
+    beliefsStale: gauge(
+      'farewatch_beliefs_stale',
+      'Tracked fares that are shown as unknown because their last good check is too old.',
+      ['pair'],
+    ),
+    beliefsGoodSince: gauge(
+      'farewatch_beliefs_good_since_timestamp_seconds',
+      'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any.',
+      ['share'],
+    ),
+    incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }
 }
 
-export function budgetMetrics(registers: Registry[]) {
+export function budgetMetrics({ counter }: Declare) {
   return {
-    budgetSlots: new Counter({
-      name: 'farewatch_budget_slots_total',
-      help: 'Slots of the budget that this process took, by lane or purpose.',
-      labelNames: ['lane'],
-      registers,
-    }),
+    budgetSlots: counter(
+      'farewatch_budget_slots_total',
+      'Slots of the budget that this process took, by lane or purpose.',
+      { lane: BUDGET_LANES },
+    ),
   }
 }
 
 /** Of the whole system: the budget and the fares that wait for it. */
-export function budgetGauges(registers: Registry[]) {
+export function budgetGauges({ gauge }: Declare) {
   return {
-    budgetRate: new Gauge({
-      name: 'farewatch_budget_requests_per_second',
-      help: 'The configured budget: upstream requests a second of all processes together.',
-      registers,
-    }),
-    checksDue: new Gauge({
-      name: 'farewatch_checks_due',
-      help: 'Fares that may be checked now and wait for a slot, by lane.',
-      labelNames: ['lane'],
-      registers,
-    }),
-    checksOldestDue: new Gauge({
-      name: 'farewatch_checks_oldest_due_timestamp_seconds',
-      help: 'Since when the longest-waiting fare of each lane may be checked; 0 if none waits.',
-      labelNames: ['lane'],
-      registers,
-    }),
-    expectedInterval: new Gauge({
-      name: 'farewatch_checks_turn_seconds',
-      help: 'Time that one check of every fare takes at the present budget: the expected interval of a fare.',
-      registers,
-    }),
+    budgetRate: gauge(
+      'farewatch_budget_requests_per_second',
+      'The configured budget: upstream requests a second of all processes together.',
+    ),
+    checksDue: gauge(
+      'farewatch_checks_due',
+      'Fares that may be checked now and wait for a slot, by lane.',
+      ['lane'],
+    ),
+    checksOldestDue: gauge(
+      'farewatch_checks_oldest_due_timestamp_seconds',
+      'Since when the longest-waiting fare of each lane may be checked; 0 if none waits.',
+      ['lane'],
+    ),
+    expectedInterval: gauge(
+      'farewatch_checks_turn_seconds',
+      'Time that one check of every fare takes at the present budget: the expected interval of a fare.',
+    ),
   }
 }
 
-export function feedMetrics(registers: Registry[]) {
+export function feedMetrics({ histogram }: Declare) {
   return {
-    changeLag: new Histogram({
-      name: 'farewatch_change_lag_seconds',
-      help: 'Time from the first answer that showed a change to its record in the feed; a loss waits about 20 s for its confirmation.',
-      buckets: CONFIRMATION_BUCKETS_S,
-      registers,
-    }),
+    changeLag: histogram(
+      'farewatch_change_lag_seconds',
+      'Time from the first answer that showed a change to its record in the feed; a loss waits about 20 s for its confirmation.',
+      { buckets: CONFIRMATION_BUCKETS_S },
+    ),
   }
 }
 
 /** Of the whole system. */
-export function feedGauges(registers: Registry[]) {
+export function feedGauges({ gauge }: Declare) {
   return {
-    feedLastSeq: new Gauge({
-      name: 'farewatch_feed_last_seq',
-      help: 'The last seq of a feed; of watch, the sum over all resellers.',
-      labelNames: ['feed'],
-      registers,
-    }),
-    feedLastRecord: new Gauge({
-      name: 'farewatch_feed_last_record_timestamp_seconds',
-      help: 'When the last record of a feed was written; 0 before the first.',
-      labelNames: ['feed'],
-      registers,
-    }),
+    feedLastSeq: gauge(
+      'farewatch_feed_last_seq',
+      'The last seq of a feed; of watch, the sum over all resellers.',
+      ['feed'],
+    ),
+    feedLastRecord: gauge(
+      'farewatch_feed_last_record_timestamp_seconds',
+      'When the last record of a feed was written; 0 before the first.',
+      ['feed'],
+    ),
   }
 }

@@ -1,5 +1,5 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
-import { beginAtZero } from './begin-at-zero.ts'
+import { collectDefaultMetrics } from 'prom-client'
+import { createDeclare } from './declare.ts'
 import {
   budgetGauges,
   budgetMetrics,
@@ -8,8 +8,7 @@ import {
   feedMetrics,
   verifyMetrics,
 } from './fare-metrics.ts'
-import { apiMetrics, processMetrics } from './process-metrics.ts'
-import { queueGauges, queueMetrics } from './queue-metrics.ts'
+import { apiMetrics, processMetrics, queueGauges, queueMetrics } from './process-metrics.ts'
 import { syncGauges, syncMetrics } from './sync-metrics.ts'
 import { upstreamGauges, upstreamMetrics } from './upstream-metrics.ts'
 
@@ -30,23 +29,22 @@ const MISNAMED = [
  * stores: every process exports them, so queries take `max` over processes, never `sum`.
  */
 export function createMetrics() {
-  const registry = new Registry()
-  const systemRegistry = new Registry()
-  const registers = [registry]
-  const system = [systemRegistry]
+  const own = createDeclare()
+  const system = createDeclare()
+  const { registry } = own
   collectDefaultMetrics({ register: registry })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
-  const metrics = {
+  return {
     registry,
-    systemRegistry,
-    ...syncMetrics(registers),
-    ...upstreamMetrics(registers),
-    ...budgetMetrics(registers),
-    ...queueMetrics(registers),
-    ...verifyMetrics(registers),
-    ...feedMetrics(registers),
-    ...processMetrics(registers),
-    ...apiMetrics(registers),
+    systemRegistry: system.registry,
+    ...syncMetrics(own),
+    ...upstreamMetrics(own),
+    ...budgetMetrics(own),
+    ...queueMetrics(own),
+    ...verifyMetrics(own),
+    ...feedMetrics(own),
+    ...processMetrics(own),
+    ...apiMetrics(own),
     ...syncGauges(system),
     ...upstreamGauges(system),
     ...budgetGauges(system),
@@ -54,8 +52,6 @@ export function createMetrics() {
     ...fareGauges(system),
     ...feedGauges(system),
   }
-  beginAtZero(metrics)
-  return metrics
 }
 
 /** The text for a scrape, with the gauges of the whole system unless they could not be read. */

@@ -1,66 +1,105 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Declare } from './declare.ts'
 
 /** The process and its connections to the stores. prom-client measures the runtime. */
-export function processMetrics(registers: Registry[]) {
+export function processMetrics({ gauge }: Declare) {
   return {
-    buildInfo: new Gauge({
-      name: 'farewatch_build_info',
-      help: 'Always 1: the version, the Node.js version and the command of this process.',
-      labelNames: ['version', 'node', 'role'],
-      registers,
-    }),
-    clockSkew: new Gauge({
-      name: 'farewatch_clock_skew_seconds',
-      help: 'The clock of a store (database or queue) minus the clock of this process.',
-      labelNames: ['store'],
-      registers,
-    }),
-    databaseUp: new Gauge({
-      name: 'farewatch_db_up',
-      help: '1 if the database answered this process during this scrape.',
-      registers,
-    }),
-    databasePing: new Gauge({
-      name: 'farewatch_db_ping_seconds',
-      help: 'Time that the answer took, including the wait for a connection; the timeout if there was none.',
-      registers,
-    }),
-    databaseConnections: new Gauge({
-      name: 'farewatch_db_pool_connections',
-      help: 'Connections of the pool of this process, by state: busy, idle.',
-      labelNames: ['state'],
-      registers,
-    }),
-    databaseConnectionsMax: new Gauge({
-      name: 'farewatch_db_pool_max_connections',
-      help: 'The size limit of the pool.',
-      registers,
-    }),
-    databaseWaiting: new Gauge({
-      name: 'farewatch_db_pool_waiting',
-      help: 'Queries that wait for a connection of the pool.',
-      registers,
-    }),
+    buildInfo: gauge(
+      'farewatch_build_info',
+      'Always 1: the version, the Node.js version and the command of this process.',
+      ['version', 'node', 'role'],
+    ),
+    clockSkew: gauge(
+      'farewatch_clock_skew_seconds',
+      'The clock of a store (database or queue) minus the clock of this process.',
+      ['store'],
+    ),
+    databaseUp: gauge(
+      'farewatch_db_up',
+      '1 if the database answered this process during this scrape.',
+    ),
+    databasePing: gauge(
+      'farewatch_db_ping_seconds',
+      'Time that the answer took, including the wait for a connection; the timeout if there was none.',
+    ),
+    databaseConnections: gauge(
+      'farewatch_db_pool_connections',
+      'Connections of the pool of this process, by state: busy, idle.',
+      ['state'],
+    ),
+    databaseConnectionsMax: gauge(
+      'farewatch_db_pool_max_connections',
+      'The size limit of the pool.',
+    ),
+    databaseWaiting: gauge(
+      'farewatch_db_pool_waiting',
+      'Queries that wait for a connection of the pool.',
+    ),
   }
 }
 
 /** From an answer out of memory to a request that waited for a slot of the budget. */
 const API_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-export function apiMetrics(registers: Registry[]) {
+export function apiMetrics({ counter, histogram }: Declare) {
   return {
-    apiRequests: new Counter({
-      name: 'farewatch_api_requests_total',
-      help: 'Requests that the API answered; operation "none" is the documentation and unknown paths.',
-      labelNames: ['operation', 'status'],
-      registers,
-    }),
-    apiDuration: new Histogram({
-      name: 'farewatch_api_request_duration_seconds',
-      help: 'Duration of API requests, until the last byte was handed to the operating system.',
-      labelNames: ['operation'],
-      buckets: API_BUCKETS_S,
-      registers,
-    }),
+    apiRequests: counter(
+      'farewatch_api_requests_total',
+      'Requests that the API answered; operation "none" is the documentation and unknown paths.',
+      { operation: [], status: [] },
+    ),
+    apiDuration: histogram(
+      'farewatch_api_request_duration_seconds',
+      'Duration of API requests, until the last byte was handed to the operating system.',
+      { buckets: API_BUCKETS_S, labels: { operation: [] } },
+    ),
+  }
+}
+
+const JOB_BUCKETS_S = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+export function queueMetrics({ counter, gauge, histogram }: Declare) {
+  return {
+    queueJobs: counter(
+      'farewatch_queue_jobs_total',
+      'Attempts at jobs that ended in this process: done, failed, or put_off (snoozed without an attempt, because the upstream was paused).',
+      { queue: [], outcome: [] },
+    ),
+    queueWait: histogram(
+      'farewatch_queue_wait_seconds',
+      'Time from the moment a job was due to the start of its first attempt.',
+      { buckets: JOB_BUCKETS_S, labels: { queue: [] } },
+    ),
+    queueJobDuration: histogram(
+      'farewatch_queue_job_duration_seconds',
+      'Duration of an attempt at a job, whatever its outcome.',
+      { buckets: JOB_BUCKETS_S, labels: { queue: [] } },
+    ),
+    queueStalled: counter(
+      'farewatch_queue_stalled_total',
+      'Jobs of a worker that died, found by this process and run again.',
+      { queue: [] },
+    ),
+    queueLastActivity: gauge(
+      'farewatch_queue_last_activity_timestamp_seconds',
+      'When the worker of a queue in this process last polled or finished a job.',
+      ['queue'],
+    ),
+    tickLastSuccess: gauge(
+      'farewatch_tick_last_success_timestamp_seconds',
+      'When a tick last succeeded in this process; before that, when its workers started. Any process may run a tick: query max by (tick).',
+      ['tick'],
+    ),
+    tickInterval: gauge('farewatch_tick_interval_seconds', 'The interval of a tick.', ['tick']),
+  }
+}
+
+/** Of the whole system. */
+export function queueGauges({ gauge }: Declare) {
+  return {
+    queueDepth: gauge(
+      'farewatch_queue_depth',
+      'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator). Ticks are never counted as dead: the next tick does their work.',
+      ['queue', 'state'],
+    ),
   }
 }

@@ -1,62 +1,78 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { ROUTE_LISTS } from '../base/kinds.ts'
+import type { Declare } from './declare.ts'
 
 /** For requests to the upstream, in seconds: from a cached answer to the timeout of a list. */
 export const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-export function upstreamMetrics(registers: Registry[]) {
-  return {
-    upstreamRequests: new Counter({
-      name: 'farewatch_upstream_requests_total',
-      help: 'Requests to the upstream by outcome: ok, aborted (by us), internal (a bug of ours) or an error code. upstream.not_modified, upstream.http_4xx and upstream.id_missing count as answers, as ok does.',
-      labelNames: ['endpoint', 'outcome'],
-      registers,
-    }),
-    upstreamDuration: new Histogram({
-      name: 'farewatch_upstream_request_duration_seconds',
-      help: 'Duration of requests to the upstream, body included.',
-      labelNames: ['endpoint'],
-      buckets: REQUEST_BUCKETS_S,
-      registers,
-    }),
-    rateLimited: new Counter({
-      name: 'farewatch_upstream_rate_limited_total',
-      help: 'Requests that the upstream answered with 429.',
-      labelNames: ['endpoint'],
-      registers,
-    }),
-    quickRetries: new Counter({
-      name: 'farewatch_upstream_quick_retries_total',
-      help: 'Second requests after a failure that may pass: mended, failed, or no_slot where none was near.',
-      labelNames: ['endpoint', 'outcome'],
-      registers,
-    }),
-    contractAnomalies: new Counter({
-      name: 'farewatch_upstream_contract_oddities_total',
-      help: 'Anomalies of accepted answers, by endpoint; docs/reference/upstream.md describes each.',
-      labelNames: ['endpoint', 'oddity'],
-      registers,
-    }),
+const ENDPOINTS = [...ROUTE_LISTS, 'verify']
+/** The outcomes of a call to any endpoint. */
+const CALL_OUTCOMES = [
+  'ok',
+  'aborted',
+  'internal',
+  'upstream.timeout',
+  'upstream.network',
+  'upstream.http_4xx',
+  'upstream.http_5xx',
+  'upstream.rate_limited',
+  'upstream.auth',
+  'upstream.redirect',
+  'upstream.too_large',
+  'upstream.contract_violation',
+]
+const LIST_OUTCOMES = [...CALL_OUTCOMES, 'upstream.not_modified']
+const VERIFY_OUTCOMES = [...CALL_OUTCOMES, 'upstream.malformed', 'upstream.id_missing']
+
+export function upstreamMetrics({ counter, histogram }: Declare) {
+  const metrics = {
+    upstreamRequests: counter(
+      'farewatch_upstream_requests_total',
+      'Requests to the upstream by outcome: ok, aborted (by us), internal (a bug of ours) or an error code. upstream.not_modified, upstream.http_4xx and upstream.id_missing count as answers, as ok does.',
+      { endpoint: [], outcome: [] },
+    ),
+    upstreamDuration: histogram(
+      'farewatch_upstream_request_duration_seconds',
+      'Duration of requests to the upstream, body included.',
+      { buckets: REQUEST_BUCKETS_S, labels: { endpoint: ENDPOINTS } },
+    ),
+    rateLimited: counter(
+      'farewatch_upstream_rate_limited_total',
+      'Requests that the upstream answered with 429.',
+      { endpoint: [] },
+    ),
+    quickRetries: counter(
+      'farewatch_upstream_quick_retries_total',
+      'Second requests after a failure that may pass: mended, failed, or no_slot where none was near.',
+      { endpoint: [], outcome: [] },
+    ),
+    contractAnomalies: counter(
+      'farewatch_upstream_contract_oddities_total',
+      'Anomalies of accepted answers, by endpoint; docs/reference/upstream.md describes each.',
+      { endpoint: [], oddity: [] },
+    ),
   }
+  for (const endpoint of ENDPOINTS) {
+    const outcomes = endpoint === 'verify' ? VERIFY_OUTCOMES : LIST_OUTCOMES
+    for (const outcome of outcomes) metrics.upstreamRequests.inc({ endpoint, outcome }, 0)
+  }
+  return metrics
 }
 
 /** Of the whole system: the shared health of the upstream. */
-export function upstreamGauges(registers: Registry[]) {
+export function upstreamGauges({ gauge }: Declare) {
   return {
-    upstreamBreakerOpen: new Gauge({
-      name: 'farewatch_upstream_breaker_open',
-      help: '1 while a circuit breaker blocks all requests to a group of endpoints except single probes.',
-      labelNames: ['endpoint', 'breaker'],
-      registers,
-    }),
-    upstreamPausedUntil: new Gauge({
-      name: 'farewatch_upstream_paused_until_timestamp_seconds',
-      help: 'The end of the last pause that the upstream asked for; 0 if it never asked for one.',
-      registers,
-    }),
-    upstreamBudgetRatio: new Gauge({
-      name: 'farewatch_upstream_budget_ratio',
-      help: 'The part of the budget that may be spent now: 0 during a pause, below 1 after a 429 until it has grown back.',
-      registers,
-    }),
+    upstreamBreakerOpen: gauge(
+      'farewatch_upstream_breaker_open',
+      '1 while a circuit breaker blocks all requests to a group of endpoints except single probes.',
+      ['endpoint', 'breaker'],
+    ),
+    upstreamPausedUntil: gauge(
+      'farewatch_upstream_paused_until_timestamp_seconds',
+      'The end of the last pause that the upstream asked for; 0 if it never asked for one.',
+    ),
+    upstreamBudgetRatio: gauge(
+      'farewatch_upstream_budget_ratio',
+      'The part of the budget that may be spent now: 0 during a pause, below 1 after a 429 until it has grown back.',
+    ),
   }
 }
