@@ -31,7 +31,7 @@ import { keepSnapshot } from './snapshots/snapshots.ts'
 
 export interface SyncRequest {
   readonly list: RouteListName
-  /** When the sync was due. A run that started since then has done its work, whoever requested it. */
+  /** When the sync was due. Any run that started since then has done its work. */
   readonly dueAt?: Date | undefined
 }
 

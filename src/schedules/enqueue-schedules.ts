@@ -16,7 +16,7 @@ export interface DueDeps {
  *
  * The row is locked while its job is enqueued, so a due time makes one job, even if several processes tick at once. The
  * job's id contains the due time: after a crash between enqueue and commit the queue drops the second job while the
- * first one waits. The payload contains it too, so that the job can tell whether its work is done. Of several missed due
+ * first one waits. The payload contains it too, so that the job can check whether its work is done. Of several missed due
  * times only the first is made up.
  */
 export async function enqueueDueSchedules({
@@ -56,8 +56,8 @@ export interface LostJobsDeps extends Pick<DueDeps, 'db' | 'schedules'> {
 /**
  * Enqueues the job of the last due time again for every schedule whose queue holds no job at all. Returns their names.
  *
- * A queue keeps its last finished jobs, so an empty one was flushed. The job may have run before; its due time tells it
- * that there is nothing left to do. A schedule that is due now needs no repair.
+ * A queue keeps its last finished jobs, so an empty one was flushed. The job may have run before; by its due time it
+ * finds that its work is done. A schedule that is due now needs no repair.
  */
 export async function enqueueLostJobs(deps: LostJobsDeps): Promise<string[]> {
   const flushed = await findEmptyQueues(deps)

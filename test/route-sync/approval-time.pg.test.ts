@@ -43,7 +43,7 @@ describe('the approval of a list hours after it arrived', () => {
     })
   })
 
-  it('the changes of an approved list bear the hours in which lists arrived, whatever was accepted since', async ({
+  it('later changes refer to the arrival of an approved list, not to its approval', async ({
     db,
   }) => {
     await sync(db, ALL)

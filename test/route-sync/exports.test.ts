@@ -57,7 +57,7 @@ describe('routes as CSV', () => {
     ['\tcmd'],
     ['\rcmd'],
     ['=HYPERLINK("http://example.org","x"), and more'],
-  ])('keep %j from running as a formula', async ([city = '']) => {
+  ])('the text %j cannot run as a formula', async ([city = '']) => {
     const csv = await csvOf([row({ departureCity: city })])
 
     expect(cityCells(csv)).toEqual([`'${city}`])

@@ -66,7 +66,7 @@ describe('the settings of the guard', () => {
     ['GUARD_RELEASE_HOURS', '24h'],
     ['GUARD_RELEASE_LOST_PERCENT', '1e2'],
     ['SNAPSHOT_RETENTION_DAYS', '0'],
-  ])('stop the start when %s is %s', (name, value) => {
+  ])('the start fails when %s is %s', (name, value) => {
     expect(() => configOf({ [name]: value })).toThrow(new RegExp(`${name} must be a`))
   })
 

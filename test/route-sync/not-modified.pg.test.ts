@@ -20,10 +20,10 @@ const never = new AbortController().signal
 /** An upstream that answers 304 to a request with the entity tag of its list. */
 function tagged(list: readonly Route[]) {
   const body = upstreamOf(JSON.stringify(list))
-  const asked: (string | null)[] = []
+  const sentTags: (string | null)[] = []
   const upstream: ListUpstream = {
     fetchRouteListIfModified: async (name, call) => {
-      asked.push(call.validators.etag)
+      sentTags.push(call.validators.etag)
       const found = await body.fetchRouteListIfModified(name, call)
       if (found === null) return null
       const etag = `"${found.contentHash.slice(0, 8)}"`
@@ -32,7 +32,7 @@ function tagged(list: readonly Route[]) {
         : { ...found, validators: { etag, lastModified: null } }
     },
   }
-  return { upstream, asked }
+  return { upstream, sentTags }
 }
 
 async function run(
@@ -54,7 +54,7 @@ async function toldOf(db: Db, runId: number) {
 
 describe('an upstream that answers 304', () => {
   it('a 304 makes an unchanged run with the hash of the last accepted list', async ({ db }) => {
-    const { upstream, asked } = tagged(routes('PMI-MAD'))
+    const { upstream, sentTags } = tagged(routes('PMI-MAD'))
     const first = await run(db, upstream)
 
     const second = await run(db, upstream)
@@ -62,7 +62,7 @@ describe('an upstream that answers 304', () => {
 
     expect(second).toMatchObject({ status: 'unchanged', fetched: 1, live: 1 })
     expect(third.status).toBe('unchanged')
-    expect(asked).toEqual([null, expect.any(String), asked[1]])
+    expect(sentTags).toEqual([null, expect.any(String), sentTags[1]])
     const listed = await toldOf(db, first.runId)
     expect(await toldOf(db, third.runId)).toEqual({ ...listed, notModified: true })
   })
@@ -77,13 +77,13 @@ describe('an upstream that answers 304', () => {
   })
 
   it('the request is unconditional when the last accepted list is not kept', async ({ db }) => {
-    const { upstream, asked } = tagged(routes('PMI-MAD'))
+    const { upstream, sentTags } = tagged(routes('PMI-MAD'))
     await run(db, upstream)
     await sql`delete from snapshot`.execute(db)
 
     await run(db, upstream)
 
-    expect(asked).toEqual([null, null])
+    expect(sentTags).toEqual([null, null])
   })
 
   it('a 304 makes the kept with-availability list be read again after the routes have changed', async ({

@@ -29,10 +29,10 @@ describe('a list that lacks half of the routes', () => {
     db,
   }) => {
     const metrics = createMetrics()
-    const told: string[] = []
+    const levels: string[] = []
     const log = Object.assign(Object.create(silentLog), {
-      info: () => void told.push('info'),
-      warn: () => void told.push('warn'),
+      info: () => void levels.push('info'),
+      warn: () => void levels.push('warn'),
     })
     const run = async (list: typeof FIRST) => {
       const outcome = await sync(db, list)
@@ -49,23 +49,23 @@ describe('a list that lacks half of the routes', () => {
 
     const again = await run(HALF)
     expect(again).toMatchObject({ status: 'held', reviewId: held.runId })
-    expect(told).toEqual(['info', 'info', 'warn', 'info'])
+    expect(levels).toEqual(['info', 'info', 'warn', 'info'])
     const { values } = await metrics.syncReviews.get()
     expect(values.find((v) => v.labels.list === 'routes')?.value).toBe(1)
 
     const approved = await approve(db, again.runId)
     expect(approved).toMatchObject({ status: 'approved', added: 0, removed: 63, live: 60 })
     expect(await livePairs(db)).toEqual(await pairsOf(HALF))
-    const gone = await fetchedAt(db, again.runId)
+    const removedAt = await fetchedAt(db, again.runId)
 
     const back = await run(SECOND)
     expect(back).toMatchObject({ status: 'applied', added: 61, live: 121 })
     expect(await livePairs(db)).toEqual(await pairsOf(SECOND))
     expect(await intervals(db, 'NEW-ONE')).toEqual([
-      { from: expect.any(Date), to: gone },
+      { from: expect.any(Date), to: removedAt },
       { from: await fetchedAt(db, back.runId), to: null },
     ])
-    expect(await intervals(db, 'OLD-ONE')).toMatchObject([{ to: gone }])
+    expect(await intervals(db, 'OLD-ONE')).toMatchObject([{ to: removedAt }])
 
     await run(SECOND.slice(0, 120))
     const after = await run(SECOND.slice(0, 120))

@@ -227,9 +227,9 @@ describe('approving a run', () => {
     await sync(db, ALL)
     const held = await sync(db, MOST)
 
-    const asked = await Promise.allSettled([approve(db, held.runId), approve(db, held.runId)])
+    const approvals = await Promise.allSettled([approve(db, held.runId), approve(db, held.runId)])
 
-    expect(asked.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(approvals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(await changes(db)).toHaveLength(60)
   })
 

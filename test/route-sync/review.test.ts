@@ -46,18 +46,18 @@ describe('releasing agreeing lists', () => {
   })
 
   it('the reason names the held runs and "this one" in a dry run', () => {
-    const asked = releaseOf(STATE, { ...LIST, runId: null }, GUARD_LIMITS)
+    const reason = releaseOf(STATE, { ...LIST, runId: null }, GUARD_LIMITS)
 
-    expect(asked?.text).toMatch(/^3 lists over 24 hours agree \(runs 7, 8 and this one\);/)
+    expect(reason?.text).toMatch(/^3 lists over 24 hours agree \(runs 7, 8 and this one\);/)
   })
 
   it.each<[string, Partial<ReviewState>, Partial<AgreeingList>]>([
     ['two', { heldRuns: [7] }, {}],
     ['a second short of a day', {}, { fetchedAt: new Date('2026-01-02T11:59:59Z') }],
-    ['rejected once by a person', { rejected: true }, {}],
+    ['rejected once by an operator', { rejected: true }, {}],
     ['empty', {}, { suspicion: { code: 'empty', text: 'the list is empty' } }],
     ['more than half lost', {}, { effect: { ...EFFECT, missing: 501 } }],
-  ])('stay held when they are %s', (_name, state, list) => {
+  ])('agreeing lists stay held when they are %s', (_name, state, list) => {
     expect(release(state, list)).toBeUndefined()
   })
 

@@ -92,11 +92,11 @@ describe('enqueueing due schedules', () => {
     db,
   }) => {
     const dueAt = await saveDue(db, [SYNC])
-    const refusing = { enqueue: () => Promise.reject(new Error('the queue is away')) }
+    const refusing = { enqueue: () => Promise.reject(new Error('the queue is unavailable')) }
     const schedules = [SYNC]
 
     const refused = enqueueDueSchedules({ db, queue: refusing, schedules, random: NO_JITTER })
-    await expect(refused).rejects.toThrow('the queue is away')
+    await expect(refused).rejects.toThrow('the queue is unavailable')
     expect(await rowOf(db, 'sync')).toMatchObject({ next_due_at: dueAt, last_due_at: null })
 
     const queue = createRecorder()

@@ -78,7 +78,7 @@ async function listOfBody(
     packing ??= packSnapshot(chunks, scrub)
     return packing
   }
-  // The caller of `packed` gets the error too; nobody calls it for a list that is rejected.
+  // A later call of `packed` throws the error. There is none if the list is rejected.
   if (!(await hasSnapshot(db, contentHash))) packed().catch(() => undefined)
   return { contentHash, bytes, onRead, packed, chunks: async () => chunks }
 }
