@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import type { FeedWatch } from '../changes/feed-watch.ts'
+import type { FeedPoller } from '../changes/feed-poller.ts'
 import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
 import { WATCH_CHANGE_OPERATIONS } from '../changes/watch-change-endpoints.ts'
 import type { Db } from '../db/database.ts'
@@ -29,7 +29,7 @@ export interface ApiDeps {
   readonly db: Db
   readonly routeLists: RenderedLists
   readonly onDemand: OnDemand
-  readonly feedWatch: FeedWatch
+  readonly feedPoller: FeedPoller
   /** The shortest interval between two checks of a fare. */
   readonly minRecheckSeconds: number
   readonly clock: Clock

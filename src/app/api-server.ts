@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { createFeedWatch } from '../changes/feed-watch.ts'
+import { createFeedPoller } from '../changes/feed-poller.ts'
 import { readFeedHeads } from '../changes/watch-feed-queries.ts'
 import { isDatabaseUnavailable } from '../db/database-health.ts'
 import { createApi } from '../http/api.ts'
@@ -28,12 +28,12 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
   const nowMs = () => performance.now()
   const access = createKeyAccess({ db, log, nowMs, openReseller })
   const onDemand = createOnDemand(app.verifyDeps)
-  const feedWatch = createFeedWatch({ readHeads: (ids) => readFeedHeads(db, ids) })
+  const feedPoller = createFeedPoller({ readHeads: (ids) => readFeedHeads(db, ids) })
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
     operations: API_OPERATIONS,
-    deps: { ...depsOf(app), routeLists: createRenderedLists({ db, nowMs }), onDemand, feedWatch },
+    deps: { ...depsOf(app), routeLists: createRenderedLists({ db, nowMs }), onDemand, feedPoller },
     document: API_DOCUMENT,
     onAnswered: requestCounter(app.metrics),
     access,
@@ -41,13 +41,13 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
   })
   // While the connections are still there: who waits for an answer is told that there will be none.
   server.addHook('preClose', () => onDemand.close())
-  server.addHook('preClose', async () => feedWatch.close())
+  server.addHook('preClose', async () => feedPoller.close())
   server.addHook('onClose', () => access.settled())
   drainOnClose(server, DRAIN_MS)
   return server
 }
 
-function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedWatch'> {
+function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller'> {
   const { database, clock, log, config, syncDeps } = app
   return {
     db: database.db,

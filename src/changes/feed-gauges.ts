@@ -16,7 +16,7 @@ export async function readFeedGauges(db: Db, metrics: Metrics): Promise<void> {
   }
 }
 
-/** The feeds of all resellers count as one: who has how many records is nobody's who may read metrics. */
+/** The feeds of all resellers count as one: how many records a reseller has is secret. */
 export async function readFeedHeads(db: Db): Promise<FeedHead[]> {
   const { rows } = await sql<FeedHead>`
     select feed, last_seq as "lastSeq", coalesce(extract(epoch from recorded_at), 0)::float8 as "lastRecordAt"

@@ -23,7 +23,7 @@ export type RouteChangeState =
   | { readonly available: boolean | null }
   | { readonly iata: string; readonly city: string; readonly country: string }
 
-/** What of the feed is asked for; all of it where empty. */
+/** Which records pass. A condition that is absent passes all. */
 export interface RouteChangeFilter {
   readonly kinds?: readonly RouteChangeKind[] | undefined
   /** Changes of these places, and of routes from and to them. */
@@ -36,7 +36,7 @@ export interface RouteChangeFilter {
 
 export interface RouteChangePage extends RouteChangeFilter {
   readonly after: number
-  /** Records beyond it are not looked at. */
+  /** Records beyond it are not read. */
   readonly through: number
   readonly limit: number
 }
@@ -69,8 +69,8 @@ export async function readRouteChanges(
   return { head: rows[0]?.head ?? 0, changes }
 }
 
-/** Records before a page that are looked at for the one before its first: as many as of the page itself. */
-const LOOKED_AT_BEFORE = 100_000
+/** How many records before a page are read to find the one before its first: as many as of the page itself. */
+const READ_BEFORE = 100_000
 
 /**
  * The last number, up to a given one, whose record passes a filter; 0 where none of the hundred thousand up to it does.
@@ -83,7 +83,7 @@ export async function findRouteChangeUpTo(
   const { rows } = await sql<{ seq: number }>`
     select seq
       from route_change
-     where seq > ${upTo - LOOKED_AT_BEFORE} and seq <= ${upTo} and ${passing(filter)}
+     where seq > ${upTo - READ_BEFORE} and seq <= ${upTo} and ${passing(filter)}
      order by seq desc
      limit 1
   `.execute(db)

@@ -5,12 +5,12 @@ import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
 import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
-import type { FeedWatch } from './feed-watch.ts'
+import type { FeedPoller } from './feed-poller.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 
 export interface WatchChangeDeps {
   readonly db: Db
-  readonly feedWatch: FeedWatch
+  readonly feedPoller: FeedPoller
 }
 
 const { reseller } = operations<WatchChangeDeps>()
@@ -168,9 +168,9 @@ const listChanges = reseller({
   },
   problems: ['changes.beyond_head'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db, resellerId, feedWatch }, { query, reauthorize, reply }) => {
+  handler: async ({ db, resellerId, feedPoller }, { query, reauthorize, reply }) => {
     const { after, limit, wait, ...filter } = query
-    const waiting = { feedWatch, waitMs: wait * 1000, signal: disconnectSignal(reply), reauthorize }
+    const waiting = { feedPoller, waitMs: wait * 1000, signal: disconnectSignal(reply), reauthorize }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
     throw new ProblemError('changes.beyond_head', {

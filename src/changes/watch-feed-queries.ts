@@ -1,24 +1,30 @@
 import type { WatchChangeKind } from '../base/kinds.ts'
-import { type Db, type RawBuilder, sql } from '../db/database.ts'
-import type { AvailabilityChange } from './availability-feed.ts'
+import { type Db, sql } from '../db/database.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
-export interface WatchChange extends Omit<AvailabilityChange, 'fareId' | 'id' | 'kind'> {
+export interface WatchChange {
+  readonly seq: number
   readonly kind: WatchChangeKind
-  /** Rises when records may have a shape or a kind that was not there before. */
+  /** The version of the record's schema; it rises when records may have a new shape or kind. */
   readonly schemaVersion: number
   readonly watchId: string
   /** As it was when the record was written. */
   readonly reference: string
-  /** The watch's list, by its present name; null once the watch is deleted. */
+  /** The present name of the watch's list; null once the watch is deleted. */
   readonly list: string | null
+  readonly flightId: string
+  readonly returnFlightId: string | null
+  /** Null of `watch_started` alone. */
+  readonly before: unknown
+  readonly after: unknown
+  readonly lastGoodCheckAt: Date | null
+  readonly detectedAt: Date
   /** Of `watch_started` alone: when the last good check of the belief in `after` began. */
   readonly observedAt?: Date
+  readonly recordedAt: Date
 }
 
-type WatchChangeRow = Omit<WatchChange, 'observedAt'> & { readonly observedAt: Date | null }
-
-/** Which records of a feed pass; all that is missing passes. */
+/** Which records of a feed pass. A condition that is absent passes all. */
 export interface WatchChangeFilter {
   readonly kinds?: readonly WatchChangeKind[] | undefined
   readonly list?: string | undefined
@@ -34,29 +40,35 @@ export interface WatchChangePage {
   readonly filter?: WatchChangeFilter | undefined
 }
 
-/** A reseller's records after a number of its own feed, in order. */
+/** A reseller's records after a number of its feed, in order. */
 export async function readWatchChanges(
   db: Db,
   resellerId: number,
   { after, through, limit, filter = {} }: WatchChangePage,
 ): Promise<WatchChange[]> {
-  const { rows } = await sql<WatchChangeRow>`
-    select w.seq, w.watch_id as "watchId", w.reference, l.name as list, coalesce(c.kind, e.kind) as kind,
-           coalesce(c.schema_version, e.schema_version) as "schemaVersion",
-           f.flight_id as "flightId", f.return_flight_id as "returnFlightId", coalesce(c.before, e.before) as before,
-           coalesce(c.after, e.after) as after,
-           case when c.id is null then e.last_good_check_at else c.last_good_check_at end as "lastGoodCheckAt",
-           coalesce(c.detected_at, e.detected_at) as "detectedAt",
-           case when e.kind = 'watch_started' then e.detected_at end as "observedAt", w.recorded_at as "recordedAt"
-      from ${FEED}
-     where w.reseller_id = ${resellerId} and w.seq > ${after}
-       and ${through === undefined ? sql`true` : sql`w.seq <= ${through}`}
-       and ${passes(filter)}
-     order by w.seq
-     limit ${limit}
-  `.execute(db)
-  return rows.map(({ observedAt, ...record }) =>
-    observedAt === null ? record : { ...record, observedAt },
+  const rows = await passing(db, resellerId, filter)
+    .select(({ fn, ref }) => [
+      'w.seq',
+      'w.watch_id as watchId',
+      'w.reference',
+      'l.name as list',
+      sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
+      fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
+      'f.flight_id as flightId',
+      'f.return_flight_id as returnFlightId',
+      fn.coalesce('c.before', 'e.before').as('before'),
+      fn.coalesce('c.after', 'e.after').as('after'),
+      fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
+      fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
+      'w.recorded_at as recordedAt',
+    ])
+    .where('w.seq', '>', after)
+    .$if(through !== undefined, (query) => query.where('w.seq', '<=', through ?? 0))
+    .orderBy('w.seq')
+    .limit(limit)
+    .execute()
+  return rows.map((row) =>
+    row.kind === 'watch_started' ? { ...row, observedAt: row.detectedAt } : row,
   )
 }
 
@@ -70,34 +82,48 @@ export async function findPassedBefore(
     filter,
   }: { readonly after: number; readonly before: number; readonly filter: WatchChangeFilter },
 ): Promise<number> {
-  const { rows } = await sql<{ seq: number }>`
-    select w.seq
-      from ${FEED}
-     where w.reseller_id = ${resellerId} and w.seq > ${after} and w.seq < ${before}
-       and ${passes(filter)}
-     order by w.seq desc
-     limit 1
-  `.execute(db)
-  return rows[0]?.seq ?? 0
+  const found = await passing(db, resellerId, filter)
+    .select('w.seq')
+    .where('w.seq', '>', after)
+    .where('w.seq', '<', before)
+    .orderBy('w.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return found?.seq ?? 0
 }
 
-const FEED = sql`
-           watch_change w
-      left join availability_change c on c.id = w.change_id
-      left join watch_event e on e.id = w.watch_event_id
-      join tracked_fare f on f.id = coalesce(c.tracked_fare_id, e.tracked_fare_id)
-      left join (watch own join watch_list l on l.id = own.watch_list_id)
-             on own.id = w.watch_id and own.reseller_id = w.reseller_id
-`
-
-function passes({ kinds, list, reference, flightId }: WatchChangeFilter): RawBuilder<unknown> {
-  const all = [
-    kinds === undefined ? [] : sql`coalesce(c.kind, e.kind) = any(${kinds}::text[])`,
-    list === undefined ? [] : sql`l.name = ${list}`,
-    reference === undefined ? [] : sql`w.reference = ${reference}`,
-    flightId === undefined ? [] : sql`${flightId} in (f.flight_id, f.return_flight_id)`,
-  ].flat()
-  return all.length === 0 ? sql`true` : sql.join(all, sql` and `)
+/** The records of a reseller's feed that pass a filter: `w`, with its change `c` or event `e`, fare `f` and list `l`. */
+function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
+  const { kinds, list, reference, flightId } = filter
+  return db
+    .selectFrom('watch_change as w')
+    .leftJoin('availability_change as c', 'c.id', 'w.change_id')
+    .leftJoin('watch_event as e', 'e.id', 'w.watch_event_id')
+    .innerJoin('tracked_fare as f', (join) =>
+      join.on(({ eb, fn }) =>
+        eb('f.id', '=', fn.coalesce('c.tracked_fare_id', 'e.tracked_fare_id')),
+      ),
+    )
+    .leftJoin('watch as own', (join) =>
+      join.onRef('own.id', '=', 'w.watch_id').onRef('own.reseller_id', '=', 'w.reseller_id'),
+    )
+    .leftJoin('watch_list as l', 'l.id', 'own.watch_list_id')
+    .where('w.reseller_id', '=', resellerId)
+    .$if(kinds !== undefined, (query) =>
+      query.where(
+        ({ ref }) => sql`coalesce(${ref('c.kind')}, ${ref('e.kind')}) = any(${kinds}::text[])`,
+      ),
+    )
+    .$if(list !== undefined, (query) => query.where('l.name', '=', list ?? ''))
+    .$if(reference !== undefined, (query) => query.where('w.reference', '=', reference ?? ''))
+    .$if(flightId !== undefined, (query) =>
+      query.where((eb) =>
+        eb.or([
+          eb('f.flight_id', '=', flightId ?? ''),
+          eb('f.return_flight_id', '=', flightId ?? ''),
+        ]),
+      ),
+    )
 }
 
 /** The last number of a reseller's feed; 0 while it is empty. */
@@ -110,8 +136,10 @@ export async function readFeedHeads(
   db: Db,
   resellerIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  const { rows } = await sql<{ id: number; seq: number }>`
-    select id, last_seq as seq from reseller where id = any(${resellerIds}::bigint[])
-  `.execute(db)
+  const rows = await db
+    .selectFrom('reseller')
+    .select(['id', 'last_seq as seq'])
+    .where(sql<boolean>`id = any(${resellerIds}::bigint[])`)
+    .execute()
   return new Map(rows.map(({ id, seq }) => [id, seq]))
 }

@@ -3,7 +3,7 @@ import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
-import { createFeedWatch } from '../../src/changes/feed-watch.ts'
+import { createFeedPoller } from '../../src/changes/feed-poller.ts'
 import { readFeedHeads } from '../../src/changes/watch-feed-queries.ts'
 import type { Db } from '../../src/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
@@ -58,7 +58,7 @@ export async function openApi(
     log,
     ...args.verify,
   })
-  const feedWatch = createFeedWatch({
+  const feedPoller = createFeedPoller({
     readHeads: (ids) => readFeedHeads(db, ids),
     everyMs: 20,
     ...(args.waits === false ? { maxWaiting: 0 } : {}),
@@ -78,7 +78,7 @@ export async function openApi(
       guard: GUARD_LIMITS,
       requestsPerSecond: 5,
       minRecheckSeconds: 60,
-      feedWatch,
+      feedPoller,
       version: '0.0.0',
     },
     document: API_DOCUMENT,
@@ -86,7 +86,7 @@ export async function openApi(
     limit: createRateLimit({ requestsPerSecond, nowMs }),
   })
   server.addHook('preClose', () => onDemand.close())
-  server.addHook('preClose', async () => feedWatch.close())
+  server.addHook('preClose', async () => feedPoller.close())
   server.addHook('onClose', () => access.settled())
   const base = await listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
   return { base, close: () => server.close() }
