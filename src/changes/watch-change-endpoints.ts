@@ -170,7 +170,12 @@ const listChanges = reseller({
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db, resellerId, feedPoller }, { query, reauthorize, reply }) => {
     const { after, limit, wait, ...filter } = query
-    const waiting = { feedPoller, waitMs: wait * 1000, signal: disconnectSignal(reply), reauthorize }
+    const waiting = {
+      feedPoller,
+      waitMs: wait * 1000,
+      signal: disconnectSignal(reply),
+      reauthorize,
+    }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
     throw new ProblemError('changes.beyond_head', {
