@@ -16,9 +16,9 @@ const BACKLOG = 100_000
 const CHUNK = 5_000
 const WATCHED_MS = 12_000
 const EVERY_MS = 250
-/** A heap in which a worker has room to work, and none for a hundred thousand jobs or fares: it would end. */
+/** Enough heap for a working worker, too little for 100,000 jobs or fares: a worker that loads them all crashes. */
 const HEAP_MB = 128
-/** What all of the process may take beyond what it had when it began. */
+/** How much the resident memory of the process may grow after the first sample. */
 const MOST_GROWTH_MB = 160
 
 const run = promisify(execFile)
@@ -28,7 +28,7 @@ async function residentMb({ child }: RunningCommand): Promise<number> {
   return Number(stdout) / 1024
 }
 
-/** So many fares that are all due at once. */
+/** Inserts BACKLOG fares that are all due at once. */
 async function trackMany({ db }: World): Promise<void> {
   await sql`
     with fare as (
@@ -42,7 +42,7 @@ async function trackMany({ db }: World): Promise<void> {
   await sql`analyze tracked_fare, fare_schedule`.execute(db)
 }
 
-/** So many jobs whose claims nobody holds any more, as after a long outage of the workers. */
+/** Enqueues BACKLOG jobs whose claims have expired, as after a long outage of the workers. */
 async function enqueueMany(world: World): Promise<void> {
   const options = { connection: connectionOf(world), prefix: '{farewatch}' }
   const queue =
@@ -72,9 +72,9 @@ function connectionOf({ redis, databaseUrl }: World) {
 
 const most = (numbers: readonly number[]) => Math.max(...numbers)
 
-describe('a backlog of a hundred thousand fares and as many jobs', () => {
+describe('a backlog of 100,000 fares and as many jobs', () => {
   it.for(BACKENDS)(
-    'is worked on in flat memory, with the queue on %s',
+    'does not make the memory of the worker grow, with the queue on %s',
     { timeout: 120_000 },
     async (backend) => {
       const world = await openWorld(backend)
@@ -88,7 +88,7 @@ describe('a backlog of a hundred thousand fares and as many jobs', () => {
         NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
       })
       await addressesOf(worker)
-      await eventually('work', async () => (await waiting()) < BACKLOG - 500)
+      await eventually('finished jobs', async () => (await waiting()) < BACKLOG - 500)
       const samples: number[] = []
       for (let i = 0; i < WATCHED_MS / EVERY_MS; i += 1) {
         samples.push(await residentMb(worker))
@@ -99,7 +99,7 @@ describe('a backlog of a hundred thousand fares and as many jobs', () => {
       )
 
       expect(most(samples)).toBeLessThan((samples[0] ?? 0) + MOST_GROWTH_MB)
-      expect(world.living()).toHaveLength(1)
+      expect(world.running()).toHaveLength(1)
     },
   )
 })

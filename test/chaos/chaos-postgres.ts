@@ -14,23 +14,22 @@ import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { eventually } from './eventually.ts'
 
-/** A PostgreSQL of a test file's own that may be mistreated. It is as durable as a real one: no setting hurries it. */
+/** A PostgreSQL server for one test file. It is as durable as in production: fsync and the like stay on. */
 export interface ChaosPostgres {
-  /** Of its maintenance database. */
+  /** The URL of the maintenance database. */
   readonly url: string
-  /** A database of its own. Returns its URL. */
+  /** Creates a database and returns its URL. */
   createDatabase(name: string, options?: DatabaseOptions): Promise<string>
-  /** A place for databases in this folder. */
   createTablespace(name: string, folder: string): Promise<void>
-  /** Ends the server as a crash would: nothing is written, nobody is told. Resolves when it is gone. */
+  /** Kills the server as a crash would: it writes nothing and notifies no client. Resolves when its processes have ended. */
   crash(): Promise<void>
-  /** Starts it again on its port, recovering what a crash left. */
+  /** Starts the server again on the same port, with crash recovery. */
   start(): Promise<void>
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** True unless given. */
+  /** Default: true. */
   readonly migrated?: boolean
   readonly tablespace?: string
 }

@@ -2,22 +2,22 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Route } from '../../src/upstream/route-list.ts'
-import { available, flight, hop } from '../upstream/verify-fixtures.ts'
+import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
-/** An upstream whose lists and flights a test sets, and whose answers it may keep back. */
+/** An upstream whose lists and flights the test sets and whose answers the test can delay. */
 export interface ChaosUpstream {
   readonly url: string
-  /** What was asked so far: flight ids and list paths, each with when. */
+  /** All requests so far. `of` is a flight id or the path of a list. */
   readonly requests: readonly { readonly of: string; readonly atMs: number }[]
-  /** Routes that both lists have from now on. */
+  /** Sets the routes of both lists. */
   serve(routes: readonly Route[]): void
-  /** Flights that can be had from now on; all others cannot. */
+  /** Sets the flights that are available; all others are not. */
   sell(flightIds: readonly string[]): void
-  /** Keeps back the answers about these flights that come in from now on; what they say is known when they are asked. */
+  /** Delays the answers to new requests for these flights. The content of an answer is fixed when its request arrives. */
   hold(flightIds: readonly string[]): void
-  /** Answers what was kept back, and keeps nothing back any more. */
+  /** Sends the delayed answers and delays no more. */
   release(): void
-  askedOf(flightId: string): number
+  requestsFor(flightId: string): number
   close(): Promise<void>
 }
 
@@ -26,14 +26,14 @@ const DAY_MS = 86_400_000
 
 export async function startChaosUpstream(routes: readonly Route[]): Promise<ChaosUpstream> {
   const requests: { of: string; atMs: number }[] = []
-  const state = { list: JSON.stringify(routes), sold: [''], held: [''] }
+  const state = { list: JSON.stringify(routes), bookable: [''], held: [''] }
   const waiting: (() => void)[] = []
   const server = http.createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
     const flightId = searchParams.get('flightId') ?? ''
     const isList = pathname.startsWith(LISTS)
     requests.push({ of: isList ? pathname : flightId, atMs: performance.now() })
-    const body = isList ? state.list : JSON.stringify(answerOf(flightId, state.sold))
+    const body = isList ? state.list : JSON.stringify(answerOf(flightId, state.bookable))
     const answer = () => {
       response.setHeader('content-type', 'application/json')
       response.end(body)
@@ -50,7 +50,7 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
       state.list = JSON.stringify(given)
     },
     sell: (flightIds) => {
-      state.sold = [...flightIds]
+      state.bookable = [...flightIds]
     },
     hold: (flightIds) => {
       state.held = [...flightIds]
@@ -59,7 +59,7 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
       state.held = []
       for (const answer of waiting.splice(0)) answer()
     },
-    askedOf: (flightId) => requests.filter(({ of }) => of === flightId).length,
+    requestsFor: (flightId) => requests.filter(({ of }) => of === flightId).length,
     close: async () => {
       server.closeAllConnections()
       server.close()
@@ -68,12 +68,12 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
   }
 }
 
-/** A direct flight in a month: one that has departed would expire. */
-function answerOf(id: string, sold: readonly string[]): object {
-  if (!sold.includes(id)) return { [id]: { available: false } }
+/** A direct flight 30 days ahead: a fare expires when its flight has departed. */
+function answerOf(id: string, bookable: readonly string[]): object {
+  if (!bookable.includes(id)) return { [id]: { available: false } }
   const day = new Date(Date.now() + 30 * DAY_MS).toISOString().slice(0, 10)
   const dates = { departure: `${day} 08:00`, arrival: `${day} 09:30` }
-  const leg = hop({ dates })
+  const leg = segment({ dates })
   const { from, to, duration } = leg
   return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
 }

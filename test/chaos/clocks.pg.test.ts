@@ -10,7 +10,7 @@ const TEN_MINUTES_MS = 600_000
 const REQUESTS_PER_SECOND = 10
 const MIN_RECHECK_SECONDS = 4
 const FLIGHTS = Array.from({ length: 24 }, (_, i) => String(900 + i))
-/** The schedules of the queue are looked at every minute; the rest is the time of a tick, and of a check. */
+/** The reconciler restores the ticks every 60 s; 30 s more cover a tick and a check. */
 const BACK_WITHIN_MS = 90_000
 
 const SHIFT_CLOCK = new URL('fixtures/shift-clock.ts', import.meta.url).href
@@ -29,7 +29,7 @@ const PACE: Settings = {
   MIN_RECHECK_SECONDS: String(MIN_RECHECK_SECONDS),
 }
 
-/** The most requests that any window of so many seconds saw. */
+/** The highest number of requests in any window of this length. */
 function mostWithin(times: readonly number[], seconds: number): number {
   return Math.max(
     ...times.map((from, i) => times.slice(i).filter((at) => at - from <= seconds * 1000).length),
@@ -50,16 +50,16 @@ async function end(command: RunningCommand): Promise<number | string> {
   return command.ended
 }
 
-/** Who is left at the end: the one whose clock is right, or the one that is behind what the others left. */
+/** Which worker continues alone: the one with the right clock, or the slow one, to which all due times lie in the future. */
 const CASES = BACKENDS.map((backend) => ({
   backend,
   left: backend === 'postgres' ? ('right' as const) : ('slow' as const),
 }))
 
-// Each waits long for what the wrong clocks left behind: they wait together.
+// The cases run together because each waits up to 90 s.
 describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () => {
   it.for(CASES)(
-    'keep the budget and every turn; the $left one goes on when the others have gone, on $backend',
+    'keep the budget and the minimum interval, and the $left one continues alone, on $backend',
     { timeout: 240_000 },
     async ({ backend, left }, { expect, onTestFinished }) => {
       const world = await openWorld(backend)
@@ -84,8 +84,12 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
       const leaving = [fast, left === 'slow' ? others.right : others.slow]
       expect(await Promise.all(leaving.map(end))).toEqual([0, 0])
       const most = Math.max(...(await faresOf(world, FLIGHTS)).map(({ checks }) => checks))
-      await eventually('checks by who is left', () => isChecked(world, most + 1), BACK_WITHIN_MS)
-      await eventually('a rest', () => hasComeToRest(world))
+      await eventually(
+        'checks by the last worker',
+        () => isChecked(world, most + 1),
+        BACK_WITHIN_MS,
+      )
+      await eventually('no open claims', () => hasStopped(world))
       expect(await end(others[left])).toBe(0)
 
       const times = upstream.requests.map(({ atMs }) => atMs)
@@ -100,8 +104,8 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
   )
 })
 
-/** Lets no more turn come, until none is under way: whoever ends then leaves no claim to another. */
-async function hasComeToRest({ db }: World): Promise<boolean> {
+/** Prevents new claims and returns whether no claim is open, so that the worker that ends now leaves none behind. */
+async function hasStopped({ db }: World): Promise<boolean> {
   await sql`
     update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
   `.execute(db)

@@ -9,15 +9,15 @@ import { addressesOf, runsOf } from './steps.ts'
 import { BACKENDS, openWorld } from './world.ts'
 
 const DISK_MB = 120
-/** What applying the list writes is more than a database finds within its own files. */
+/** Applying a list of this size needs more space than the database files have free. */
 const ROUTES = manyRoutes(20_000)
 const FULL = /No space left on device/
-/** What jobs die of meanwhile. */
+/** The errors of the jobs that fail while the disk is full. */
 const FAILURES = [FULL, /queue\.unavailable/, /sync\.failed/]
 
 const disk = await mountSmallDisk(DISK_MB)
 
-describe.runIf(disk !== undefined)('a disk that is full', () => {
+describe.runIf(disk !== undefined)('a full disk', () => {
   let postgres: ChaosPostgres
   let full: SmallDisk
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.runIf(disk !== undefined)('a disk that is full', () => {
   })
 
   it.for(BACKENDS)(
-    'fails a list cleanly and serves on; the next list after it is applied, with the queue on %s',
+    'fails a list without stopping the API, and the next list is applied, with the queue on %s',
     { timeout: 240_000 },
     async (backend) => {
       const name = `farewatch_full_test_${backend}`
@@ -46,7 +46,7 @@ describe.runIf(disk !== undefined)('a disk that is full', () => {
 
       await full.fill()
       world.upstream.serve(ROUTES)
-      await eventually('a failure', () => FULL.test(world.said()), 40_000)
+      await eventually('a failure', () => FULL.test(world.output()), 40_000)
       const answer = await fetch(new URL('/api/v1/data/routes', api), { headers })
       const held = await livePairs(world.db)
       await full.free()
@@ -59,7 +59,7 @@ describe.runIf(disk !== undefined)('a disk that is full', () => {
         async () => (await livePairs(world.db)).length === ROUTES.length,
         60_000,
       )
-      expect(world.living()).toHaveLength(2)
+      expect(world.running()).toHaveLength(2)
       await expectInvariants(world, { failures: FAILURES, withinMs: 40_000 })
     },
   )

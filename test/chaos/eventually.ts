@@ -1,13 +1,13 @@
 import { until } from '../support/until.ts'
 
-/** On a machine that does much else; where all is well nothing takes as long. */
-const PATIENCE_MS = 60_000
+/** Long enough for a busy machine. A passing test never waits this long. */
+const TIMEOUT_MS = 60_000
 
-/** As `until`, with the patience that whole processes need. */
+/** Polls like `until`, with a timeout that suits whole processes. */
 export function eventually<T>(
   what: string,
-  ask: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = PATIENCE_MS,
+  poll: () => Promise<T | undefined | false> | T | undefined | false,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
-  return until(what, ask, deadlineMs)
+  return until(what, poll, timeoutMs)
 }

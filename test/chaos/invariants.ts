@@ -8,25 +8,25 @@ import { routesUnlikeTheirList } from './routes-and-list.ts'
 import { QUEUES, type World } from './world.ts'
 
 export interface Expected {
-  /** What the jobs that failed for good may have failed of: nothing unless given. */
+  /** Errors that dead jobs may have. Default: none, so there may be no dead jobs. */
   readonly failures?: readonly RegExp[]
-  /** How long the rest that a fault left may take to be cleared away; 30 s unless given. */
+  /** How long claims, runs and locks may remain after the fault. Default: 30 s. */
   readonly withinMs?: number
 }
 
 /**
- * Of one process: the pool of ten and the session of who leads; of a queue on PostgreSQL its client of 2, and of
- * three workers 2 each and their LISTEN.
+ * The connections of one process: a pool of 10 and one for the gauges. A queue on PostgreSQL adds its client
+ * (2) and three workers (2 and a LISTEN each).
  */
 const MOST_CONNECTIONS = { postgres: 22, redis: 11 }
-/** Of one process: a client, and three workers of two. */
+/** The Redis connections of one process: a client, and two for each of three workers. */
 const MOST_CLIENTS = 7
-/** The test's own: its queue, and who asks. */
+/** The connections of the test: its queue, and the client that counts. */
 const OWN = { connections: 2, clients: 3 }
 
 /**
- * What must hold after every fault: live routes are the last accepted list, history replays to the present, feeds
- * have neither hole nor double, and nothing is left of what the fault interrupted.
+ * Checks the invariants that hold after every fault: the live routes are the last accepted list, history replays to the
+ * present, feeds have no gap and no duplicate, and no claim, run, transaction, lock or connection is left open.
  */
 export async function expectInvariants(world: World, expected: Expected = {}): Promise<void> {
   const { db } = world
@@ -37,7 +37,7 @@ export async function expectInvariants(world: World, expected: Expected = {}): P
   await untilCleared(world, expected.withinMs ?? 30_000)
 }
 
-/** Waits until nothing is left over; says what is. */
+/** Waits until nothing is left open. On a timeout the test fails with the list of what is. */
 async function untilCleared(world: World, withinMs: number): Promise<void> {
   let left: unknown[] = []
   await until(
@@ -50,7 +50,7 @@ async function untilCleared(world: World, withinMs: number): Promise<void> {
   ).catch(() => expect(left).toEqual([]))
 }
 
-/** Claims, runs, transactions and locks that nobody ends. */
+/** Claims, runs, transactions and locks that are still open. */
 async function leftovers(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select 'a claim' as what, claim_id::text as of from fare_schedule where claim_id is not null
@@ -71,18 +71,18 @@ async function leftovers(db: Db): Promise<unknown[]> {
   return rows
 }
 
-async function leakedConnections({ db, backend, redis, living }: World): Promise<unknown[]> {
+async function leakedConnections({ db, backend, redis, running }: World): Promise<unknown[]> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
      where datname = current_database() and application_name <> 'test' and backend_type = 'client backend'
   `.execute(db)
   const connections = rows[0]?.count ?? 0
   const clients =
-    redis === undefined ? 0 : String(await redis.ask('CLIENT', 'LIST')).split('\n').length
+    redis === undefined ? 0 : String(await redis.command('CLIENT', 'LIST')).split('\n').length
   const leaks = []
-  if (connections > living().length * MOST_CONNECTIONS[backend] + OWN.connections)
+  if (connections > running().length * MOST_CONNECTIONS[backend] + OWN.connections)
     leaks.push({ connections })
-  if (clients > living().length * MOST_CLIENTS + OWN.clients) leaks.push({ clients })
+  if (clients > running().length * MOST_CLIENTS + OWN.clients) leaks.push({ clients })
   return leaks
 }
 

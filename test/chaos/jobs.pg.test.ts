@@ -6,114 +6,120 @@ import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
 import { openClaims } from '../verify/worker-fixtures.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, checksOf, faresOf, sold, untilBlockedAt, watch } from './steps.ts'
+import { addressesOf, bookable, checksOf, faresOf, untilBlockedAt, watch } from './steps.ts'
 import { BACKENDS, openWorld, type World } from './world.ts'
 
 const LOAD = Array.from({ length: 200 }, (_, i) => String(5_000 + i))
 
-describe.each(BACKENDS)('jobs of a running farewatch, on %s', { timeout: 40_000 }, (backend) => {
-  let world: World
-  beforeAll(async () => {
-    world = await openWorld(backend)
-    world.upstream.sell([...LOAD, '601', '701', '801', '802'])
-  })
-  afterAll(() => world.close())
-
-  it('under load let a process end in order: it says so first, and another goes on without a stall', async () => {
-    const { upstream } = world
-    await watch(world, LOAD)
-    const first = world.start('worker')
-    const { health } = await addressesOf(first)
-    await eventually('load', () => upstream.requests.length > 20)
-    const from = performance.now()
-
-    first.child.kill('SIGTERM')
-    const said = await eventually('that it is not ready', async () => {
-      const answer = await fetch(health).catch(() => undefined)
-      return answer?.status === 503 && answer.json()
+describe.each(BACKENDS)(
+  'jobs of running processes, with the queue on %s',
+  { timeout: 40_000 },
+  (backend) => {
+    let world: World
+    beforeAll(async () => {
+      world = await openWorld(backend)
+      world.upstream.sell([...LOAD, '601', '701', '801', '802'])
     })
-    expect(said).toMatchObject({ status: 'not ready' })
-    expect(await first.ended).toBe(0)
-    expect(performance.now() - from).toBeLessThan(10_000)
+    afterAll(() => world.close())
 
-    world.start('worker')
-    await eventually('all checked', async () => (await checksOf(world, LOAD)) === LOAD.length)
-    expect(new Set((await faresOf(world, LOAD)).map(({ checks }) => checks))).toEqual(new Set([1]))
-    expect(world.said()).not.toContain('job stalled')
-    await expectInvariants(world)
-  })
+    it('a process that ends under load first reports that it is not ready, and another continues without a stalled job', async () => {
+      const { upstream } = world
+      await watch(world, LOAD)
+      const first = world.start('worker')
+      const { health } = await addressesOf(first)
+      await eventually('load', () => upstream.requests.length > 20)
+      const from = performance.now()
 
-  it('that run twice at once leave one record', async () => {
-    const { upstream, queue, db } = world
-    upstream.hold(['601'])
-    await watch(world, ['601'])
-    const [claimId] = await eventually('a claim', async () => {
-      const claims = await openClaims(db)
-      return claims.length > 0 && claims
-    })
-    await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: claimId ?? '' } })
-    await eventually('both asked', () => upstream.askedOf('601') === 2)
+      first.child.kill('SIGTERM')
+      const readiness = await eventually('the status not ready', async () => {
+        const answer = await fetch(health).catch(() => undefined)
+        return answer?.status === 503 && answer.json()
+      })
+      expect(readiness).toMatchObject({ status: 'not ready' })
+      expect(await first.ended).toBe(0)
+      expect(performance.now() - from).toBeLessThan(10_000)
 
-    upstream.release()
-
-    await eventually('it is recorded', async () => (await checksOf(world, ['601'])) > 0)
-    await expectInvariants(world)
-    expect(await faresOf(world, ['601'])).toEqual([sold('601')])
-  })
-
-  it('that can only fail are dead after a few attempts, visibly, and hold nobody up', async () => {
-    const { queue } = world
-    await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: 'not an id' }, attempts: 2 })
-    await queue.enqueue(SYNC_QUEUE, { payload: { list: 'no such list' }, attempts: 1 })
-    await watch(world, ['701'])
-
-    await eventually('another check', async () => (await checksOf(world, ['701'])) === 1)
-    const dead = await eventually('both dead', async () => {
-      const [checks, syncs] = [
-        await queue.jobs(VERIFY_QUEUE, 'dead', 9),
-        await queue.jobs(SYNC_QUEUE, 'dead', 9),
-      ]
-      return checks.length === 1 && syncs.length === 1 && [...checks, ...syncs]
-    })
-
-    expect(dead).toEqual([
-      expect.objectContaining({
-        attempts: 2,
-        failure: expect.stringContaining('invalid input syntax'),
-      }),
-      expect.objectContaining({ attempts: 1, failure: expect.stringContaining('unknown list') }),
-    ])
-    await expectInvariants(world, { failures: [/invalid input syntax/, /unknown list/] })
-    for (const job of dead) await queue.dropDead(job.name, job.id)
-  })
-
-  it('whose transaction is ended to break a deadlock run it again, and are recorded once', async () => {
-    const { upstream } = world
-    const flights = ['801', '802']
-    upstream.hold(flights)
-    await watch(world, flights)
-    await eventually('both asked', () => flights.every((id) => upstream.askedOf(id) > 0))
-    const [low, high] = await fareIds(world, flights)
-    const client = new pg.Client({ connectionString: world.databaseUrl })
-    await client.connect()
-    const lock = (id: number | undefined) =>
-      client.query(
-        `select from farewatch_private.fare_schedule where tracked_fare_id = ${id} for update`,
+      world.start('worker')
+      await eventually('all checked', async () => (await checksOf(world, LOAD)) === LOAD.length)
+      expect(new Set((await faresOf(world, LOAD)).map(({ checks }) => checks))).toEqual(
+        new Set([1]),
       )
-    // The other one is to look for the deadlock first.
-    await client.query(`begin; set local deadlock_timeout = '20s'`)
-    await lock(high)
+      expect(world.output()).not.toContain('job stalled')
+      await expectInvariants(world)
+    })
 
-    upstream.release()
-    await untilBlockedAt(world, 'fare_schedule')
-    await lock(low)
-    await client.end()
+    it('a job that runs twice at once leaves one record', async () => {
+      const { upstream, queue, db } = world
+      upstream.hold(['601'])
+      await watch(world, ['601'])
+      const [claimId] = await eventually('a claim', async () => {
+        const claims = await openClaims(db)
+        return claims.length > 0 && claims
+      })
+      await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: claimId ?? '' } })
+      await eventually('both requests', () => upstream.requestsFor('601') === 2)
 
-    await eventually('both recorded', async () => (await checksOf(world, flights)) === 2)
-    expect(await faresOf(world, flights)).toEqual(flights.map((id) => sold(id)))
-    await expectInvariants(world)
-  })
-})
+      upstream.release()
+
+      await eventually('the record', async () => (await checksOf(world, ['601'])) > 0)
+      await expectInvariants(world)
+      expect(await faresOf(world, ['601'])).toEqual([bookable('601')])
+    })
+
+    it('jobs that always fail are dead after a few attempts and delay no other job', async () => {
+      const { queue } = world
+      await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: 'not an id' }, attempts: 2 })
+      await queue.enqueue(SYNC_QUEUE, { payload: { list: 'no such list' }, attempts: 1 })
+      await watch(world, ['701'])
+
+      await eventually('another check', async () => (await checksOf(world, ['701'])) === 1)
+      const dead = await eventually('both dead', async () => {
+        const [checks, syncs] = [
+          await queue.jobs(VERIFY_QUEUE, 'dead', 9),
+          await queue.jobs(SYNC_QUEUE, 'dead', 9),
+        ]
+        return checks.length === 1 && syncs.length === 1 && [...checks, ...syncs]
+      })
+
+      expect(dead).toEqual([
+        expect.objectContaining({
+          attempts: 2,
+          failure: expect.stringContaining('invalid input syntax'),
+        }),
+        expect.objectContaining({ attempts: 1, failure: expect.stringContaining('unknown list') }),
+      ])
+      await expectInvariants(world, { failures: [/invalid input syntax/, /unknown list/] })
+      for (const job of dead) await queue.dropDead(job.name, job.id)
+    })
+
+    it('a check whose transaction PostgreSQL cancels to break a deadlock runs it again and is recorded once', async () => {
+      const { upstream } = world
+      const flights = ['801', '802']
+      upstream.hold(flights)
+      await watch(world, flights)
+      await eventually('both requests', () => flights.every((id) => upstream.requestsFor(id) > 0))
+      const [low, high] = await fareIds(world, flights)
+      const client = new pg.Client({ connectionString: world.databaseUrl })
+      await client.connect()
+      const lock = (id: number | undefined) =>
+        client.query(
+          `select from farewatch_private.fare_schedule where tracked_fare_id = ${id} for update`,
+        )
+      // With a long deadlock_timeout here, PostgreSQL cancels the transaction of the worker and not this one.
+      await client.query(`begin; set local deadlock_timeout = '20s'`)
+      await lock(high)
+
+      upstream.release()
+      await untilBlockedAt(world, 'fare_schedule')
+      await lock(low)
+      await client.end()
+
+      await eventually('both recorded', async () => (await checksOf(world, flights)) === 2)
+      expect(await faresOf(world, flights)).toEqual(flights.map((id) => bookable(id)))
+      await expectInvariants(world)
+    })
+  },
+)
 
 async function fareIds({ db }: World, flightIds: readonly string[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`

@@ -1,54 +1,55 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { livePairs } from '../route-sync/sync-fixtures.ts'
 import { expectInvariants } from './invariants.ts'
-import { AFTER, BEFORE, type Outcome, playLostProcesses } from './lost-processes.ts'
-import { faresOf, runsOf, sold } from './steps.ts'
+import { AFTER, BEFORE, loseProcesses, type Outcome } from './lost-processes.ts'
+import { bookable, faresOf, runsOf } from './steps.ts'
 import { BACKENDS, type Backend, openWorld, type World } from './world.ts'
 
-/** A lock lasts thirty seconds; by two looks more its job is given to another; the rest is a margin for the tick. */
+/** A lock lasts 30 s, and two more 15 s stall checks pass until another worker gets the job; 10 s are for the tick. */
 const LOCK_AND_STALL_MS = 70_000
 
-const gone = (flightId: string) => ({
+const notBookable = (flightId: string) => ({
   flightId,
   pair: 'not_bookable',
   checks: 2,
   kinds: ['legs_changed'],
-  told: 2,
+  feedRecords: 2,
 })
 
-describe('processes that are lost', () => {
+describe('processes that are killed or stopped', () => {
   const worlds: World[] = []
   const outcomes = new Map<Backend, Outcome>()
-  // All backends wait out their locks at the same time.
+  // The backends run together because each waits for locks to expire.
   beforeAll(async () => {
     worlds.push(...(await Promise.all(BACKENDS.map((b) => openWorld(b, { routes: BEFORE })))))
     await Promise.all(
-      worlds.map(async (world) => outcomes.set(world.backend, await playLostProcesses(world))),
+      worlds.map(async (world) => outcomes.set(world.backend, await loseProcesses(world))),
     )
   }, 150_000)
   afterAll(async () => {
     for (const world of worlds) await world.close()
   })
 
-  describe.each(BACKENDS)('on %s', (backend) => {
+  describe.each(BACKENDS)('with the queue on %s', (backend) => {
     const get = () => {
       const world = worlds.find((one) => one.backend === backend)
       const outcome = outcomes.get(backend)
-      if (world === undefined || outcome === undefined) throw new Error('nothing was played')
+      if (world === undefined || outcome === undefined)
+        throw new Error('the processes were not started')
       return { world, outcome }
     }
 
-    it('killed in the middle of a batch: another takes it in time, each answer counts once', async () => {
+    it('a batch whose process is killed is taken over by another, and each answer counts once', async () => {
       const { world, outcome } = get()
       expect(outcome.batchTakenMs).toBeLessThan(LOCK_AND_STALL_MS)
       expect(await faresOf(world, ['101', '102', '103'])).toEqual([
-        gone('101'),
-        sold('102'),
-        sold('103'),
+        notBookable('101'),
+        bookable('102'),
+        bookable('103'),
       ])
     })
 
-    it('killed while a list is applied: nothing of it is there, and the next run applies it whole', async () => {
+    it('a list whose process is killed leaves nothing behind, and the next run applies it whole', async () => {
       const { world, outcome } = get()
       expect(outcome.afterSyncKill).toEqual({ live: 40, runs: ['applied', null] })
       expect(outcome.listTakenMs).toBeLessThan(LOCK_AND_STALL_MS)
@@ -58,20 +59,20 @@ describe('processes that are lost', () => {
       )
     })
 
-    it('killed after the commit: the job runs again and changes nothing', async () => {
+    it('a job whose process is killed after the commit runs again and changes nothing', async () => {
       const { world, outcome } = get()
       expect(outcome.committedBeforeKill).toBe(2)
-      expect(await faresOf(world, ['301', '302'])).toEqual([sold('301'), sold('302')])
+      expect(await faresOf(world, ['301', '302'])).toEqual([bookable('301'), bookable('302')])
     })
 
-    it('stopped for two lock times and continued: the late answer is dropped', async () => {
+    it('a process that is stopped for two lock times and continued drops its late answer', async () => {
       const { world, outcome } = get()
       expect(outcome.stoppedMs).toBeGreaterThan(60_000)
       expect(outcome.lateMetrics).toContain('farewatch_checks_dropped_total{reason="superseded"} 1')
-      expect(await faresOf(world, ['401'])).toEqual([sold('401', 2)])
+      expect(await faresOf(world, ['401'])).toEqual([bookable('401', 2)])
     })
 
-    it('leave nothing behind', async () => {
+    it('the invariants hold after all of them', async () => {
       await expectInvariants(get().world)
     })
   })

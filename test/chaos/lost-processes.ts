@@ -20,24 +20,24 @@ import type { World } from './world.ts'
 export const BEFORE = manyRoutes(40)
 export const AFTER = [...BEFORE, ...routes('NEW-ONE')]
 
-/** What could only be seen while it happened. */
+/** Measurements that the tests cannot repeat afterwards. */
 export interface Outcome {
-  /** From the kill until another process had counted the answers. */
+  /** From the kill until another process has recorded the answers. */
   readonly batchTakenMs: number
   readonly listTakenMs: number
   readonly afterSyncKill: { readonly live: number; readonly runs: readonly (string | null)[] }
   readonly committedBeforeKill: number
   readonly stoppedMs: number
-  /** The metrics of the one that was stopped, once its late answer was dropped. */
+  /** The metrics of the stopped process after it dropped its late answer. */
   readonly lateMetrics: string
 }
 
-/** Loses four processes at four moments, one after the other, and lets a fifth one take over from all of them. */
-export async function playLostProcesses(world: World): Promise<Outcome> {
-  const batchLostAt = await loseOneInABatch(world)
-  const { listLostAt, afterSyncKill } = await loseOneInASync(world)
-  const committedBeforeKill = await loseOneAfterItsCommit(world)
-  const { stopped, stoppedAt } = await stopOne(world)
+/** Kills three processes and stops a fourth, one after the other, and starts a fifth that takes over their work. */
+export async function loseProcesses(world: World): Promise<Outcome> {
+  const batchLostAt = await killDuringBatch(world)
+  const { listLostAt, afterSyncKill } = await killDuringSync(world)
+  const committedBeforeKill = await killAfterCommit(world)
+  const { stopped, stoppedAt } = await stopDuringCheck(world)
 
   world.start('worker')
   const listTaken = eventually(
@@ -60,7 +60,7 @@ export async function playLostProcesses(world: World): Promise<Outcome> {
     40_000,
   )
   await eventually(
-    'the stopped one’s fare',
+    'the fare of the stopped process',
     async () => (await checksOf(world, ['401'])) === 2,
     80_000,
   )
@@ -74,7 +74,7 @@ export async function playLostProcesses(world: World): Promise<Outcome> {
   return { batchTakenMs, listTakenMs, afterSyncKill, committedBeforeKill, stoppedMs, lateMetrics }
 }
 
-async function loseOneInABatch(world: World): Promise<number> {
+async function killDuringBatch(world: World): Promise<number> {
   const { upstream } = world
   const flights = ['101', '102', '103']
   upstream.sell(['102', '103', '301', '302'])
@@ -82,13 +82,13 @@ async function loseOneInABatch(world: World): Promise<number> {
   await watch(world, flights)
   const worker = world.start('worker')
   await eventually('the baseline', async () => (await runsOf(world))[0] === 'applied')
-  await eventually('all asked', () => flights.every((id) => upstream.askedOf(id) > 0))
+  await eventually('all requests', () => flights.every((id) => upstream.requestsFor(id) > 0))
   await kill(world, worker)
   upstream.release()
   return performance.now()
 }
 
-async function loseOneInASync(world: World) {
+async function killDuringSync(world: World) {
   world.upstream.serve(AFTER)
   const release = await blockTable(world, 'farewatch_private.place_version')
   await makeListDue(world)
@@ -100,29 +100,29 @@ async function loseOneInASync(world: World) {
   return { listLostAt, afterSyncKill: { live, runs: await runsOf(world) } }
 }
 
-/** Between the commit and the end of the job the queue cannot be told of it. */
-async function loseOneAfterItsCommit(world: World): Promise<number> {
+/** Blocks the queue between the commit and the kill, so that the process cannot report its job as done. */
+async function killAfterCommit(world: World): Promise<number> {
   const flights = ['301', '302']
   const release = await blockTable(world, 'farewatch_private.availability_change')
   await watch(world, flights)
   const worker = world.start('worker')
   await untilBlockedAt(world, 'availability_change')
-  const letQueueGo = await blockQueue(world)
+  const releaseQueue = await blockQueue(world)
   await release()
   await eventually('the commit', async () => (await checksOf(world, flights)) === 2)
-  await kill(world, worker, letQueueGo)
+  await kill(world, worker, releaseQueue)
   return checksOf(world, flights)
 }
 
 async function blockQueue(world: World): Promise<() => Promise<void>> {
   if (world.redis === undefined) return blockTable(world, 'farewatch_queue.job')
-  const { door } = world.redis
-  door.swallow()
-  return async () => door.heal()
+  const { proxy } = world.redis
+  proxy.stall()
+  return async () => proxy.resume()
 }
 
-/** The answer that it has not read says what nobody believes any more when it comes. */
-async function stopOne(world: World) {
+/** Stops a process that waits for an answer. When it continues, that answer contradicts a newer belief. */
+async function stopDuringCheck(world: World) {
   const { upstream, db } = world
   await watch(world, ['401'])
   const { rows } = await sql<{ id: number }>`
@@ -138,7 +138,7 @@ async function stopOne(world: World) {
   upstream.hold(['401'])
   const stopped = world.start('worker')
   await addressesOf(stopped)
-  await eventually('the question', () => upstream.askedOf('401') > 0)
+  await eventually('the request', () => upstream.requestsFor('401') > 0)
   await stopQuietly(db, stopped)
   upstream.release()
   upstream.sell(['102', '103', '301', '302', '401'])

@@ -2,14 +2,14 @@ import { Redis } from 'ioredis'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
-/** A Redis of one world alone, behind a door. */
+/** A Redis for one test, behind a TCP proxy. */
 export interface OwnRedis {
-  readonly door: TcpProxy
-  /** Not through the door. */
+  readonly proxy: TcpProxy
+  /** The direct URL, not through the proxy. */
   readonly url: string
-  /** A command, not through the door. */
-  ask(...command: readonly string[]): Promise<unknown>
-  /** Ends the server and starts it again; it has kept nothing. */
+  /** Runs a command, not through the proxy. */
+  command(...command: readonly string[]): Promise<unknown>
+  /** Stops the server and starts it again with no data. */
   restart(): Promise<void>
   close(): Promise<void>
 }
@@ -17,11 +17,11 @@ export interface OwnRedis {
 export async function startOwnRedis(): Promise<OwnRedis> {
   const port = await freePort()
   let server = await startRedisServer(port)
-  const door = await createTcpProxy({ host: '127.0.0.1', port })
+  const proxy = await createTcpProxy({ host: '127.0.0.1', port })
   return {
-    door,
+    proxy,
     url: `redis://127.0.0.1:${port}`,
-    ask: async (name = '', ...args) => {
+    command: async (name = '', ...args) => {
       const redis = new Redis(port, '127.0.0.1')
       try {
         return await redis.call(name, ...args)
@@ -34,7 +34,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
       server = await startRedisServer(port)
     },
     close: async () => {
-      await door.close()
+      await proxy.close()
       await stopRedisServer(server)
     },
   }

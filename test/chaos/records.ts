@@ -1,8 +1,8 @@
 import { type Db, sql } from '../../src/db/database.ts'
 
 /**
- * Feeds with a hole, a duplicate or a wrong head; watches without exactly one start; and changes that a watch did not
- * receive exactly once since then. Empty where all is well.
+ * Finds feeds with a gap, a duplicate or a wrong head; watches without exactly one start; and changes since that start
+ * that a watch did not receive exactly once.
  */
 export async function brokenFeeds(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
@@ -37,13 +37,13 @@ export async function brokenFeeds(db: Db): Promise<unknown[]> {
   return rows
 }
 
-/** Where the past does not lead to the present. */
+/** Finds contradictions between the history and the current state. */
 export async function brokenHistory(db: Db): Promise<unknown[]> {
   const found = [unlikeAsOfNow(db), unlikeRouteChanges(db), unlikeBeliefs(db), brokenChains(db)]
   return (await Promise.all(found)).flat()
 }
 
-/** Routes that are told otherwise as of this moment than as they are. */
+/** Finds routes that routes_as_of(now) and routes_current show differently. */
 async function unlikeAsOfNow(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     with now_true as (select departure_id, destination_id, since, available from farewatch.routes_current),
@@ -53,29 +53,29 @@ async function unlikeAsOfNow(db: Db): Promise<unknown[]> {
   return rows
 }
 
-/** Routes whose intervals are not those that the feed of changes tells of. The baseline is told of nowhere. */
+/** Finds routes whose intervals differ from the route changes. The baseline has no route changes. */
 async function unlikeRouteChanges(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    with held as (
+    with intervals as (
       select departure_id, destination_id, count(*) filter (where not r.baseline) as added,
              count(*) filter (where v.valid_to is not null) as removed
         from route_version v join sync_run r on r.id = v.added_by
        group by 1, 2
-    ), told as (
+    ), reported as (
       select departure_id, destination_id, count(*) filter (where kind = 'route_added') as added,
              count(*) filter (where kind = 'route_removed') as removed
         from route_change where place_id is null
        group by 1, 2
     )
-    select 'route changes' as what, departure_id, destination_id, to_jsonb(held) as held, to_jsonb(told) as told
-      from held full join told using (departure_id, destination_id)
-     where (coalesce(held.added, 0), coalesce(held.removed, 0))
-           is distinct from (coalesce(told.added, 0), coalesce(told.removed, 0))
+    select 'route changes' as what, departure_id, destination_id, to_jsonb(intervals) as intervals, to_jsonb(reported) as reported
+      from intervals full join reported using (departure_id, destination_id)
+     where (coalesce(intervals.added, 0), coalesce(intervals.removed, 0))
+           is distinct from (coalesce(reported.added, 0), coalesce(reported.removed, 0))
   `.execute(db)
   return rows
 }
 
-/** Fares whose open interval, or whose last change, is not what is believed of them. */
+/** Finds fares whose open interval or last change differs from their belief. */
 async function unlikeBeliefs(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select 'belief' as what, s.tracked_fare_id as of, s.pair, v.pair as interval, c.pair as change
@@ -92,7 +92,7 @@ async function unlikeBeliefs(db: Db): Promise<unknown[]> {
   return rows
 }
 
-/** Intervals and changes of a fare that do not begin where the one before ended. */
+/** Finds intervals and changes of a fare that do not begin where the previous one ended. */
 async function brokenChains(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select 'interval' as what, tracked_fare_id as of from (

@@ -4,11 +4,11 @@ import type { Route } from '../../src/upstream/route-list.ts'
 import { livePairs } from '../route-sync/sync-fixtures.ts'
 
 /**
- * How the live routes differ from the list that was accepted last, as it is kept: those that it lacks and that are
- * not confirmed to be gone are still live.
+ * Compares the live routes with the kept snapshot of the last accepted list. A route that is absent from that list stays
+ * live until its absence is confirmed.
  */
 export async function routesUnlikeTheirList(db: Db): Promise<string[]> {
-  // All of one moment: a list may be applied meanwhile.
+  // One snapshot for all queries: a list may be applied meanwhile.
   const tx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
@@ -19,7 +19,7 @@ export async function routesUnlikeTheirList(db: Db): Promise<string[]> {
     const live = new Set(await livePairs(tx))
     return [
       ...[...expected.difference(live)].map((pair) => `${pair} is missing`),
-      ...[...live.difference(expected)].map((pair) => `${pair} is too much`),
+      ...[...live.difference(expected)].map((pair) => `${pair} is superfluous`),
     ]
   } finally {
     await tx.rollback().execute()

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, open, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 
-/** A disk that can be filled to its last byte. */
+/** A small file system that a test can fill to the last byte. */
 export interface SmallDisk {
-  /** An empty folder on it. */
+  /** An empty folder on the file system. */
   readonly folder: string
   fill(): Promise<void>
   free(): Promise<void>
@@ -14,7 +14,7 @@ export interface SmallDisk {
 
 const BLOCKS = [1 << 20, 1 << 12]
 
-/** A disk in memory; undefined where this system, or this user, mounts none. */
+/** Mounts a tmpfs. Returns undefined where the system has none or the user may not mount one. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | undefined> {
   if (process.platform !== 'linux') return undefined
   const root = await mkdtemp(path.join(os.tmpdir(), 'farewatch-disk-'))

@@ -15,7 +15,7 @@ describe('ten processes that start at once on an empty database', () => {
   afterAll(() => postgres.close())
 
   it.for(BACKENDS)(
-    'migrate it once, and pull one list a slot, with the queue on %s',
+    'migrate it once and fetch the list once for each due time, with the queue on %s',
     { timeout: 240_000 },
     async (backend) => {
       const name = `farewatch_together_test_${backend}`
@@ -28,9 +28,9 @@ describe('ten processes that start at once on an empty database', () => {
       await eventually('the first list', async () => (await runsOf(world)).length > 0)
       await makeListDue(world)
       await eventually('the second list', async () => (await runsOf(world)).length > 1)
-      await eventually('its record', async () => !(await runsOf(world)).includes(null))
+      await eventually('its result', async () => !(await runsOf(world)).includes(null))
 
-      expect(world.living()).toHaveLength(PROCESSES)
+      expect(world.running()).toHaveLength(PROCESSES)
       expect(await runsOf(world)).toEqual(['applied', 'unchanged'])
       await expectInvariants(world)
     },

@@ -11,10 +11,10 @@ interface Ready {
   readonly metrics: string
 }
 
-/** On a machine that does much else. */
+/** Long enough for a busy machine. */
 const START_MS = 120_000
 
-/** Waits until the process has said that it is ready, and gives its addresses. */
+/** Waits until the process logs that it is ready. Returns the addresses from that log line. */
 export async function addressesOf(command: RunningCommand): Promise<Ready> {
   const line = await eventually(
     'a process that is ready',
@@ -36,7 +36,7 @@ export async function metricsOf(command: RunningCommand): Promise<string> {
   return (await fetch((await addressesOf(command)).metrics)).text()
 }
 
-/** Two resellers who watch these flights from now on. */
+/** Makes two resellers watch these flights. */
 export async function watch({ db }: World, flightIds: readonly string[]): Promise<void> {
   for (const name of ['ana', 'ben']) {
     const { rows } = await sql<{
@@ -48,25 +48,25 @@ export async function watch({ db }: World, flightIds: readonly string[]): Promis
   }
 }
 
-/** The next look at the schedules finds the list due. */
+/** Makes the list due at the next tick. */
 export async function makeListDue({ db }: World): Promise<void> {
   await sql`update schedule set next_due_at = now() where name = 'sync-routes'`.execute(db)
 }
 
 /**
- * Kills a process where it stands, lets go of what held it there, and, where it was the last one, waits until the
- * database has noticed: it does not while it waits for a lock.
+ * Kills a process and releases the lock that blocked it. If no other process runs, waits until PostgreSQL has ended the
+ * sessions of the killed one: a session that waits for a lock does not notice that its client has gone.
  */
 export async function kill(
-  { db, living }: World,
+  { db, running }: World,
   command: RunningCommand,
-  letGo?: () => Promise<void>,
+  release?: () => Promise<void>,
 ): Promise<void> {
   command.child.kill('SIGKILL')
   await command.ended
-  await letGo?.()
-  if (living().length > 0) return
-  await eventually('its sessions gone', async () => (await sessionsOf(db)).length === 0)
+  await release?.()
+  if (running().length > 0) return
+  await eventually('the end of its sessions', async () => (await sessionsOf(db)).length === 0)
 }
 
 export interface Session {
@@ -74,7 +74,7 @@ export interface Session {
   readonly waits: boolean
 }
 
-/** What farewatch's processes are at in this database; the queue's client is the test's too. */
+/** The statements that farewatch runs in this database. The queue client is left out because the test has one too. */
 export async function sessionsOf(db: Db): Promise<Session[]> {
   const { rows } = await sql<Session>`
     select query as statement, coalesce(wait_event_type = 'Lock', false) as waits
@@ -85,14 +85,14 @@ export async function sessionsOf(db: Db): Promise<Session[]> {
   return rows
 }
 
-/** Waits until a process is stopped by a lock at a statement with this text. */
+/** Waits until a lock blocks a statement that contains this text. */
 export async function untilBlockedAt({ db }: World, text: string): Promise<void> {
   await eventually(`a process that waits at ${text}`, async () =>
     (await sessionsOf(db)).some(({ statement, waits }) => waits && statement.includes(text)),
   )
 }
 
-/** Keeps writers, or everybody, out of a table until what it returns is called. */
+/** Locks a table against writers, or against readers too, until the returned function is called. */
 export async function blockTable(
   { databaseUrl }: World,
   table: string,
@@ -110,23 +110,23 @@ export interface FareRow {
   readonly pair: string
   readonly checks: number
   readonly kinds: readonly string[]
-  /** How many records of it the resellers got. */
-  readonly told: number
+  /** How many feed records the resellers received about this fare. */
+  readonly feedRecords: number
 }
 
-/** What is held of a flight that can be had, and was said so by its last check. */
-export function sold(flightId: string, checks = 1): FareRow {
-  return { flightId, pair: 'bookable', checks, kinds: ['became_available'], told: 2 }
+/** The expected row of a fare that is bookable since its first check. */
+export function bookable(flightId: string, checks = 1): FareRow {
+  return { flightId, pair: 'bookable', checks, kinds: ['became_available'], feedRecords: 2 }
 }
 
-/** What is held of these flights, in order. */
+/** The fares of these flights, ordered by flight id. */
 export async function faresOf({ db }: World, flightIds: readonly string[]): Promise<FareRow[]> {
   const { rows } = await sql<FareRow>`
     select f.flight_id as "flightId", s.pair, s.checks,
            coalesce((select jsonb_agg(c.kind order by c.seq) from availability_change c
                       where c.tracked_fare_id = f.id), '[]') as kinds,
            (select count(*) from watch_change w join availability_change c on c.id = w.change_id
-             where c.tracked_fare_id = f.id) as told
+             where c.tracked_fare_id = f.id) as "feedRecords"
       from tracked_fare f
       join fare_state s on s.tracked_fare_id = f.id
      where f.flight_id = any(${flightIds}::text[])
@@ -139,7 +139,7 @@ export async function checksOf(world: World, flightIds: readonly string[]): Prom
   return (await faresOf(world, flightIds)).reduce((sum, { checks }) => sum + checks, 0)
 }
 
-/** What the runs of the routes list came to, in order. */
+/** The outcomes of the runs of the routes list, in order. */
 export async function runsOf({ db }: World): Promise<(string | null)[]> {
   const { rows } = await sql<{ status: string | null }>`
     select status from sync_run where list = 'routes' order by id

@@ -23,40 +23,40 @@ export const BACKENDS: readonly Backend[] = hasRedisServer() ? ['postgres', 'red
 /** All queues of farewatch. */
 export const QUEUES = [TICK_QUEUE, SYNC_QUEUE, VERIFY_QUEUE]
 
-/** A whole farewatch: its stores, each behind a door of ours, its upstream, and its processes. */
+/** A complete farewatch: its stores, each behind a TCP proxy, its upstream and its processes. */
 export interface World extends Processes {
   readonly backend: Backend
-  /** Past the doors: what the test itself asks. */
+  /** The connection of the test, not through the proxy. */
   readonly db: Db
   readonly queue: QueueSystem
   readonly databaseUrl: string
-  readonly postgresDoor: TcpProxy
+  readonly postgresProxy: TcpProxy
   readonly redis: OwnRedis | undefined
   readonly upstream: ChaosUpstream
   close(): Promise<void>
 }
 
 interface Processes {
-  /** Of its processes, which go through the doors. */
+  /** The environment of a process, whose store URLs lead through the proxies. */
   env(settings?: Settings): Record<string, string>
-  /** A process, killed at the latest when the world closes. */
+  /** Starts a process. `close` kills it if it still runs. */
   start(role: 'worker' | 'api' | 'up', settings?: Settings): RunningCommand
-  /** Those that have not ended. */
-  living(): RunningCommand[]
-  /** All that they have said so far, for a test that fails. */
-  said(): string
+  /** The processes that have not ended. */
+  running(): RunningCommand[]
+  /** All output of the processes so far. */
+  output(): string
 }
 
 export type Settings = Readonly<Record<string, string>>
 
 export interface WorldArgs {
-  /** A database of the test's own; a fresh clone of the migrated one unless given. */
+  /** Default: a fresh clone of the migrated template. */
   readonly databaseUrl?: string
-  /** What both lists hold at first. */
+  /** The routes of both lists at the start. */
   readonly routes?: readonly Route[]
 }
 
-/** Each fare is asked once within the hour, and each list once a year, unless a test makes it due. */
+/** Each fare is checked once an hour and each list fetched once a year, unless a test makes it due. */
 const SETTINGS: Settings = {
   UPSTREAM_REQUESTS_PER_SECOND: '50',
   MIN_RECHECK_SECONDS: '3600',
@@ -66,51 +66,51 @@ const SETTINGS: Settings = {
   API_PORT: '0',
 }
 
-/** What is held, to be let go in the opposite order. */
-type Held = (() => Promise<unknown>)[]
+/** What `close` runs, in reverse order. */
+type Cleanups = (() => Promise<unknown>)[]
 
 export async function openWorld(backend: Backend, args: WorldArgs = {}): Promise<World> {
-  const held: Held = []
-  const databaseUrl = args.databaseUrl ?? (await ownClone(held))
+  const cleanups: Cleanups = []
+  const databaseUrl = args.databaseUrl ?? (await ownClone(cleanups))
   const database = openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog })
-  held.push(() => database.close())
-  const postgresDoor = await doorBefore(databaseUrl)
-  held.push(() => postgresDoor.close())
+  cleanups.push(() => database.close())
+  const postgresProxy = await startProxy(databaseUrl)
+  cleanups.push(() => postgresProxy.close())
   const redis = backend === 'redis' ? await startOwnRedis() : undefined
-  held.push(async () => redis?.close())
+  cleanups.push(async () => redis?.close())
   const upstream = await startChaosUpstream(args.routes ?? manyRoutes(40))
-  held.push(() => upstream.close())
+  cleanups.push(() => upstream.close())
   const queue = openQueue(databaseUrl, redis?.url)
-  held.push(() => queue.close({ graceMs: 2_000 }))
+  cleanups.push(() => queue.close({ graceMs: 2_000 }))
 
   const processes = createProcesses({
     ...SETTINGS,
-    DATABASE_URL: throughDoor(databaseUrl, postgresDoor),
-    ...(redis === undefined ? {} : { REDIS_URL: throughDoor(redis.url, redis.door) }),
+    DATABASE_URL: throughProxy(databaseUrl, postgresProxy),
+    ...(redis === undefined ? {} : { REDIS_URL: throughProxy(redis.url, redis.proxy) }),
     UPSTREAM_BASE_URL: upstream.url,
   })
-  held.push(() => processes.killAll())
+  cleanups.push(() => processes.killAll())
   const close = async () => {
-    for (const letGo of held.toReversed()) await letGo()
+    for (const release of cleanups.toReversed()) await release()
   }
-  const stores = { db: database.db, databaseUrl, queue, postgresDoor, redis }
+  const stores = { db: database.db, databaseUrl, queue, postgresProxy, redis }
   return { backend, ...stores, upstream, ...processes, close }
 }
 
-async function ownClone(held: Held): Promise<string> {
+async function ownClone(cleanups: Cleanups): Promise<string> {
   const clone = await cloneDatabase()
-  held.push(() => clone.drop())
+  cleanups.push(() => clone.drop())
   return clone.url
 }
 
-function doorBefore(url: string): Promise<TcpProxy> {
+function startProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
   return createTcpProxy({ host: hostname, port: Number(port || 5432) })
 }
 
-function throughDoor(url: string, door: TcpProxy): string {
+function throughProxy(url: string, proxy: TcpProxy): string {
   const through = new URL(url)
-  through.host = `127.0.0.1:${door.port}`
+  through.host = `127.0.0.1:${proxy.port}`
   return through.href
 }
 
@@ -128,11 +128,11 @@ function openQueue(databaseUrl: string, redisUrl: string | undefined): QueueSyst
 function createProcesses(base: Settings): Processes & { killAll(): Promise<void> } {
   const started: RunningCommand[] = []
   const env = (settings: Settings = {}) => ({ ...base, ...settings })
-  const living = () => started.filter(({ child }) => isLiving(child))
+  const running = () => started.filter(({ child }) => isLiving(child))
   return {
     env,
-    living,
-    said: () =>
+    running,
+    output: () =>
       started.map((one) => `--- ${one.child.pid}\n${one.stdout()}${one.stderr()}`).join(''),
     start: (role, settings) => {
       const command = startFarewatch([role], env(settings))
@@ -140,7 +140,7 @@ function createProcesses(base: Settings): Processes & { killAll(): Promise<void>
       return command
     },
     killAll: async () => {
-      for (const { child } of living()) child.kill('SIGKILL')
+      for (const { child } of running()) child.kill('SIGKILL')
       await Promise.all(started.map(({ ended }) => ended))
     },
   }

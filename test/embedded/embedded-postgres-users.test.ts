@@ -13,7 +13,7 @@ import {
   temporaryHome,
 } from './postgres-home.ts'
 
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 const NO_SUCH_USER = 54_321
 
 describe.runIf(isRoot)('as root', () => {
@@ -39,10 +39,10 @@ describe.runIf(isRoot)('as root', () => {
     await rename(home, join(folder, 'moved'))
     expect((await findPlace(join(folder, 'moved'))).directory).toBe(directory)
 
-    const anew = await findPlace(home)
-    removeAfterTest(anew)
+    const recreated = await findPlace(home)
+    removeAfterTest(recreated)
 
-    expect(anew.directory).not.toBe(directory)
+    expect(recreated.directory).not.toBe(directory)
   })
 
   it('ends the server of a home that was deleted while it ran', async () => {
@@ -73,15 +73,15 @@ describe.runIf(isRoot)('as root', () => {
 describe.runIf(isRoot)('as an ordinary user', () => {
   it('keeps everything in the home', async ({ skip }) => {
     const folder = await temporaryFolder()
-    await chown(folder, NOBODY, NOBODY)
-    const user = startUser(join(folder, 'home'), { uid: NOBODY, gid: NOBODY })
+    await chown(folder, UNPRIVILEGED, UNPRIVILEGED)
+    const user = startUser(join(folder, 'home'), { uid: UNPRIVILEGED, gid: UNPRIVILEGED })
     const answer = await user.says()
     skip(answer.code === undefined && answer.url === undefined, 'the project is not readable')
 
     const data = join(folder, 'home', 'postgres', 'data')
     expect(answer).toMatchObject({ startedHere: true })
     expect(await query(String(answer.url), 'select 1 as one')).toEqual({ one: 1 })
-    expect((await stat(data)).uid).toBe(NOBODY)
+    expect((await stat(data)).uid).toBe(UNPRIVILEGED)
     await user.release()
     expect(await findPostmaster(data)).toBeUndefined()
   })

@@ -7,7 +7,7 @@ import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { hasPrometheus } from '../support/promtool.ts'
 import { until } from '../support/until.ts'
 import { panelQueries, readDashboards, type VariableFile } from './dashboard-files.ts'
-import { type LiveGround, ORDINARY_FAULTS, prepareLiveGround } from './live-ground.ts'
+import { type LiveFixture, ORDINARY_FAULTS, prepareLiveFixture } from './live-fixture.ts'
 
 const RULES = path.resolve(import.meta.dirname, '../../grafana/prometheus/alerts.yml')
 /** What Grafana would put in for a dashboard of six hours; the rates go by scrapes of a second. */
@@ -18,30 +18,30 @@ const GRAFANA: Readonly<Record<string, string>> = {
 const DATA_DEADLINE_MS = 45_000
 
 describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana see it', () => {
-  let ground: LiveGround
+  let fixture: LiveFixture
   /** The choices of each variable, by dashboard and name. */
   const choices = new Map<string, string[]>()
 
   beforeAll(async () => {
-    ground = await prepareLiveGround()
+    fixture = await prepareLiveFixture()
   })
-  afterAll(() => ground?.close(), 30_000)
+  afterAll(() => fixture?.close(), 30_000)
 
-  const spoil = (...rules: FaultRule[]) => ground.sandbox.setFaults(rules)
+  const setFaults = (...rules: FaultRule[]) => fixture.sandbox.setFaults(rules)
   const firing = (alert: string) => () => isFiring(alert)
   const silent = (alert: string) => async () => !(await isFiring(alert))
 
   async function isFiring(alert: string): Promise<boolean> {
-    return (await ground.prometheus.firing()).includes(alert)
+    return (await fixture.prometheus.firing()).includes(alert)
   }
 
   async function choicesOf({ datasource, definition }: VariableFile): Promise<string[]> {
     if (datasource.type !== 'prometheus') {
-      const { rows } = await runAnalystQuery(ground.database, definition)
+      const { rows } = await runAnalystQuery(fixture.database, definition)
       return rows.map(([value]) => value ?? '')
     }
     const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? []
-    return ground.prometheus.labelValues(metric, label)
+    return fixture.prometheus.labelValues(metric, label)
   }
 
   /** As Grafana fills a query in, with all of each variable chosen. */
@@ -60,12 +60,12 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
 
   async function useApi(): Promise<void> {
     for (const where of ['data/routes', 'status', 'nowhere']) {
-      await (await fetch(`${ground.api}/api/v1/${where}`)).text()
+      await (await fetch(`${fixture.api}/api/v1/${where}`)).text()
     }
   }
 
   const hasData = async (expr: string) => {
-    const samples = await ground.prometheus.query(expr)
+    const samples = await fixture.prometheus.query(expr)
     return samples.some(({ value }) => !Number.isNaN(value))
   }
 
@@ -105,7 +105,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
       ask: async () => {
         if (expr !== undefined) return hasData(filled(expr, dashboard.uid))
         return (
-          (await runAnalystQuery(ground.database, filled(rawSql ?? '', dashboard.uid))).rows
+          (await runAnalystQuery(fixture.database, filled(rawSql ?? '', dashboard.uid))).rows
             .length > 0
         )
       },
@@ -129,7 +129,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
   })
 
   it('has labels of closed sets alone: no flight, no address, no message', async () => {
-    const series = await ground.prometheus.query('{__name__=~"farewatch_.+"}')
+    const series = await fixture.prometheus.query('{__name__=~"farewatch_.+"}')
     const odd = series.flatMap(({ labels: { __name__: name, instance: _, le: __, ...labels } }) =>
       Object.entries(labels)
         .filter(([, value = '']) => !/^[\w.-]{0,40}$/.test(value) || /\d{4}/.test(value))
@@ -141,40 +141,40 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
   })
 
   it('wakes nobody on an ordinary bad day', async () => {
-    expect(await ground.prometheus.firing()).toEqual([])
+    expect(await fixture.prometheus.firing()).toEqual([])
   })
 
   it('tells of a held list, until it is rejected', async () => {
     // Losses take twenty seconds to be confirmed: the next test finds them.
-    spoil({ name: 'half-list', endpoint: 'routes' }, { name: 'all-unavailable' })
-    expect(await ground.run('sync', '--list', 'routes')).toMatchObject({ exit: 3 })
+    setFaults({ name: 'half-list', endpoint: 'routes' }, { name: 'all-unavailable' })
+    expect(await fixture.run('sync', '--list', 'routes')).toMatchObject({ exit: 3 })
     await until('the alert', firing('RouteSyncHeld'))
 
-    const { stdout } = await ground.run('sync', 'review', '--json')
+    const { stdout } = await fixture.run('sync', 'review', '--json')
     const { runId } = JSON.parse(stdout) as { runId: number }
-    expect(await ground.run('sync', 'reject', String(runId))).toMatchObject({ exit: 0 })
+    expect(await fixture.run('sync', 'reject', String(runId))).toMatchObject({ exit: 0 })
 
     await until('no alert', silent('RouteSyncHeld'))
-    expect((await ground.run('sync', 'review')).stdout).toBe('nothing is held\n')
+    expect((await fixture.run('sync', 'review')).stdout).toBe('nothing is held\n')
   })
 
   it('tells of a mass loss, until somebody knows that it is true', async () => {
     await until('the alert', firing('MassLossIncident'))
-    expect((await ground.run('incidents', 'list')).stdout).toContain('OPEN')
+    expect((await fixture.run('incidents', 'list')).stdout).toContain('OPEN')
 
-    expect(await ground.run('incidents', 'close', 'mass_loss')).toMatchObject({ exit: 0 })
+    expect(await fixture.run('incidents', 'close', 'mass_loss')).toMatchObject({ exit: 0 })
 
     await until('no alert', silent('MassLossIncident'))
-    expect((await ground.run('incidents', 'list')).stdout).not.toContain('OPEN')
+    expect((await fixture.run('incidents', 'list')).stdout).not.toContain('OPEN')
   })
 
   it('tells of an upstream that fails, until a probe finds it well', async () => {
-    spoil({ name: 'status', code: 503 })
+    setFaults({ name: 'status', code: 503 })
     await until('the alert', firing('UpstreamErrors'))
-    const probe = () => ground.run('upstream', 'probe', '--flight', ground.flightId)
+    const probe = () => fixture.run('upstream', 'probe', '--flight', fixture.flightId)
     expect(await probe()).toMatchObject({ exit: 1 })
 
-    spoil(...ORDINARY_FAULTS.filter(({ endpoint }) => endpoint !== 'verify'))
+    setFaults(...ORDINARY_FAULTS.filter(({ endpoint }) => endpoint !== 'verify'))
 
     expect(await probe()).toMatchObject({ exit: 0 })
     await until('no alert', silent('UpstreamErrors'))

@@ -165,7 +165,7 @@ async function steadyFacts(db: Db): Promise<unknown> {
                                     order by tracked_fare_id) from fare_state)) as beliefs,
              md5((select string_agg(v::text, ',' order by tracked_fare_id, valid_from) from fare_belief_version v)) as history,
              (select count(*) from availability_change) as changes,
-             (select count(*) from watch_change) as told
+             (select count(*) from watch_change) as feedRecords
     `,
     db,
   )

@@ -9,7 +9,7 @@ const SECONDS = Number(process.env.OUTAGE_SECONDS ?? 40)
 const REQUESTS_PER_SECOND = 50
 const QUESTIONS = 200
 /** What is known of a breaker may be half a second old, and a call that passed it be on its way. */
-const HEARD_MS = 1_500
+const UNDER_WAY_MS = 1_500
 /** So many failures open the breaker of the lists, each tried twice. */
 const LIST_CALLS = 3 * 2
 
@@ -30,7 +30,7 @@ function breakerTimes({ workerLogs, beganMs, endedMs }: OutageRun) {
   return { openedMs, closedMs }
 }
 
-function tell(run: OutageRun, { openedMs, closedMs }: { openedMs: number; closedMs: number }) {
+function report(run: OutageRun, { openedMs, closedMs }: { openedMs: number; closedMs: number }) {
   const { beganMs, endedMs, checkedMs } = run
   const seconds = (ms: number) => (ms / 1000).toFixed(1)
   const times = timesOf(run, isVerify)
@@ -41,7 +41,7 @@ function tell(run: OutageRun, { openedMs, closedMs }: { openedMs: number; closed
       `outage of ${SECONDS} s at ${REQUESTS_PER_SECOND} requests a second, ${QUESTIONS} fares, two workers`,
       `before: ${between(beganMs - FULL_LOAD_MS, beganMs)} calls in ${seconds(FULL_LOAD_MS)} s`,
       `breaker open after ${seconds(openedMs - beganMs)} s and ${between(beganMs, openedMs)} calls`,
-      `open: ${between(openedMs, openedMs + HEARD_MS)} calls under way, then ${between(openedMs + HEARD_MS, endedMs)}`,
+      `open: ${between(openedMs, openedMs + UNDER_WAY_MS)} calls under way, then ${between(openedMs + UNDER_WAY_MS, endedMs)}`,
       `back: closed ${seconds(closedMs - endedMs)} s after the end, all fares checked after ${seconds(checkedMs - endedMs)} s`,
       `calls in each 5 s after it closed: ${ramp.join(' ')}\n`,
     ].join('\n  '),
@@ -50,7 +50,7 @@ function tell(run: OutageRun, { openedMs, closedMs }: { openedMs: number; closed
 
 function expectProbesOnly(run: OutageRun, openedMs: number): void {
   const { beganMs, endedMs } = run
-  const isOpen = (time: number) => time > openedMs + HEARD_MS && time < endedMs
+  const isOpen = (time: number) => time > openedMs + UNDER_WAY_MS && time < endedMs
   const probes = timesOf(run, isVerify).filter(isOpen)
   const bySecond = countsBy(probes, { fromMs: openedMs, toMs: endedMs, seconds: 1 })
   expect(Math.max(...bySecond)).toBeLessThanOrEqual(1)
@@ -88,7 +88,7 @@ describe('an upstream that is away for a while', () => {
       requestsPerSecond: REQUESTS_PER_SECOND,
     })
     const breaker = breakerTimes(run)
-    tell(run, breaker)
+    report(run, breaker)
 
     const [before, atEnd, after] = run.facts
     expect(atEnd).toEqual(before)
@@ -98,7 +98,7 @@ describe('an upstream that is away for a while', () => {
 
     const left = await selectOne(
       sql`
-        select (select count(*) from tracked_fare) as fares, (select count(*) from fare_schedule) as turns,
+        select (select count(*) from tracked_fare) as fares, (select count(*) from fare_schedule) as schedules,
                (select count(*) from fare_schedule where claim_id is not null) as claims,
                (select count(*) from incident where closed_at is null) as incidents,
                (select count(*) from upstream_breaker where state -> 'open' <> 'null') as breakers
@@ -107,7 +107,7 @@ describe('an upstream that is away for a while', () => {
     )
     expect(left).toEqual({
       fares: QUESTIONS,
-      turns: QUESTIONS,
+      schedules: QUESTIONS,
       claims: 0,
       incidents: 0,
       breakers: 0,

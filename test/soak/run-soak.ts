@@ -24,18 +24,18 @@ export interface SoakArgs {
   readonly random: () => number
 }
 
-/** What was asked and answered, by the sandbox's own log, and what was spoilt before it. */
+/** What was asked and answered, by the sandbox's own log, and what was corrupted before it. */
 export interface SoakLog {
   /** Answers by question: `outbound|return|mix`. */
   readonly answers: ReadonlyMap<string, LoggedAnswer[]>
   /** When each request came in at the proxy, in milliseconds. */
   readonly requestsMs: readonly number[]
-  readonly spoilt: Readonly<Record<string, number>>
+  readonly corrupted: Readonly<Record<string, number>>
 }
 
 const TOKEN = 'soak-access-token'
 const RETURN_EVERY = 5
-const LIVELY_EVERY = 8
+const CHANGING_EVERY = 8
 
 /** Runs two real workers against a sandbox behind a faulty proxy for a while, and lets them end in order. */
 export async function runSoak(args: SoakArgs): Promise<SoakLog> {
@@ -77,7 +77,7 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
     return {
       answers: await readAnswers(sandbox.url),
       requestsMs: proxy.requestsMs,
-      spoilt: proxy.spoilt,
+      corrupted: proxy.corrupted,
     }
   } finally {
     await proxy.close()
@@ -90,9 +90,11 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
  * be held as a mass loss.
  */
 function chooseFlights(found: readonly string[], questions: number): string[] {
-  const lively = found.slice(0, questions)
+  const changing = found.slice(0, questions)
   const quiet = found.slice(-2 * questions)
-  return quiet.map((id, i) => (i < questions && i % LIVELY_EVERY === 2 ? (lively[i] ?? id) : id))
+  return quiet.map((id, i) =>
+    i < questions && i % CHANGING_EVERY === 2 ? (changing[i] ?? id) : id,
+  )
 }
 
 /** Two resellers who watch overlapping parts of the same questions; every fifth has a return flight. */

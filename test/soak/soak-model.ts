@@ -32,7 +32,7 @@ export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly stri
 
   return answers.flatMap(({ realMs, available }) => {
     const before = { pair: pair(), beliefs: beliefs() }
-    for (const [id, leg] of state) hear(leg, available[id], realMs)
+    for (const [id, leg] of state) applyAnswer(leg, available[id], realMs)
     const after = { pair: pair(), beliefs: beliefs() }
     if (after.beliefs === before.beliefs) return []
     if (after.pair === 'bookable') return ['became_available']
@@ -41,7 +41,7 @@ export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly stri
   })
 }
 
-function hear(leg: Leg, available: boolean | undefined, realMs: number): void {
+function applyAnswer(leg: Leg, available: boolean | undefined, realMs: number): void {
   if (available === undefined) return
   if (available) {
     leg.losses = 0

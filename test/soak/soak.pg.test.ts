@@ -65,7 +65,7 @@ function differences(fares: readonly FareRow[], log: SoakLog): string[] {
   })
 }
 
-describe('a minute of watching, with a tenth of the answers spoilt', () => {
+describe('a minute of watching, with a tenth of the answers corrupted', () => {
   it('records what a naive reader of the upstream’s own log would, and nothing else', async ({
     db,
     databaseUrl,
@@ -81,10 +81,10 @@ describe('a minute of watching, with a tenth of the answers spoilt', () => {
       random: seeded(11),
     })
     const fares = await readFares(db)
-    const spoilt = Object.values(log.spoilt).reduce((sum, n) => sum + n, 0)
+    const corrupted = Object.values(log.corrupted).reduce((sum, n) => sum + n, 0)
     const changes = fares.flatMap((fare) => fare.kinds)
     process.stdout.write(
-      `soak: ${log.requestsMs.length} answers, ${spoilt} spoilt, ${changes.length} changes of ${fares.length} fares\n`,
+      `soak: ${log.requestsMs.length} answers, ${corrupted} corrupted, ${changes.length} changes of ${fares.length} fares\n`,
     )
 
     // An incident would rightly hold losses that the model believes: the world must be calmer than that.
@@ -92,7 +92,7 @@ describe('a minute of watching, with a tenth of the answers spoilt', () => {
     expect(incidents.rows).toEqual([])
     expect(fares).toHaveLength(QUESTIONS)
     expect(changes.filter((kind) => kind === 'became_unavailable').length).toBeGreaterThan(10)
-    expect(spoilt).toBeGreaterThan(100)
+    expect(corrupted).toBeGreaterThan(100)
     expect(differences(fares, log)).toEqual([])
     expect(fares.filter((f) => f.replayed !== null && f.replayed !== f.believed)).toEqual([])
     for (const window of [1, 5, 20]) {

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 /** A proxy before an upstream that spoils a share of the answers, without asking for those at all. */
 export interface FaultyProxy {
   readonly url: string
-  /** How many answers were spoilt, by the name of the fault. */
-  readonly spoilt: Readonly<Record<string, number>>
-  /** When each request came in, in milliseconds: spoilt or not, it was asked. */
+  /** How many answers were corrupted, by the name of the fault. */
+  readonly corrupted: Readonly<Record<string, number>>
+  /** When each request came in, in milliseconds: corrupted or not, it was asked. */
   readonly requestsMs: readonly number[]
   close(): Promise<void>
 }
@@ -43,14 +43,14 @@ export async function startFaultyProxy(
   share: number,
   random: () => number,
 ): Promise<FaultyProxy> {
-  const spoilt: Record<string, number> = {}
+  const corrupted: Record<string, number> = {}
   const requestsMs: number[] = []
   const names = Object.keys(FAULTS)
   const server = http.createServer((request, response) => {
     requestsMs.push(Date.now())
     if (random() < share) {
       const name = names[Math.floor(random() * names.length)] ?? 'reset'
-      spoilt[name] = (spoilt[name] ?? 0) + 1
+      corrupted[name] = (corrupted[name] ?? 0) + 1
       FAULTS[name]?.(response)
       return
     }
@@ -69,7 +69,7 @@ export async function startFaultyProxy(
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spoilt,
+    corrupted,
     requestsMs,
     close: async () => {
       server.closeAllConnections()

@@ -4,24 +4,24 @@ import { describe, expect, onTestFinished, it as test } from 'vitest'
 import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { until } from './until.ts'
 
-interface Ground {
-  readonly door: TcpProxy
+interface ProxyFixture {
+  readonly proxy: TcpProxy
   /** The store's ends, in the order in which they came. */
   readonly accepted: net.Socket[]
-  /** A client, once it is connected; what it has heard is in `heard`. */
+  /** A client, once it is connected; what it has received is in `received`. */
   connect(): Promise<Client>
 }
 
 interface Client {
   readonly socket: net.Socket
-  heard(): string
-  say(text: string): void
+  received(): string
+  send(text: string): void
 }
 
-/** A store that says everything back, behind a door. */
-const it = test.extend<{ ground: Ground }>({
+/** A store that says everything back, behind a proxy. */
+const it = test.extend<{ fixture: ProxyFixture }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern
-  ground: async ({}, use) => {
+  fixture: async ({}, use) => {
     const accepted: net.Socket[] = []
     const store = net.createServer((socket) => {
       accepted.push(socket)
@@ -31,92 +31,92 @@ const it = test.extend<{ ground: Ground }>({
     store.listen(0, '127.0.0.1')
     await once(store, 'listening')
     const { port } = store.address() as net.AddressInfo
-    const door = await createTcpProxy({ host: '127.0.0.1', port })
-    await use({ door, accepted, connect: () => connectTo(door.port) })
-    await door.close()
+    const proxy = await createTcpProxy({ host: '127.0.0.1', port })
+    await use({ proxy, accepted, connect: () => connectTo(proxy.port) })
+    await proxy.close()
     store.close()
   },
 })
 
 async function connectTo(port: number): Promise<Client> {
   const socket = net.connect(port, '127.0.0.1')
-  let heard = ''
+  let received = ''
   socket.on('data', (chunk) => {
-    heard += String(chunk)
+    received += String(chunk)
   })
   socket.on('error', () => undefined)
   onTestFinished(() => void socket.destroy())
   await once(socket, 'connect')
-  return { socket, heard: () => heard, say: (text) => void socket.write(text) }
+  return { socket, received: () => received, send: (text) => void socket.write(text) }
 }
 
 function closeOf(socket: net.Socket | undefined): Promise<void> {
   return new Promise((resolve) => socket?.once('close', () => resolve()))
 }
 
-/** A client that has been heard through the door. */
-async function known({ connect }: Ground): Promise<Client> {
+/** A client that has been received through the proxy. */
+async function known({ connect }: ProxyFixture): Promise<Client> {
   const client = await connect()
-  client.say('a')
-  await until('an answer', () => client.heard() === 'a')
+  client.send('a')
+  await until('an answer', () => client.received() === 'a')
   return client
 }
 
-describe('the door before a store', () => {
-  it('lets bytes through in order, however slow', async ({ ground }) => {
-    const client = await known(ground)
-    ground.door.slow(100)
+describe('the proxy before a store', () => {
+  it('lets bytes through in order, however slow', async ({ fixture }) => {
+    const client = await known(fixture)
+    fixture.proxy.slow(100)
     const from = performance.now()
 
-    client.say('b')
-    client.say('c')
-    await until('the answers', () => client.heard() === 'abc')
+    client.send('b')
+    client.send('c')
+    await until('the answers', () => client.received() === 'abc')
 
     expect(performance.now() - from).toBeGreaterThan(195)
   })
 
-  it('cuts what stands, and lets others in', async ({ ground }) => {
-    const client = await known(ground)
+  it('cuts what stands, and lets others in', async ({ fixture }) => {
+    const client = await known(fixture)
     const closed = closeOf(client.socket)
 
-    ground.door.cut()
+    fixture.proxy.cut()
 
     await closed
-    await known(ground)
+    await known(fixture)
   })
 
-  it('refuses everybody while it is shut', async ({ ground }) => {
-    await ground.door.shut()
-    await expect(ground.connect()).rejects.toThrow(/ECONNREFUSED/)
+  it('refuses everybody while it is shut', async ({ fixture }) => {
+    await fixture.proxy.shut()
+    await expect(fixture.connect()).rejects.toThrow(/ECONNREFUSED/)
 
-    await ground.door.open()
-    await known(ground)
+    await fixture.proxy.open()
+    await known(fixture)
   })
 
-  it('swallows what is sent, and gives it when it is healed', async ({ ground }) => {
-    const before = await known(ground)
-    ground.door.swallow()
-    const during = await ground.connect()
-    before.say('b')
-    during.say('x')
-    expect([before.heard(), during.heard()]).toEqual(['a', ''])
+  it('swallows what is sent, and gives it when it is healed', async ({ fixture }) => {
+    const before = await known(fixture)
+    fixture.proxy.stall()
+    const during = await fixture.connect()
+    before.send('b')
+    during.send('x')
+    expect([before.received(), during.received()]).toEqual(['a', ''])
 
-    ground.door.heal()
+    fixture.proxy.resume()
 
-    await until('the answers', () => before.heard() === 'ab' && during.heard() === 'x')
+    await until('the answers', () => before.received() === 'ab' && during.received() === 'x')
   })
 
-  it('leaves a client alone whose store has seen it go', async ({ ground }) => {
-    const client = await known(ground)
-    const [storesEnd] = ground.accepted
+  it('leaves a client alone whose store has seen it go', async ({ fixture }) => {
+    const client = await known(fixture)
+    const [storesEnd] = fixture.accepted
     const gone = closeOf(storesEnd)
 
-    ground.door.halfOpen()
+    fixture.proxy.halfOpen()
     await gone
-    client.say('b')
-    await known(ground)
+    client.send('b')
+    await known(fixture)
 
     expect(client.socket.closed).toBe(false)
-    expect(client.heard()).toBe('a')
+    expect(client.received()).toBe('a')
   })
 })

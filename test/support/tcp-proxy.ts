@@ -14,9 +14,9 @@ export interface TcpProxy {
   /** Whatever is sent from now on arrives so many milliseconds later, both ways; 0 ends it. */
   slow(ms: number): void
   /** Nothing arrives any more, and nobody is told; new connections stand, and are not answered. */
-  swallow(): void
-  /** Ends `swallow`: what was sent meanwhile arrives. */
-  heal(): void
+  stall(): void
+  /** Ends `stall`: what was sent meanwhile arrives. */
+  resume(): void
   /**
    * The store sees the connections that stand end; its clients do not, and what they send is lost, as after a
    * failover, or when a firewall forgets a connection. New ones work.
@@ -102,12 +102,12 @@ export async function createTcpProxy(target: { host: string; port: number }): Pr
     slow: (ms) => {
       weather.delayMs = ms
     },
-    swallow: () => {
+    stall: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       weather.clear = promise
       weather.endHole = resolve
     },
-    heal: () => weather.endHole(),
+    resume: () => weather.endHole(),
     halfOpen: () => {
       for (const link of links) {
         links.delete(link)

@@ -5,7 +5,7 @@ import {
   type VerifyAnswer,
 } from '../../src/upstream/flights/read-verify-answer.ts'
 import type { ObservedFlight, Question } from '../../src/upstream/observation.ts'
-import { available, flight, hop, price, question } from './verify-fixtures.ts'
+import { available, flight, price, question, segment } from './verify-fixtures.ts'
 
 const SECRET = 'a-secret-token'
 
@@ -150,10 +150,10 @@ describe('an answer is unknown', () => {
     [{ legs: undefined }, 'flight.legs is missing'],
     [{ legs: {} }, 'flight.legs is not a list'],
     [{ legs: [] }, 'flight.legs is a list of 0, not of 1 to 12'],
-    [{ legs: Array(13).fill(hop()) }, 'flight.legs is a list of 13'],
+    [{ legs: Array(13).fill(segment()) }, 'flight.legs is a list of 13'],
     [{ legs: [null] }, 'legs[0] is missing'],
-    [{ legs: [hop({ number: 'IB11' })] }, 'legs[0].number is not a flight number'],
-    [{ legs: [hop(), hop({ to: {} })] }, 'legs[1].to.id is missing'],
+    [{ legs: [segment({ number: 'IB11' })] }, 'legs[0].number is not a flight number'],
+    [{ legs: [segment(), segment({ to: {} })] }, 'legs[1].to.id is missing'],
     [{ dates: { departure: '2026-07-20 08:00' } }, 'flight.dates.arrival is missing'],
     [{ dates: { departure: '2026-07-20T08:00' } }, 'flight.dates.departure is not a local time'],
     [{ dates: { departure: '2026-02-30 08:00' } }, 'departure is not a time of the calendar'],
@@ -187,20 +187,20 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
     ['duration_unlike_times', available({ duration: { seconds: 13_560 } })],
     ['duration_unlike_times', available({ duration: { seconds: 13_500 + 27 * 3600 } })],
     ['duration_unlike_times', available({ duration: { seconds: '13500' } })],
-    ['duration_unlike_times', available({ legs: [hop({ duration: { seconds: 1 } })] })],
+    ['duration_unlike_times', available({ legs: [segment({ duration: { seconds: 1 } })] })],
     ['flight_id_unlike_key', available({ id: 1235 })],
     ['flight_id_unlike_key', available({ id: undefined })],
     ['text_ids', available({ id: '1234' })],
-    ['text_ids', available({ legs: [hop({ to: { id: '102' } })] })],
-    ['text_ids', available({ legs: [hop({ number: '11' })] })],
+    ['text_ids', available({ legs: [segment({ to: { id: '102' } })] })],
+    ['text_ids', available({ legs: [segment({ number: '11' })] })],
     ['blank_texts', available({ airline: { id: 7 } })],
     ['blank_texts', available({ from: { id: 101, iata: 'PMI', city: null, country: 'Spain' } })],
-    ['blank_texts', available({ legs: [hop({ airline: undefined })] })],
+    ['blank_texts', available({ legs: [segment({ airline: undefined })] })],
     ['extra_ids', { ...available(), 99: { available: false } }],
     ['extra_ids', { ...available(), error: null }],
     ['unknown_fields', { 1234: { available: true, flight: flight(), reason: 'x' } }],
     ['unknown_fields', available({ seats: 3 })],
-    ['unknown_fields', available({ legs: [hop({ from: { id: 1, name: 'Palma' } })] })],
+    ['unknown_fields', available({ legs: [segment({ from: { id: 1, name: 'Palma' } })] })],
     ['unknown_fields', available({ site: { constructor: 1 } })],
     ['unknown_fields', { 1234: { available: false, reason: 'sold out' } }],
   ])('%s: %j', (fault, body) => {
@@ -264,7 +264,7 @@ describe('identity and itinerary', () => {
 
   it.each([
     ['airline', { airline: { id: 8 } }],
-    ['number of legs', { legs: [hop()] }],
+    ['number of legs', { legs: [segment()] }],
     ['origin', { from: { id: 100 } }],
     ['destination', { to: { id: 100 } }],
     ['date', { dates: { departure: '2026-07-21 08:00', arrival: '2026-07-21 11:45' } }],
@@ -274,8 +274,8 @@ describe('identity and itinerary', () => {
 
   it.each([
     ['time', { dates: { departure: '2026-07-20 08:05', arrival: '2026-07-20 11:45' } }],
-    ['flight number', { legs: [hop({ number: 13 }), ...flight().legs.slice(1)] }],
-    ['stop', { legs: [hop({ to: { id: 105 } }), ...flight().legs.slice(1)] }],
+    ['flight number', { legs: [segment({ number: 13 }), ...flight().legs.slice(1)] }],
+    ['stop', { legs: [segment({ to: { id: 105 } }), ...flight().legs.slice(1)] }],
   ])('differ if a %s differs: a change of the itinerary alone', (_what, parts) => {
     const before = flightIn(read(available()))
     const after = flightIn(read(available(parts)))

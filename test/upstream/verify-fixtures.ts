@@ -21,7 +21,7 @@ function dates(departure: string, arrival: string) {
   return { departure: `2026-07-20 ${departure}`, arrival: `2026-07-20 ${arrival}` }
 }
 
-export function hop(parts: FlightParts = {}) {
+export function segment(parts: FlightParts = {}) {
   return {
     from: PALMA,
     to: MADRID,
@@ -33,7 +33,7 @@ export function hop(parts: FlightParts = {}) {
   }
 }
 
-const SECOND_HOP = hop({
+const SECOND_SEGMENT = segment({
   from: MADRID,
   to: VIGO,
   number: 12,
@@ -46,7 +46,7 @@ export function flight(parts: FlightParts = {}) {
   return {
     from: PALMA,
     to: VIGO,
-    legs: [hop(), SECOND_HOP],
+    legs: [segment(), SECOND_SEGMENT],
     dates: dates('08:00', '11:45'),
     duration: { human: '3h 45m', seconds: 13_500 },
     airline: AIRLINE,

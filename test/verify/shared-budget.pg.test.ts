@@ -54,7 +54,7 @@ async function readApiUntil(end: number, env: Readonly<Record<string, string>>):
   return good
 }
 
-describe('two workers, an API and users beside them, with a tenth of the answers spoilt', () => {
+describe('two workers, an API and users beside them, with a tenth of the answers corrupted', () => {
   it('spend one budget together, and no more', { timeout: 150_000 }, async ({
     db,
     databaseUrl,
@@ -99,11 +99,11 @@ describe('two workers, an API and users beside them, with a tenth of the answers
     const times = await requestTimes(sandbox.url)
     expect(await reading).toBeGreaterThan(10)
 
-    const spoilt = Object.values(proxy.spoilt).reduce((sum, n) => sum + n, 0)
+    const corrupted = Object.values(proxy.corrupted).reduce((sum, n) => sum + n, 0)
     expect(exits.length).toBeGreaterThan(4)
     expect(exits.filter((exit) => exit !== EXIT.ok && exit !== EXIT.failed)).toEqual([])
     expect(exits.filter((exit) => exit === EXIT.ok).length).toBeGreaterThan(0)
-    expect(spoilt).toBeGreaterThan(10)
+    expect(corrupted).toBeGreaterThan(10)
     // The workers take some seconds to start; from then on nothing of the budget lies idle.
     expect(mostWithin(times, 10)).toBeGreaterThan(0.5 * REQUESTS_PER_SECOND * 10)
     for (const seconds of [1, 5, 10, 30]) {

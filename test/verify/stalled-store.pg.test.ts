@@ -103,9 +103,9 @@ it('keeps the budget where the database falls silent for four seconds between sl
   }
   jobs.push(pull(), pull('with-availability'))
   await at(2_000)
-  door.swallow()
+  door.stall()
   await at(2_000 + STALL_MS)
-  door.heal()
+  door.resume()
   await dispatching
   await Promise.all(jobs)
 

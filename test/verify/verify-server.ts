@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { available, flight, hop } from '../upstream/verify-fixtures.ts'
+import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
 /** A bare upstream whose answers about flights a test sets, and may keep back. */
 export interface VerifyServer {
@@ -75,7 +75,7 @@ export async function startVerifyServer(): Promise<VerifyServer> {
 function flightFor(id: string): object {
   const day = new Date(Date.now() + 30 * DAY_MS).toISOString().slice(0, 10)
   const dates = { departure: `${day} 08:00`, arrival: `${day} 09:30` }
-  const leg = hop({ dates })
+  const leg = segment({ dates })
   const { from, to, duration } = leg
   return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
 }

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { type Prometheus, startPrometheus } from './prometheus-server.ts'
 
 /** A running farewatch on a sandbox, and a Prometheus that watches it. */
-export interface LiveGround {
+export interface LiveFixture {
   readonly sandbox: Sandbox
   readonly database: Database
   readonly prometheus: Prometheus
@@ -25,11 +25,11 @@ export interface LiveGround {
   close(): Promise<void>
 }
 
-const TOKEN = 'a-token-for-the-live-ground'
+const TOKEN = 'a-token-for-the-live-fixture'
 /** Ten minutes of the world a second: fares change while we look. */
 const SPEED = 600
 /** So few of all that their losses together are no mass. */
-const LIVELY = 16
+const CHANGING = 16
 const QUIET = 110
 
 /**
@@ -46,7 +46,7 @@ const SETTINGS = {
   ADMIN_PORT: '0',
 }
 
-export async function prepareLiveGround(): Promise<LiveGround> {
+export async function prepareLiveFixture(): Promise<LiveFixture> {
   const started: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const stop of started.splice(0).reverse()) await stop()
@@ -100,7 +100,7 @@ export const ORDINARY_FAULTS = [
 
 async function watchFlights({ db }: Database, sandbox: Sandbox): Promise<string> {
   const found = searchDemoFlights(sandbox.world, sandbox.now(), 4 * QUIET)
-  const flights = [...found.slice(0, LIVELY), ...found.slice(-QUIET)]
+  const flights = [...found.slice(0, CHANGING), ...found.slice(-QUIET)]
   const { id } = await createReseller(db, 'ana')
   const rows = flights.map((flightId, i) => ({
     list: 'live',

@@ -5,27 +5,27 @@ import type { RunningCommand } from '../support/child-process.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, blockTable, checksOf, faresOf, sold, watch } from './steps.ts'
+import { addressesOf, blockTable, bookable, checksOf, faresOf, watch } from './steps.ts'
 import { type Backend, openWorld, QUEUES, type World } from './world.ts'
 
-/** What jobs may die of while the database is away: ticks are not tried again, and checks come back by their lease. */
-export const AWAY =
+/** Errors that dead jobs may have after an outage: ticks are not retried, and fares are due again after their lease. */
+export const OUTAGE_ERRORS =
   /onnection terminated|terminating connection|ECONNREFUSED|ECONNRESET|recovery mode|starting up|not yet accepting|shutting down|read-only transaction|queue\.unavailable|timeout/
 
 const LISTEN_BACK_MS = 2_000
 const RECOVERY_MS = 40_000
 
-interface Ground {
+interface OutageFixture {
   readonly postgres: ChaosPostgres
   readonly world: World
   readonly worker: RunningCommand
   readonly health: string
-  /** Asks the API one question of the database. */
-  readonly askApi: () => Promise<Response>
+  /** Sends a request that needs the database. */
+  readonly callApi: () => Promise<Response>
 }
 
-/** A worker and an API, each of whose bad moments ends before the next begins. */
-async function openGround(backend: Backend): Promise<Ground> {
+/** Starts a worker and an API that all tests share. Each test ends its fault before it returns. */
+async function openFixture(backend: Backend): Promise<OutageFixture> {
   const postgres = await startChaosPostgres()
   const databaseUrl = await postgres.createDatabase('farewatch_chaos_test')
   const world = await openWorld(backend, { databaseUrl })
@@ -36,30 +36,30 @@ async function openGround(backend: Backend): Promise<Ground> {
   const { api: status, health } = await addressesOf(api)
   await addressesOf(worker)
   const url = new URL('/api/v1/sync-runs', status).href
-  return { postgres, world, worker, health, askApi: () => fetch(url, { headers: bearer(key) }) }
+  return { postgres, world, worker, health, callApi: () => fetch(url, { headers: bearer(key) }) }
 }
 
-/** A check whose question is asked before the fault and whose answer comes after it counts, and counts once. */
+/** Expects that a check whose request precedes the fault and whose answer follows it is recorded once. */
 async function expectCheckThrough(world: World, flightId: string, fault: () => Promise<unknown>) {
-  const { upstream, living } = world
-  const processes = living().length
+  const { upstream, running } = world
+  const processes = running().length
   upstream.hold([flightId])
   await watch(world, [flightId])
-  await eventually('the question', () => upstream.askedOf(flightId) > 0)
+  await eventually('the request', () => upstream.requestsFor(flightId) > 0)
   await fault()
   upstream.release()
   const recorded = async () => (await checksOf(world, [flightId]).catch(() => 0)) > 0
-  await eventually('its record', recorded, RECOVERY_MS)
-  expect(await faresOf(world, [flightId])).toEqual([sold(flightId)])
-  expect(living()).toHaveLength(processes)
-  await expectInvariants(world, { failures: [AWAY] })
+  await eventually('the record', recorded, RECOVERY_MS)
+  expect(await faresOf(world, [flightId])).toEqual([bookable(flightId)])
+  expect(running()).toHaveLength(processes)
+  await expectInvariants(world, { failures: [OUTAGE_ERRORS] })
 }
 
 const livezOf = (health: string) => new URL('/livez', health).href
 
-/** Waits until every worker of the queue has a connection again on which it listens: BullMQ names it after its queue. */
+/** Waits until every worker of the queue has a new connection that listens. BullMQ names that connection after the queue. */
 async function untilListening({ db }: World, since: Date): Promise<void> {
-  await eventually('all workers listen', async () => {
+  await eventually('workers that listen', async () => {
     const { rows } = await sql<{ listening: number }>`
       select count(*) as listening from pg_stat_activity
        where datname = current_database() and application_name = any(${QUEUES}::text[])
@@ -85,49 +85,51 @@ async function setReadOnly({ db }: World, readOnly: boolean): Promise<void> {
   await sql`select pg_reload_conf()`.execute(db)
 }
 
-/** The tests of a database that has bad moments, on one backend of the queue. */
-export function describePostgresAway(backend: Backend): void {
-  describe(`a PostgreSQL that has a bad moment, with the queue on ${backend}`, {
+export function describePostgresOutages(backend: Backend): void {
+  describe(`an outage of PostgreSQL, with the queue on ${backend}`, {
     timeout: 60_000,
   }, () => {
-    let ground: Ground
+    let fixture: OutageFixture
     beforeAll(async () => {
-      ground = await openGround(backend)
+      fixture = await openFixture(backend)
     }, 120_000)
     afterAll(async () => {
-      await ground.world.close()
-      await ground.postgres.close()
+      await fixture.world.close()
+      await fixture.postgres.close()
     })
 
-    it('is away at a start: the process ends, and says why', async () => {
-      const { world } = ground
+    it('a process that starts while PostgreSQL is down exits with the reason', async () => {
+      const { world } = fixture
       const from = performance.now()
 
-      await world.postgresDoor.shut()
+      await world.postgresProxy.shut()
       const refused = world.start('worker')
       expect(await refused.ended).toBe(1)
-      await world.postgresDoor.open()
-      world.postgresDoor.swallow()
-      const silent = world.start('worker')
-      expect(await silent.ended).toBe(1)
-      world.postgresDoor.heal()
+      await world.postgresProxy.open()
+      world.postgresProxy.stall()
+      const unanswered = world.start('worker')
+      expect(await unanswered.ended).toBe(1)
+      world.postgresProxy.resume()
 
       expect(performance.now() - from).toBeLessThan(20_000)
-      for (const ended of [refused, silent]) expect(ended.stderr()).toContain('cannot be used')
+      for (const ended of [refused, unanswered]) expect(ended.stderr()).toContain('cannot be used')
     })
 
-    it('answers slowly', async () => {
-      const { world, askApi } = ground
-      const doors = [world.postgresDoor, ...(world.redis === undefined ? [] : [world.redis.door])]
-      for (const door of doors) door.slow(30)
+    it('a check is recorded once while PostgreSQL answers slowly', async () => {
+      const { world, callApi } = fixture
+      const proxies = [
+        world.postgresProxy,
+        ...(world.redis === undefined ? [] : [world.redis.proxy]),
+      ]
+      for (const proxy of proxies) proxy.slow(30)
       await expectCheckThrough(world, '901', async () => {
-        expect((await askApi()).status).toBe(200)
+        expect((await callApi()).status).toBe(200)
       })
-      for (const door of doors) door.slow(0)
+      for (const proxy of proxies) proxy.slow(0)
     })
 
-    it('ends all connections: checks go on, and the queue listens again in time', async () => {
-      const { world, askApi } = ground
+    it('a check is recorded once when all connections end, and the queue listens again within two seconds', async () => {
+      const { world, callApi } = fixture
       await expectCheckThrough(world, '902', async () => {
         const since = await endAllConnections(world)
         const from = performance.now()
@@ -135,58 +137,58 @@ export function describePostgresAway(backend: Backend): void {
           await untilListening(world, since)
           expect(performance.now() - from).toBeLessThan(LISTEN_BACK_MS)
         }
-        await eventually('the API', async () => (await askApi()).status === 200)
+        await eventually('the API', async () => (await callApi()).status === 200)
       })
     })
 
-    it('has its network cut', async () => {
-      const { world } = ground
-      await expectCheckThrough(world, '903', async () => world.postgresDoor.cut())
+    it('a check is recorded once when the network to PostgreSQL is cut', async () => {
+      const { world } = fixture
+      await expectCheckThrough(world, '903', async () => world.postgresProxy.cut())
     })
 
-    it('falls silent, and is heard again', async () => {
-      const { world, health } = ground
+    it('a check is recorded once when PostgreSQL does not answer for a while', async () => {
+      const { world, health } = fixture
       await expectCheckThrough(world, '904', async () => {
-        world.postgresDoor.swallow()
-        const silentFrom = performance.now()
-        // What it is asked there it cannot know before its deadline.
+        world.postgresProxy.stall()
+        const stalledFrom = performance.now()
+        // The health check reports the stall after the timeout of its query, so 503 takes seconds.
         expect((await fetch(health)).status).toBe(503)
         expect((await fetch(livezOf(health))).status).toBe(200)
-        expect(performance.now() - silentFrom).toBeLessThan(5_000)
-        world.postgresDoor.heal()
+        expect(performance.now() - stalledFrom).toBeLessThan(5_000)
+        world.postgresProxy.resume()
       })
     })
 
-    it('crashes and starts again: nothing that was committed is lost, nobody ends', async () => {
-      const { world, postgres, askApi, health } = ground
+    it('a crash of PostgreSQL loses nothing that was committed and ends no process', async () => {
+      const { world, postgres, callApi, health } = fixture
       await expectCheckThrough(world, '905', async () => {
         await postgres.crash()
-        const refused = await askApi()
+        const refused = await callApi()
         expect(refused.status).toBe(503)
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
         expect((await fetch(livezOf(health))).status).toBe(200)
         await postgres.start()
-        await eventually('the API', async () => (await askApi()).status === 200)
+        await eventually('the API', async () => (await callApi()).status === 200)
       })
     })
 
-    it('refuses writes after a failover, and takes them again', async () => {
-      const { world, askApi } = ground
+    it('a check is recorded once when PostgreSQL refuses writes after a failover for a while', async () => {
+      const { world, callApi } = fixture
       await expectCheckThrough(world, '906', async () => {
         await setReadOnly(world, true)
         await endAllConnections(world)
-        await eventually('the API', async () => (await askApi()).status === 200)
-        await eventually('a refusal', () => world.said().includes('read-only transaction'))
+        await eventually('the API', async () => (await callApi()).status === 200)
+        await eventually('a refused write', () => world.output().includes('read-only transaction'))
         await setReadOnly(world, false)
       })
     })
 
-    it('keeps a whole pool waiting: others are told to come again, health answers, nothing is stuck', async () => {
-      const { world, askApi, health } = ground
+    it('a pool whose connections all wait makes requests fail with 503 and Retry-After, and health answers', async () => {
+      const { world, callApi, health } = fixture
       const release = await blockTable(world, 'farewatch_private.sync_run', 'access exclusive')
-      const asked = Array.from({ length: 30 }, () => askApi())
+      const requests = Array.from({ length: 30 }, () => callApi())
       const first = await Promise.any(
-        asked.map(async (answer) => {
+        requests.map(async (answer) => {
           const { status } = await answer
           if (status !== 503) throw new Error(`an answer of ${status}`)
         }),
@@ -195,15 +197,15 @@ export function describePostgresAway(backend: Backend): void {
       expect((await fetch(health)).status).toBe(503)
       await release()
 
-      const answers = await Promise.all(asked)
+      const answers = await Promise.all(requests)
       const statuses = new Set(answers.map(({ status }) => status))
       expect(first).toBe('refused')
       expect(statuses).toEqual(new Set([200, 503]))
       for (const answer of answers.filter(({ status }) => status === 503)) {
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
       }
-      expect((await askApi()).status).toBe(200)
-      await expectInvariants(world, { failures: [AWAY] })
+      expect((await callApi()).status).toBe(200)
+      await expectInvariants(world, { failures: [OUTAGE_ERRORS] })
     })
   })
 }

@@ -1,3 +1,0 @@
-import { describePostgresAway } from './postgres-away.ts'
-
-describePostgresAway('postgres')

@@ -1,0 +1,3 @@
+import { describePostgresOutages } from './postgres-outages.ts'
+
+describePostgresOutages('postgres')
