@@ -53,14 +53,18 @@ export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Pro
 }
 
 async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select distinct w.tracked_fare_id as id
-      from watch w
-      join reseller r on r.id = w.reseller_id and r.disabled_at is null
-     where w.tracked_fare_id = any(${fareIds}::bigint[])
-       and w.started_at is null and w.paused_at is null and w.ended_at is null
-  `.execute(tx)
-  return rows.map(({ id }) => id)
+  const watched = await tx
+    .selectFrom('watch as w')
+    .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
+    .select('w.tracked_fare_id as id')
+    .distinct()
+    .where(sql<boolean>`w.tracked_fare_id = any(${fareIds}::bigint[])`)
+    .where('w.started_at', 'is', null)
+    .where('w.paused_at', 'is', null)
+    .where('w.ended_at', 'is', null)
+    .where('r.disabled_at', 'is', null)
+    .execute()
+  return watched.map(({ id }) => id)
 }
 
 /**
@@ -69,15 +73,16 @@ async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<number
  */
 async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
   if (fareIds.length === 0) return []
-  const { rows } = await sql<{ id: number }>`
-    select tracked_fare_id as id
-      from fare_state
-     where tracked_fare_id = any(${fareIds}::bigint[])
-       and expired_at is null and last_good_check_at is not null
-     order by tracked_fare_id
-       for share
-  `.execute(tx)
-  return rows.map(({ id }) => id)
+  const believed = await tx
+    .selectFrom('fare_state')
+    .select('tracked_fare_id as id')
+    .where(sql<boolean>`tracked_fare_id = any(${fareIds}::bigint[])`)
+    .where('expired_at', 'is', null)
+    .where('last_good_check_at', 'is not', null)
+    .orderBy('tracked_fare_id')
+    .forShare()
+    .execute()
+  return believed.map(({ id }) => id)
 }
 
 const NO_FLIGHT = sql`jsonb_build_object('identity', null, 'itinerary', null, 'flight', null)`

@@ -1,5 +1,4 @@
 import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
 
 /** A belief is fresh for at least an hour. */
 const LEAST_SECONDS = 3_600
@@ -34,11 +33,11 @@ function inDoublingSteps(seconds: number): number {
 
 /** Reads for how many seconds a belief is fresh for a watch without a minimum interval. */
 export async function readFreshSeconds(db: Db): Promise<number> {
-  const { expectedIntervalSeconds } = await selectOne(
-    sql<{ expectedIntervalSeconds: number }>`
-      select extract(epoch from expected_interval)::float8 as "expectedIntervalSeconds" from recheck_clock
-    `,
-    db,
-  )
+  const { expectedIntervalSeconds } = await db
+    .selectFrom('recheck_clock')
+    .select(
+      sql<number>`extract(epoch from expected_interval)::float8`.as('expectedIntervalSeconds'),
+    )
+    .executeTakeFirstOrThrow()
   return freshSeconds({ minIntervalSeconds: null, expectedIntervalSeconds })
 }

@@ -91,15 +91,13 @@ export async function readCheckCounts(tx: Tx, { open }: { open: boolean }): Prom
 
 /** Counts the fares that are still believed bookable although their last answer was "unavailable". */
 export async function countHeldLosses(db: Db): Promise<number> {
-  const { held } = await selectOne(
-    sql<{ held: number }>`
-      select count(*) as held
-        from fare_state s
-        join fare_schedule using (tracked_fare_id)
-       where s.pair = 'bookable' and ${HAS_CONTRADICTION}
-    `,
-    db,
-  )
+  const { held } = await db
+    .selectFrom('fare_state as s')
+    .innerJoin('fare_schedule as q', 'q.tracked_fare_id', 's.tracked_fare_id')
+    .select(({ fn }) => fn.countAll<number>().as('held'))
+    .where('s.pair', '=', 'bookable')
+    .where(HAS_CONTRADICTION)
+    .executeTakeFirstOrThrow()
   return held
 }
 

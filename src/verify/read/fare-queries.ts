@@ -34,7 +34,8 @@ interface ScheduleRow {
   readonly notBefore: Date | null
   /** When the fares that are due before this one have been checked, at the given rate. */
   readonly budgetAt: Date | null
-  readonly claimed: boolean
+  /** Null unless a process has claimed the fare. */
+  readonly claimId: string | null
   readonly now: Date
 }
 
@@ -50,32 +51,38 @@ export async function findFare(
   fareId: number,
   requestsPerSecond: number,
 ): Promise<FareDetail | undefined> {
-  const { rows } = await sql<Omit<FareDetail, 'next'> & ScheduleRow>`
-    select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
-           coalesce(s.outbound, 'unknown') as outbound, s.return, coalesce(s.pair, 'unknown') as pair,
-           s.price, s.currency, s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
-           s.last_reason as "lastReason", s.expired_at as "expiredAt", f.ended_at as "endedAt", f.watchers,
-           q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id is not null as claimed,
-           clock_timestamp() + make_interval(secs => greatest(0, least(q.vdue - c.v, 1 / q.ticket))
-                                                     * c.tickets / ${requestsPerSecond}::float8) as "budgetAt",
-           clock_timestamp() as now
-      from tracked_fare f
-     cross join recheck_clock c
-      left join fare_state s on s.tracked_fare_id = f.id
-      left join fare_schedule q on q.tracked_fare_id = f.id
-     where f.id = ${fareId}
-  `.execute(db)
-  const [row] = rows
+  const secondsAhead = sql`
+    greatest(0, least(q.vdue - c.v, 1 / q.ticket)) * c.tickets / ${requestsPerSecond}::float8
+  `
+  const row = await db
+    .selectFrom('tracked_fare as f')
+    .crossJoin('recheck_clock as c')
+    .leftJoin('fare_state as s', 's.tracked_fare_id', 'f.id')
+    .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
+    .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
+    .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
+    .select(['s.last_good_check_at as lastGoodCheckAt', 's.last_check_at as lastCheckAt'])
+    .select(['s.last_reason as lastReason', 's.expired_at as expiredAt', 'f.ended_at as endedAt'])
+    .select(['f.watchers', 'q.lane', 'q.lane_due_at as laneDueAt', 'q.not_before as notBefore'])
+    .select('q.claim_id as claimId')
+    .select([
+      sql<Date | null>`clock_timestamp() + make_interval(secs => ${secondsAhead})`.as('budgetAt'),
+      sql<Date>`clock_timestamp()`.as('now'),
+    ])
+    .where('f.id', '=', fareId)
+    .executeTakeFirst()
   if (row === undefined) return undefined
-  const { lane, laneDueAt, notBefore, budgetAt, claimed, now, ...detail } = row
-  const schedule = { lane, laneDueAt, notBefore, budgetAt, claimed, now }
-  return { ...detail, next: expectedCheck(schedule) }
+  const { lane, laneDueAt, notBefore, budgetAt, claimId, now, ...detail } = row
+  const schedule = { lane, laneDueAt, notBefore, budgetAt, claimId, now }
+  const { outbound, pair } = row
+  const belief = { outbound: outbound ?? 'unknown', pair: pair ?? 'unknown' }
+  return { ...detail, ...belief, next: expectedCheck(schedule) }
 }
 
 function expectedCheck(row: ScheduleRow): ExpectedCheck | null {
-  const { lane, laneDueAt, notBefore, budgetAt, claimed, now } = row
+  const { lane, laneDueAt, notBefore, budgetAt, claimId, now } = row
   if (notBefore === null) return null
-  if (claimed) return { at: now, why: 'it is being checked' }
+  if (claimId !== null) return { at: now, why: 'it is being checked' }
   if (lane !== null && laneDueAt !== null) return { at: laneDueAt, why: WHY[lane] ?? lane }
   if (notBefore > now && (budgetAt === null || budgetAt <= notBefore)) {
     return { at: notBefore, why: 'its minimum interval' }

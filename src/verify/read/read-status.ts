@@ -206,12 +206,10 @@ async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unkno
 
 /** Counts the checks of the last whole minute, and those of them that were unknown. */
 async function readLastMinute(db: Db): Promise<{ checks: number; unknown: number }> {
-  return selectOne(
-    sql<{ checks: number; unknown: number }>`
-      select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
-        from check_minute
-       where minute = date_trunc('minute', clock_timestamp()) - interval '1 minute'
-    `,
-    db,
-  )
+  const lastMinute = await db
+    .selectFrom('check_minute')
+    .select(['checks', 'unknown'])
+    .where('minute', '=', sql<Date>`date_trunc('minute', clock_timestamp()) - interval '1 minute'`)
+    .executeTakeFirst()
+  return lastMinute ?? { checks: 0, unknown: 0 }
 }

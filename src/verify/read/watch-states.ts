@@ -1,7 +1,7 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import { databaseNow } from '../../db/transaction.ts'
 import { requireWatchList } from '../../watch/watch-lists.ts'
 import {
   findWatch,
@@ -42,18 +42,25 @@ async function readWatchFacts(
   resellerId: number,
   watchIds: readonly string[],
 ): Promise<ReadonlyMap<string, WatchFacts>> {
-  const { rows } = await sql<WatchFacts>`
-    select w.id as "watchId", s.state, s.asked_at as "askedAt", s.last_good_check_at as "lastGoodCheckAt",
-           s.last_reason as "lastReason", coalesce(s.expired_at, w.ended_at) as "endedAt",
-           w.started_at is not null as "hasStarted", q.lane, r.disabled_at is not null as "resellerDisabled",
-           extract(epoch from c.expected_interval)::float8 as "expectedIntervalSeconds", clock_timestamp() as now
-      from watch w
-      join reseller r on r.id = w.reseller_id
-     cross join recheck_clock c
-      left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
-      left join fare_schedule q on q.tracked_fare_id = w.tracked_fare_id
-     where w.reseller_id = ${resellerId} and w.id = any(${watchIds}::uuid[])
-  `.execute(db)
+  const rows = await db
+    .selectFrom('watch as w')
+    .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
+    .crossJoin('recheck_clock as c')
+    .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
+    .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
+    .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
+    .select(['s.last_reason as lastReason', 'q.lane'])
+    .select(({ fn }) => [
+      sql<object | null>`s.state`.as('state'),
+      fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
+      sql<boolean>`w.started_at is not null`.as('hasStarted'),
+      sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
+      sql<number>`extract(epoch from c.expected_interval)::float8`.as('expectedIntervalSeconds'),
+      sql<Date>`clock_timestamp()`.as('now'),
+    ])
+    .where('w.reseller_id', '=', resellerId)
+    .where(sql<boolean>`w.id = any(${watchIds}::uuid[])`)
+    .execute()
   return new Map(rows.map((row) => [row.watchId, row]))
 }
 
@@ -106,10 +113,7 @@ export async function* readStates(
     .execute()
   try {
     const { resellerId, list } = args
-    const { takenAt } = await selectOne(
-      sql<{ takenAt: Date }>`select clock_timestamp() as "takenAt"`,
-      tx,
-    )
+    const takenAt = await databaseNow(tx)
     await requireWatchList({ db: tx, resellerId }, list)
     yield { seq: await readFeedHead(tx, resellerId), takenAt }
     yield* readPages(tx, args)
