@@ -79,7 +79,10 @@ async function pull(app: App, list: RouteListName, routes: readonly Route[]): Pr
   }
 }
 
-/** Intervals of one hour, each with another price. */
+/**
+ * Intervals of one hour, each with another price. The watch begins with the first of them. Only this watch is dated
+ * back, and by less than 30 days: a watch that was never available for that long expires and is not checked.
+ */
 async function seedHistory({ database: { db } }: App, fareId: number): Promise<void> {
   await sql`
     insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
@@ -88,5 +91,8 @@ async function seedHistory({ database: { db } }: App, fareId: number): Promise<v
            case when n < ${INTERVALS}::int - 1 then clock_timestamp() - make_interval(hours => ${INTERVALS}::int - n - 1) end
       from generate_series(0, ${INTERVALS}::int - 1) n
   `.execute(db)
-  await sql`update watch set began_at = clock_timestamp() - interval '1 year'`.execute(db)
+  await sql`
+    update watch set began_at = clock_timestamp() - make_interval(hours => ${INTERVALS}::int)
+     where tracked_fare_id = ${fareId}
+  `.execute(db)
 }
