@@ -24,26 +24,26 @@ import type { disableReseller } from '../watch/change-watches.ts'
 import { WATCH_OPERATIONS } from '../watch/endpoints/watch-endpoints.ts'
 import { WATCH_LIST_OPERATIONS } from '../watch/endpoints/watch-list-endpoints.ts'
 
-/** What the handlers of all operations work with; each declares the part that it needs. */
+/** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps {
   readonly db: Db
   readonly routeLists: RenderedLists
   readonly onDemand: OnDemand
   readonly feedPoller: FeedPoller
-  /** The shortest interval between two checks of a fare. */
+  /** The shortest time between two checks of a fare. */
   readonly minRecheckSeconds: number
   readonly clock: Clock
   readonly disableReseller: typeof disableReseller
   readonly log: Logger
   readonly scrub: Scrub
   readonly guard: GuardLimits
-  /** The budget of upstream requests, of all processes together. */
+  /** The budget of upstream requests for all processes together. */
   readonly requestsPerSecond: number
-  /** Of farewatch. */
+  /** The version of farewatch. */
   readonly version: string
 }
 
-/** Every operation of the API, in the order of its documentation. Each feature brings its own. */
+/** Every operation of the API, in the order of the documentation. */
 export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...ROUTE_OPERATIONS,
   ...VERIFY_OPERATIONS,

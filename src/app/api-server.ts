@@ -15,12 +15,12 @@ import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
 
-/** What requests that are under way are given to be answered once the process is to end: a little less than the API is. */
+/** How long requests in progress may take when the process stops: a little less than the API role has. */
 const DRAIN_MS = 2_500
 
 /**
- * The read API.
- * @param openReseller whose data this machine is shown without a key, until a first key exists.
+ * Creates the server of the API.
+ * @param openReseller the reseller whose data local requests may read without a key until the first key exists.
  */
 export function createApiServer(app: App, openReseller?: string): HttpServer {
   const { config, log } = app
@@ -39,7 +39,7 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
     access,
     limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
   })
-  // While the connections are still there: who waits for an answer is told that there will be none.
+  // Before the connections close, so that waiting requests still receive an answer.
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedPoller.close())
   server.addHook('onClose', () => access.settled())

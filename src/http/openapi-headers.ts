@@ -1,19 +1,19 @@
 import type { Operation } from './operation.ts'
 
-type Answering = Pick<Operation<never>, 'answer' | 'upstream' | 'audience'>
+type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'audience'>
 
-/** The headers that answers bear beside their operations' own, and what they say. */
+/** Descriptions of the headers that several operations share. */
 const HEADERS = {
-  'x-request-id': 'The id of the request: the one that it bore, or a new one.',
-  'RateLimit-Policy':
-    'Requests that may be made at once, and the seconds in which as many come back.',
-  RateLimit: 'Requests that are left, and the seconds until all are back.',
-  'Retry-After': 'Seconds after which to come again.',
-  'WWW-Authenticate': 'What kind of key is wanted, and what was wrong with the one that was sent.',
-  'farewatch-ignored': 'The parameters that counted for nothing, percent-encoded.',
-  'farewatch-demo': 'There where no key was needed.',
-  ETag: 'The version of the answer, for `If-None-Match`.',
-  'Last-Modified': 'When the answer became what it is, for `If-Modified-Since`.',
+  'x-request-id': 'The id of the request: the one that the client sent, or a new one.',
+  'RateLimit-Policy': 'The quota of requests, and the seconds in which it refills.',
+  RateLimit: 'The remaining requests, and the seconds until the quota is full again.',
+  'Retry-After': 'The seconds after which the client may try again.',
+  'WWW-Authenticate':
+    'Which kind of key is required, and what is wrong with the one that was sent.',
+  'farewatch-ignored': 'The parameters that were ignored, percent-encoded.',
+  'farewatch-demo': 'Present if the request had no key and needed none.',
+  ETag: 'The version of the response, for `If-None-Match`.',
+  'Last-Modified': 'When this version began, for `If-Modified-Since`.',
 } as const
 
 type HeaderName = keyof typeof HEADERS
@@ -27,32 +27,35 @@ const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
 }
 
 /** For `components.headers`. */
-export const HEADER_COMPONENTS = described(HEADERS)
+export const HEADER_COMPONENTS = withDescriptions(HEADERS)
 
-/** Of an operation's right answer, and of the 304 in its place. */
-export function answerHeaders({ answer, upstream, audience }: Answering): object {
+/** The headers of an operation's success response and of its 304. */
+export function answerHeaders({ answer, upstream, audience }: Responding): object {
   const named: HeaderName[] = [...ALWAYS]
   if (audience !== 'operators') named.push('farewatch-demo')
   if (upstream === true) named.push('farewatch-ignored')
   if (answer.versioned === true) named.push('ETag', 'Last-Modified')
-  return { ...references(named), ...described(answer.headers ?? {}) }
+  return { ...references(named), ...withDescriptions(answer.headers ?? {}) }
 }
 
 export function problemHeaders(status: number): object {
   return references([...ALWAYS, ...(OF_PROBLEMS[status] ?? [])])
 }
 
-/** What a client says of the version that it has. */
-export function versionParameters({ answer }: Answering): object[] {
+/** The request headers of conditional requests. */
+export function versionParameters({ answer }: Responding): object[] {
   if (answer.versioned !== true) return []
   return [
-    { name: 'If-None-Match', about: 'The `ETag` of the answer that the client has.' },
-    { name: 'If-Modified-Since', about: 'Its `Last-Modified`; counts where there is no tag.' },
-  ].map(({ name, about }) => ({
+    { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
+    {
+      name: 'If-Modified-Since',
+      description: 'The `Last-Modified` of that response. It is ignored if there is a tag.',
+    },
+  ].map(({ name, description }) => ({
     name,
     in: 'header',
     required: false,
-    description: about,
+    description,
     schema: { type: 'string' },
   }))
 }
@@ -61,7 +64,7 @@ function references(names: readonly HeaderName[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function described(headers: Readonly<Record<string, string>>): object {
+function withDescriptions(headers: Readonly<Record<string, string>>): object {
   return Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [
       name,
