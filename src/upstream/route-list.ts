@@ -33,17 +33,6 @@ export const NO_COUNTS: RouteListCounts = {
   cleanedTexts: 0,
 }
 
-/** Adds up the counts of two slices. */
-export function addCounts(a: RouteListCounts, b: RouteListCounts): RouteListCounts {
-  return {
-    selfRoutes: a.selfRoutes + b.selfRoutes,
-    unknownFields: a.unknownFields + b.unknownFields,
-    numericIds: a.numericIds + b.numericIds,
-    blankTexts: a.blankTexts + b.blankTexts,
-    cleanedTexts: a.cleanedTexts + b.cleanedTexts,
-  }
-}
-
 /** What an answer offers for a later conditional request. Null if it offers none, or none that we would send. */
 export interface Validators {
   /** An entity tag exactly as received, with its quotes and `W/`. */

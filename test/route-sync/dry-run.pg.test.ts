@@ -102,7 +102,7 @@ describe('dry runs', () => {
       expect(report).toMatchObject({ verdict: null, release: { code: 'agreed' } })
       expect(planText(report).split('\n')[0]).toBe(
         `${list} would be released and applied: 3 lists over 25 hours agree ` +
-          `(runs ${first.runId}, ${second.runId} and this one); held was: 20 of 100 routes are missing at once (20.0 %, limit 15.0 %)`,
+          `(runs ${first.runId}, ${second.runId} and this one); held because 20 of 100 routes are missing at once (20.0 %, limit 15.0 %)`,
       )
       expect(await everything(db)).toBe(before)
       const outcome = await sync(db, near, { list, guard: LOOSE })

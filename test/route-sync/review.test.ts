@@ -41,7 +41,7 @@ describe('releasing agreeing lists', () => {
   it('three lists over a whole day are released, with their runs and the original reason', () => {
     expect(releaseOf(STATE, LIST, GUARD_LIMITS)).toEqual({
       code: 'agreed',
-      text: '3 lists over 24 hours agree (runs 7, 8, 9); held was: 200 are missing',
+      text: '3 lists over 24 hours agree (runs 7, 8, 9); held because 200 are missing',
     })
   })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { addCounts, NO_COUNTS, type Route } from '../../src/upstream/route-list.ts'
+import { addCounts } from '../../src/upstream/lists/read-route-list.ts'
+import { NO_COUNTS, type Route } from '../../src/upstream/route-list.ts'
 import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
 import { chunksOf, elementWith, place, ROUTES, readAll, route } from './routes-fixture.ts'
 

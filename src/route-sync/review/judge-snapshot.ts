@@ -70,6 +70,6 @@ export function releaseOf(
     runId === null ? `${heldRuns.join(', ')} and this one` : [...heldRuns, runId].join(', ')
   return {
     code: 'agreed',
-    text: `${lists} lists over ${Math.floor(spanMs / HOUR_MS)} hours agree (runs ${runs}); held was: ${suspicion.text}`,
+    text: `${lists} lists over ${Math.floor(spanMs / HOUR_MS)} hours agree (runs ${runs}); held because ${suspicion.text}`,
   }
 }

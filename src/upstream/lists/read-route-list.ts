@@ -1,11 +1,5 @@
 import { setImmediate as eventLoop } from 'node:timers/promises'
-import {
-  addCounts,
-  NO_COUNTS,
-  type Route,
-  type RouteListBody,
-  type RouteListCounts,
-} from '../route-list.ts'
+import { NO_COUNTS, type Route, type RouteListBody, type RouteListCounts } from '../route-list.ts'
 import { parseKeepingDigits } from '../strict-json.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 import { RouteChecker } from './check-route.ts'
@@ -17,7 +11,7 @@ export interface RouteSlice {
   readonly first: number
   /** Bytes of the body that have been read, including this slice. */
   readonly bytesRead: number
-  /** Counts of this slice alone. `addCounts` adds them up. */
+  /** Counts of this slice alone. */
   readonly counts: RouteListCounts
 }
 
@@ -61,6 +55,16 @@ export async function* readRouteList(
     throw err
   }
   body.onRead?.(counts)
+}
+
+export function addCounts(a: RouteListCounts, b: RouteListCounts): RouteListCounts {
+  return {
+    selfRoutes: a.selfRoutes + b.selfRoutes,
+    unknownFields: a.unknownFields + b.unknownFields,
+    numericIds: a.numericIds + b.numericIds,
+    blankTexts: a.blankTexts + b.blankTexts,
+    cleanedTexts: a.cleanedTexts + b.cleanedTexts,
+  }
 }
 
 interface ReadContext {
