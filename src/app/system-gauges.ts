@@ -19,8 +19,8 @@ export interface SystemGauges {
   close(): Promise<void>
 }
 
-/** Reading takes about a second for a million fares. A process spends at most 2 % of its time on it. */
-const PAUSE_FACTOR = 50
+/** Reading takes about a second for a million fares. A process spends at most a twentieth of its time on it. */
+const PAUSE_FACTOR = 20
 const STATEMENT_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_MS = 1_000
 

@@ -118,12 +118,12 @@ describe('a secret is masked', () => {
   const withCause = new Error('x', { cause: new Error(`deep ${TOKEN}`) })
 
   const writers: readonly (readonly [string, (log: Logger) => void])[] = [
-    ['message', (log) => log.info(`asked with ${TOKEN}`)],
-    ['formatted message', (log) => log.info('asked with %s', TOKEN)],
-    ['field', (log) => log.info({ url: `https://host/?t=${TOKEN}` }, 'asked')],
-    ['nested field', (log) => log.info({ headers: { deep: [TOKEN] } }, 'asked')],
-    ['name of a field', (log) => log.info({ [TOKEN]: 1 }, 'asked')],
-    ['bindings', (log) => log.child({ token: TOKEN }).info('asked')],
+    ['message', (log) => log.info(`sent ${TOKEN}`)],
+    ['formatted message', (log) => log.info('sent %s', TOKEN)],
+    ['field', (log) => log.info({ url: `https://host/?t=${TOKEN}` }, 'sent')],
+    ['nested field', (log) => log.info({ headers: { deep: [TOKEN] } }, 'sent')],
+    ['name of a field', (log) => log.info({ [TOKEN]: 1 }, 'sent')],
+    ['bindings', (log) => log.child({ token: TOKEN }).info('sent')],
     ['message of an error', (log) => log.error({ err: new Error(TOKEN) }, 'failed')],
     ['stack of an error', (log) => log.error({ err: withStack }, 'failed')],
     ['cause of an error', (log) => log.error({ err: withCause }, 'failed')],

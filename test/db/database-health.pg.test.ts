@@ -85,7 +85,7 @@ describe('a database that cannot be used', () => {
         () => true,
         () => false,
       )
-    skip(trusted, 'this server trusts everybody')
+    skip(trusted, 'this server accepts any password')
 
     const { message } = await refusalOf(url)
 

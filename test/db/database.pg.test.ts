@@ -93,8 +93,8 @@ describe('a connection that is lost', () => {
     await terminate(other, pid)
 
     await cut
-    const anew = await until('a new connection', () => backendOf(db).catch(() => undefined))
-    expect(anew).not.toBe(pid)
+    const replaced = await until('a new connection', () => backendOf(db).catch(() => undefined))
+    expect(replaced).not.toBe(pid)
     expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
   })
 

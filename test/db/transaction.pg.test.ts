@@ -131,11 +131,11 @@ describe('a transaction', () => {
       resolve(await backendOf(tx))
       await sql`select pg_sleep(60)`.execute(tx)
     })
-    const told = expect(cut).rejects.toMatchObject({ code: '57P01' })
+    const failure = expect(cut).rejects.toMatchObject({ code: '57P01' })
     await untilRunning(db, await session, 'pg_sleep')
     await terminate(db, await session)
 
-    await told
+    await failure
     expect(await counters(db)).toEqual([0])
   })
 })

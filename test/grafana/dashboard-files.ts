@@ -3,7 +3,7 @@ import path from 'node:path'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../grafana/dashboards')
 
-/** What the tests look at of Grafana's classic JSON. */
+/** The parts of Grafana's classic JSON that the tests use. */
 export interface DashboardFile {
   readonly id: null
   readonly uid: string
@@ -60,7 +60,7 @@ export function readDashboards(): Map<string, DashboardFile> {
   )
 }
 
-/** One query of a panel, with the name under which a test complains of it. */
+/** One query of a panel, with its name for error messages. */
 export interface PanelQuery {
   readonly name: string
   readonly dashboard: DashboardFile
@@ -79,7 +79,7 @@ export function panelQueries(): PanelQuery[] {
   )
 }
 
-/** The names of variables that a query uses, Grafana's own left out. */
+/** The names of the variables in a query, without Grafana's own. */
 export function variablesIn({ expr = '', rawSql = '' }: TargetFile): string[] {
   const used = [...`${expr}${rawSql}`.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name ?? '')
   return used.filter((name) => !name.startsWith('__'))

@@ -9,25 +9,25 @@ import { until } from '../support/until.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../grafana/prometheus')
 
-/** A series of an answer, with its value at the instant of the question. */
+/** A series of a result with its present value. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string | undefined>>
   readonly value: number
 }
 
-/** A real Prometheus of one test, with our configuration and our rules. */
+/** A real Prometheus for one test, with our configuration and our rules. */
 export interface Prometheus {
   query(expr: string): Promise<Sample[]>
-  /** The values of a label, as a variable of Grafana asks for them. */
+  /** The values of a label, as a variable of Grafana queries them. */
   labelValues(metric: string, label: string): Promise<string[]>
-  /** The alerts that fire now, by name. */
+  /** The names of firing alerts. */
   firing(): Promise<string[]>
   close(): Promise<void>
 }
 
 /**
- * Starts Prometheus on a free port. Our prometheus.yml is taken with one target in place of names that only containers
- * have, a second in place of its intervals, and the rules with their times shortened: `shortened` tells to what.
+ * Starts Prometheus on a free port. It uses our prometheus.yml with one target instead of container names and with
+ * intervals of one second, and our rules with shortened times.
  */
 export async function startPrometheus(target: string): Promise<Prometheus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-prometheus-'))
@@ -61,7 +61,7 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
     await close()
     throw err
   }
-  return { ...asks(base), close }
+  return { ...queriesOf(base), close }
 }
 
 async function configurationFor(target: string): Promise<string> {
@@ -78,7 +78,7 @@ async function configurationFor(target: string): Promise<string> {
   })
 }
 
-/** Waits of minutes become seconds, and windows ten of them: long enough for a rate of scrapes a second apart. */
+/** Shortens waits of minutes to one second and windows to ten seconds, enough for a rate of scrapes one second apart. */
 function shortened(rules: string): string {
   return rules
     .replaceAll(/\b(for|keep_firing_for): \d+m/g, '$1: 1s')
@@ -95,7 +95,7 @@ interface Result {
   readonly value: readonly [number, string]
 }
 
-function asks(base: string): Omit<Prometheus, 'close'> {
+function queriesOf(base: string): Omit<Prometheus, 'close'> {
   const ask = async (where: string): Promise<unknown> => {
     const response = await fetch(`${base}/api/v1/${where}`)
     const { data, error } = (await response.json()) as { data?: unknown; error?: string }

@@ -12,7 +12,7 @@ const PAGE = readFileSync(
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
-/** Of every metric of ours: its name, type and labels, as docs/reference/metrics.md writes them. */
+/** Name, type and labels of every metric of ours, in the form of docs/reference/metrics.md. */
 function declared(registry: Registry): string[] {
   return registry
     .getMetricsAsArray()

@@ -113,7 +113,7 @@ describeStores('the metrics of the queue', (store) => {
     expect(await depth('waiting')).toBe(1)
     expect(await depth('delayed')).toBe(1)
     expect(await depth('dead')).toBe(0)
-    await setQueueGauges({ counts: () => Promise.reject(new Error('away')) }, metrics)
+    await setQueueGauges({ counts: () => Promise.reject(new Error('unavailable')) }, metrics)
     expect(await depth('waiting')).toBeUndefined()
   })
 })

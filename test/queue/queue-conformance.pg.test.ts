@@ -188,7 +188,7 @@ describeStores('a queue', (store) => {
   it('logs an expected failure without a stack and a bug with one', async () => {
     const system = systems.open()
     const queue = aQueue()
-    const failures = [new LaterError('the list is away'), new RangeError('a bug')]
+    const failures = [new LaterError('the list is unavailable'), new RangeError('a bug')]
     await system.work(
       queue,
       async () => {
@@ -206,7 +206,7 @@ describeStores('a queue', (store) => {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter((line) => line.queue === queue && line.msg === 'job attempt failed')
     expect(lines).toMatchObject([
-      { level: 'info', attempt: 1, code: 'test.later', reason: 'the list is away' },
+      { level: 'info', attempt: 1, code: 'test.later', reason: 'the list is unavailable' },
       { level: 'warn', attempt: 2, err: { name: 'RangeError', message: 'a bug' } },
     ])
     expect(lines[0]).not.toHaveProperty('err')
