@@ -4,20 +4,19 @@ import { openDatabase, sql } from '../db/database.ts'
 import { poll, postgresProcessesIn } from './live-process.ts'
 import { EmbeddedPostgresError } from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
-import { findPostmaster, isGone, stopServer } from './postmaster.ts'
+import { findPostmaster, isStopped, stopServer } from './postmaster.ts'
 import { livingEntries } from './presence.ts'
 
-/** A server may be starting, recovering or stopping when it is found. */
-const SETTLE_TIMEOUT_MS = 30_000
+/** A server that is found may be starting, recovering or stopping. */
+const ANSWER_TIMEOUT_MS = 30_000
 
 export type UrlOfPort = (port: number) => string
 
 /**
- * The port of the server that runs already, started by a process that lives or by one that was killed.
+ * The port of the server that runs already, whether its starter lives or was killed.
  *
- * Undefined where none runs. One that does not answer with our password is stopped and counts as none, unless
- * living processes use it: then `embedded.silent`, for ending their server would not help them.
- * Call it under the place's lock.
+ * Undefined if none runs. A server that does not accept our password is stopped. Throws `embedded.silent` if living
+ * processes use it, because stopping it would not help them. Call it under the lock of the place.
  */
 export async function adoptServer(
   place: Place,
@@ -25,27 +24,26 @@ export async function adoptServer(
   log: Logger,
 ): Promise<number | undefined> {
   if ((await postgresProcessesIn(place.data)).length === 0) return undefined
-  let last: ServerAnswer = { kind: 'silent', reason: 'it takes no connections' }
-  const settled = await poll(
+  let last: PingResult = { kind: 'silent', reason: 'it accepts no connections' }
+  const found = await poll(
     async () => {
       const server = await findPostmaster(place.data)
-      if (server === undefined) return 'gone'
+      if (server === undefined) return 'stopped'
       if (!server.ready) return undefined
-      last = await askServer(urlOf(server.port), log)
+      last = await pingServer(urlOf(server.port), log)
       if (last.kind === 'answers') return server.port
       return last.kind === 'refused' ? 'refused' : undefined
     },
-    { timeoutMs: SETTLE_TIMEOUT_MS, everyMs: 100 },
+    { timeoutMs: ANSWER_TIMEOUT_MS, everyMs: 100 },
   )
-  if (typeof settled === 'number') return settled
-  await endServer(place, 'reason' in last ? last.reason : '', log)
+  if (typeof found === 'number') return found
+  await stopSilentServer(place, 'reason' in last ? last.reason : '', log)
   return undefined
 }
 
-async function endServer(place: Place, reason: string, log: Logger): Promise<void> {
-  // What is on its way out needs no help.
-  const gone = await poll(() => isGone(place.data), { timeoutMs: 1_000, everyMs: 50 })
-  if (gone) return
+async function stopSilentServer(place: Place, reason: string, log: Logger): Promise<void> {
+  // It may be stopping already.
+  if (await poll(() => isStopped(place.data), { timeoutMs: 1_000, everyMs: 50 })) return
   const pids = await postgresProcessesIn(place.data)
   const users = (await livingEntries(place.users)).map((name) => name.split('-')[0])
   if (users.length > 0) {
@@ -59,16 +57,16 @@ async function endServer(place: Place, reason: string, log: Logger): Promise<voi
   await stopServer(place.data, log)
 }
 
-/** `refused`: it wants another password. `silent`: every other failure. */
-export type ServerAnswer =
+/** `refused`: the password is wrong. `silent`: every other failure. */
+type PingResult =
   | { readonly kind: 'answers' }
   | { readonly kind: 'refused' | 'silent'; readonly reason: string }
 
 /** SQLSTATE class 28: invalid authorization. */
 const REFUSED = /^28/
 
-/** Asks the server for one row, on a connection of its own. Waits at most five seconds for each. */
-export async function askServer(url: string, log: Logger): Promise<ServerAnswer> {
+/** Connects and runs one query. Each waits at most five seconds. */
+export async function pingServer(url: string, log: Logger): Promise<PingResult> {
   const database = openDatabase({
     url,
     log,
@@ -76,7 +74,7 @@ export async function askServer(url: string, log: Logger): Promise<ServerAnswer>
     maxConnections: 1,
     statementTimeoutMs: 5_000,
   })
-  // A server that dies between question and answer fails the question, and emits this besides.
+  // A server that dies during the query also emits this event.
   database.pool.on('connect', (client) => client.on('error', () => undefined))
   try {
     await sql`select 1`.execute(database.db)

@@ -12,63 +12,60 @@ import { searchDemoFlights } from '../sandbox/world/demo-flights.ts'
 import type { World } from '../sandbox/world/world.ts'
 import { rowsOf } from '../watch/files/open-watch-file.ts'
 import { importWatchList } from '../watch/import/import-watch-list.ts'
+import { undefinedIfMissing } from './postgres-errors.ts'
 
-/** World seconds a real second: an hour of the world goes by in a minute. */
-const SPEED = 60
+export const DEMO_RESELLER = 'demo'
+const FLIGHTS = 40
+
 const SEED = 1
+/** World seconds per real second: an hour of the world passes in a minute. */
+const SPEED = 60
 
 interface StoredWorld {
   readonly seed: number
   readonly speed: number
-  /** When the world was first started, in real time; world time began there. */
+  /** When the world was first started, in real time; world time was equal then. */
   readonly startedAt: string
 }
 
 /**
- * The sandbox's world of this home: the same seed, and a clock that goes on where it would be by now, so that a
- * restart, or a second command beside `up`, meets the same world and not one that begins anew.
+ * The world of the sandbox of this home: always the same seed, and a clock that has gone on since the last start. A
+ * restart or a second command sees the same world.
  */
 export async function readDemoWorld(
   home: string,
   now: Date,
 ): Promise<{ seed: number; speed: number; worldStart: Date }> {
-  const stored = await readStored(path.join(home, 'sandbox.json'), now)
-  const startedMs = new Date(stored.startedAt).getTime()
-  const worldStart = new Date(startedMs + (now.getTime() - startedMs) * stored.speed)
-  return { seed: stored.seed, speed: stored.speed, worldStart }
+  const { seed, speed, startedAt } = await readOrCreate(path.join(home, 'sandbox.json'), now)
+  const startedMs = new Date(startedAt).getTime()
+  const worldStart = new Date(startedMs + (now.getTime() - startedMs) * speed)
+  return { seed, speed, worldStart }
 }
 
-/** A file that a crash left empty or half is as good as none: the world then begins anew. */
-async function readStored(file: string, now: Date): Promise<StoredWorld> {
-  const text = await readFile(file, 'utf8').catch((err: NodeJS.ErrnoException) => {
-    if (err.code === 'ENOENT') return ''
-    throw err
-  })
-  const stored = storedWorld(text)
+/** A file that a crash left incomplete is replaced: a new world begins. */
+async function readOrCreate(file: string, now: Date): Promise<StoredWorld> {
+  const stored = parseWorld((await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? '')
   if (stored !== undefined) return stored
   const fresh: StoredWorld = { seed: SEED, speed: SPEED, startedAt: now.toISOString() }
   await mkdir(path.dirname(file), { recursive: true })
-  const half = `${file}.${process.pid}`
-  await writeFile(half, `${JSON.stringify(fresh)}\n`)
-  await rename(half, file)
+  const partial = `${file}.${process.pid}`
+  await writeFile(partial, `${JSON.stringify(fresh)}\n`)
+  await rename(partial, file)
   return fresh
 }
 
-function storedWorld(text: string): StoredWorld | undefined {
+function parseWorld(text: string): StoredWorld | undefined {
   try {
     const { seed, speed, startedAt } = JSON.parse(text)
-    const whole = Number.isInteger(seed) && speed > 0 && !Number.isNaN(Date.parse(startedAt))
-    return whole ? { seed, speed, startedAt } : undefined
+    const isValid = Number.isInteger(seed) && speed > 0 && !Number.isNaN(Date.parse(startedAt))
+    return isValid ? { seed, speed, startedAt } : undefined
   } catch (err) {
     if (err instanceof SyntaxError) return undefined
     throw err
   }
 }
 
-export const DEMO_RESELLER = 'demo'
-const FLIGHTS = 40
-
-/** The demo reseller, made by whichever process comes first. */
+/** Finds the demo reseller or creates it. Safe to call in several processes at once. */
 export async function ensureDemoReseller(db: Db): Promise<Reseller> {
   const found = await findReseller(db, DEMO_RESELLER)
   if (found !== undefined) return found
@@ -79,9 +76,9 @@ export async function ensureDemoReseller(db: Db): Promise<Reseller> {
 }
 
 /**
- * Gives the demo reseller a watch list of flights in the sandbox's world that leave soon, half of which change
- * within its next hours. At each start anew: the world has moved on, and yesterday's flights have left.
- * @param instant the world's time now.
+ * Gives the demo reseller a watch list of flights that depart soon; half of them change within hours of world time. Each
+ * start replaces the flights, because earlier ones have departed.
+ * @param instant the present world time.
  */
 export async function importDemoWatches(db: Db, world: World, instant: Date): Promise<number> {
   const reseller = await ensureDemoReseller(db)

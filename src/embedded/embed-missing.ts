@@ -7,60 +7,54 @@ import { type Sandbox, startSandbox } from '../sandbox/sandbox-server.ts'
 import { readDemoWorld } from './demo.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
 
-/** A configuration with every address in it, and what was started to make it so. */
+/** A configuration with every address, and the parts that were started for it. */
 export interface Embedded {
   readonly config: ReadyConfig
   readonly postgres?: EmbeddedPostgres
   readonly sandbox?: Sandbox
-  /** Ends what this process started; the private database last. */
+  /** Stops what this process started, the embedded database last. */
   release(): Promise<void>
 }
 
-export interface EmbedOptions {
+interface EmbedOptions {
   readonly log: Logger
   readonly clock: Clock
-  /** Whether the caller asks the upstream at all. */
+  /** Whether the caller calls the upstream. */
   readonly sandbox: boolean
 }
 
-/** Lists of the sandbox move by the minute, and so does the schedule, unless it was chosen. */
+/** The lists of the sandbox change every minute. A schedule that was set is kept. */
 const DEMO_SCHEDULE = '* * * * *'
-/** Stands for an upstream that nobody will call. */
+/** The upstream of a command that does not call it. */
 const NO_UPSTREAM = 'http://127.0.0.1:9'
 
-/** Starts what is not configured: a private PostgreSQL, and a sandbox in the upstream's place. */
+/** Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. */
 export async function embedMissing(config: Config, options: EmbedOptions): Promise<Embedded> {
+  const { log } = options
   const started: (() => Promise<void>)[] = []
   const release = async () => {
     for (const stop of started.splice(0).reverse()) await stop()
   }
   try {
     const postgres =
-      config.DATABASE_URL === undefined ? await startPostgres(config, options) : undefined
+      config.DATABASE_URL === undefined
+        ? await acquireEmbeddedPostgres({ home: config.FAREWATCH_HOME, log })
+        : undefined
     if (postgres !== undefined) started.push(() => postgres.release())
     const withDatabase = { ...config, DATABASE_URL: config.DATABASE_URL ?? postgres?.url ?? '' }
-
-    if (config.UPSTREAM_BASE_URL !== undefined) {
-      const ready = { ...withDatabase, UPSTREAM_BASE_URL: config.UPSTREAM_BASE_URL }
-      return { config: ready, release, ...(postgres && { postgres }) }
-    }
-    if (!options.sandbox) {
-      const ready = { ...withDatabase, UPSTREAM_BASE_URL: NO_UPSTREAM }
-      return { config: ready, release, ...(postgres && { postgres }) }
+    const parts = { release, ...(postgres && { postgres }) }
+    if (config.UPSTREAM_BASE_URL !== undefined || !options.sandbox) {
+      const UPSTREAM_BASE_URL = config.UPSTREAM_BASE_URL ?? NO_UPSTREAM
+      return { config: { ...withDatabase, UPSTREAM_BASE_URL }, ...parts }
     }
     const token = randomUUID()
     const sandbox = await startDemoSandbox(config, options, token)
     started.push(() => sandbox.close())
-    const ready = demoConfig(withDatabase, { url: sandbox.url, token })
-    return { config: ready, sandbox, release, ...(postgres && { postgres }) }
+    return { config: demoConfig(withDatabase, sandbox.url, token), sandbox, ...parts }
   } catch (err) {
     await release()
     throw err
   }
-}
-
-function startPostgres(config: Config, { log }: EmbedOptions): Promise<EmbeddedPostgres> {
-  return acquireEmbeddedPostgres({ home: config.FAREWATCH_HOME, log })
 }
 
 async function startDemoSandbox(
@@ -74,14 +68,15 @@ async function startDemoSandbox(
 
 function demoConfig(
   config: Config & { readonly DATABASE_URL: string },
-  sandbox: { url: string; token: string },
+  url: string,
+  token: string,
 ): ReadyConfig {
   const schedule = (name: 'ROUTE_SYNC_SCHEDULE' | 'AVAILABILITY_SYNC_SCHEDULE') =>
     config[name] === SETTINGS[name].preset ? DEMO_SCHEDULE : config[name]
   return {
     ...config,
-    UPSTREAM_BASE_URL: sandbox.url,
-    UPSTREAM_ACCESS_TOKEN: sandbox.token,
+    UPSTREAM_BASE_URL: url,
+    UPSTREAM_ACCESS_TOKEN: token,
     ROUTE_SYNC_SCHEDULE: schedule('ROUTE_SYNC_SCHEDULE'),
     AVAILABILITY_SYNC_SCHEDULE: schedule('AVAILABILITY_SYNC_SCHEDULE'),
   }

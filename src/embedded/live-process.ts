@@ -9,8 +9,8 @@ const hasProc = process.platform === 'linux'
 const run = promisify(execFile)
 
 /**
- * A mark of the process that lives under `pid`: a later process under the same pid has another one.
- * Undefined where none lives; a zombie does not live.
+ * Identifies the process with this pid: a later process with the same pid has another mark. Undefined if there is none, or
+ * only a zombie.
  */
 export async function processMark(pid: number): Promise<string | undefined> {
   const start = hasProc ? await startFromProc(pid) : await startFromPs(pid)
@@ -19,8 +19,8 @@ export async function processMark(pid: number): Promise<string | undefined> {
 }
 
 /**
- * The pids of every `postgres` that works in `directory`: a server and its children change into their data
- * directory and stay there, whatever happens to the pid file.
+ * The pids of every `postgres` that runs in `directory`. A server and its children keep their data directory as working
+ * directory, even if the pid file is lost.
  * @param directory without symbolic links.
  */
 export async function postgresProcessesIn(directory: string): Promise<number[]> {
@@ -32,10 +32,10 @@ export async function postgresProcessesIn(directory: string): Promise<number[]> 
   return pids.filter((_, index) => inside[index] === true)
 }
 
-/** Field 22 of /proc/pid/stat counts from the boot, hence the boot's id. */
+/** Field 22 of /proc/pid/stat is the start in ticks since boot, so the id of the boot belongs to it. */
 async function startFromProc(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The second field is the program's name in brackets, which may itself hold spaces and brackets.
+  // The second field is the program's name in brackets. The name may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, startTicks] = [fields[0], fields[19]]
   if (startTicks === undefined || state === 'Z' || state === 'X') return undefined
@@ -56,7 +56,7 @@ async function isPostgresIn(pid: number, directory: string): Promise<boolean> {
   return name.trim() === 'postgres' && (await startFromProc(pid)) !== undefined
 }
 
-/** Both tools exit with 1 where they find nothing. */
+/** Empty if the tool fails: both tools exit with 1 if they find nothing. */
 async function outputOf(tool: string, args: readonly string[]): Promise<string> {
   const done = await run(tool, args, {
     env: { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin' },
@@ -68,24 +68,23 @@ function pidsIn(text: string): number[] {
   return text.split('\n').filter(Boolean).map(Number)
 }
 
-export interface Patience {
+interface PollOptions {
   readonly timeoutMs: number
   readonly everyMs: number
 }
 
 /**
- * Asks until there is something other than undefined; undefined after `timeoutMs`.
- *
- * Other processes' ends and files send no event that works on every system.
+ * Repeats `read` until it returns a value; undefined after `timeoutMs`. No event for the files and the end of other
+ * processes works on every system.
  */
 export async function poll<T>(
-  ask: () => Promise<T | undefined>,
-  { timeoutMs, everyMs }: Patience,
+  read: () => Promise<T | undefined>,
+  { timeoutMs, everyMs }: PollOptions,
 ): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const answer = await ask()
-    if (answer !== undefined || performance.now() > deadline) return answer
+    const value = await read()
+    if (value !== undefined || performance.now() > deadline) return value
     await systemClock.sleep(everyMs)
   }
 }

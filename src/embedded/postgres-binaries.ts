@@ -10,9 +10,9 @@ import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts
 const PLATFORM = `${process.platform}-${process.arch}`
 
 export interface Binaries {
-  /** Holds bin, lib and share. */
+  /** Contains bin, lib and share. */
   readonly folder: string
-  /** As the package has it: `18.4.0-beta.17`. */
+  /** The version of the package, such as `18.4.0-beta.17`. */
   readonly version: string
 }
 
@@ -33,21 +33,21 @@ export async function findBinaries(): Promise<Binaries> {
   return { folder, version: String(description.version) }
 }
 
-/** The major version, as a data directory's PG_VERSION has it. */
+/** The major version, as in PG_VERSION of a data directory. */
 export function majorOf({ version }: Binaries): string {
   return version.split('.')[0] ?? version
 }
 
 /**
- * Copies the binaries (60 MB) into `parent`, once a version, for a user who cannot enter the folder in which
- * npm put them. Copies that run at the same time do not disturb each other: the first rename wins.
+ * Copies the binaries (60 MB) into `parent`, once per version, for a user who cannot enter the folder of npm. Concurrent
+ * copies do not disturb each other: the first rename wins.
  */
 export async function copyBinaries(binaries: Binaries, parent: string): Promise<Binaries> {
   const folder = join(parent, `postgres-${binaries.version}-${PLATFORM}`)
   if (await exists(folder)) return { ...binaries, folder }
   const partial = `${folder}.partial-${randomUUID()}`
   try {
-    // Without `verbatimSymlinks` the copy's links would lead back to the original.
+    // Without `verbatimSymlinks` the links of the copy would point to the original.
     await cp(binaries.folder, partial, { recursive: true, verbatimSymlinks: true })
     await makeReadable(partial)
     await rename(partial, folder)
@@ -66,7 +66,7 @@ function findPackage(name: string): string | undefined {
   }
 }
 
-/** npm packages hold no symbolic links: the package's install script makes those between its libraries. */
+/** npm packages contain no symbolic links, so the install script of the package creates those of its libraries. */
 async function assertInstallScriptRan(folder: string, name: string): Promise<void> {
   const text = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { target: string }[] = JSON.parse(text)
@@ -80,8 +80,8 @@ async function assertInstallScriptRan(folder: string, name: string): Promise<voi
 }
 
 /**
- * Whatever the umask of the one who installed. Flushed, because a copy that a power cut left with empty files
- * would count as complete for ever.
+ * Makes the files readable in spite of the umask of the installation. Flushes them, because a copy whose files a power
+ * failure left empty would count as complete.
  */
 async function makeReadable(folder: string): Promise<void> {
   await chmod(folder, 0o755)
@@ -106,32 +106,32 @@ function exists(path: string): Promise<boolean> {
 
 const KEPT_OUTPUT_CHARS = 4_000
 
-/** The user that runs a binary where it is not the current one. */
+/** The user that runs a binary, if it is not the current one. */
 export interface ServiceUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly cwd: string
   readonly user: ServiceUser | undefined
   readonly input?: string
 }
 
 /**
- * Nothing of our environment: it holds credentials, and PG* variables that would redirect the binaries.
- * Server messages in English: some of them are read here.
+ * The environment of this process is not passed on: it holds credentials, and PG* variables would redirect the binaries.
+ * Server messages are in English, because some are parsed here.
  */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin' }
 
-/** How every binary is spawned: in a session of its own, so that a Ctrl-C on the terminal passes it by. */
+/** Every binary gets its own session, so that Ctrl-C on the terminal does not reach it. */
 export function spawnOptions({ cwd, user }: RunOptions) {
   const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid }
   return { cwd, env: ENVIRONMENT, detached: true, ...identity }
 }
 
-/** Runs a binary to its end. Returns the last part of what it printed, both streams, in order. */
+/** Runs a binary to its end. Returns its exit code and the end of its output, both streams in order. */
 export function runBinary(
   path: string,
   args: readonly string[],
@@ -149,7 +149,7 @@ export function runBinary(
   child.on('error', (err) => reject(unusable(path, options, err)))
   child.stdout.setEncoding('utf8').on('data', keep)
   child.stderr.setEncoding('utf8').on('data', keep)
-  // A binary that fails at once closes its input before it is read: its exit code tells.
+  // A binary that fails at once closes its input early; its exit code reports the failure.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.input ?? '')
   child.on('close', (exitCode) => resolve({ exitCode, output: cleanText(output, 4_000).trim() }))

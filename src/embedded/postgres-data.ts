@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { majorOf, type RunOptions, runBinary } from './postgres-binaries.ts'
+import { majorOf, runBinary } from './postgres-binaries.ts'
 import {
   EmbeddedPostgresError,
   OR_SET_DATABASE_URL,
@@ -16,10 +16,10 @@ export const DATABASE = 'farewatch'
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Makes the data directory with its superuser and database, or checks the one that is there.
+ * Creates the data directory with its superuser and database, or checks the existing one. Returns whether it created one.
  *
- * Made aside and renamed: a data directory that exists is complete. Call it under the place's lock.
- * Returns whether it made one.
+ * It is created under another name and renamed, so an existing data directory is complete. Call it under the lock of the
+ * place.
  */
 export async function ensureData(place: Place, settings: Settings): Promise<boolean> {
   const version = await readFile(join(place.data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing)
@@ -27,7 +27,7 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
     assertMajor(place, version.trim())
     return false
   }
-  await assertNothingThere(place)
+  await assertEmpty(place)
   await removePartials(place)
   const partial = join(place.directory, `data.partial-${randomUUID()}`)
   await mkdir(partial, { mode: 0o700 })
@@ -40,7 +40,7 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
   return true
 }
 
-/** Throws `embedded.password_unknown` where somebody removed it. */
+/** Throws `embedded.password_unknown` if the file is missing. */
 export async function readPassword({ passwordFile, data }: Place): Promise<string> {
   const password = await readFile(passwordFile, 'utf8').catch(undefinedIfMissing)
   if (password !== undefined) return password.trim()
@@ -56,13 +56,13 @@ function assertMajor({ data, binaries }: Place, found: string): void {
   if (found === ours) return
   throw new EmbeddedPostgresError(
     'other_major_version',
-    `${data} was made by PostgreSQL ${found}, and this farewatch brings PostgreSQL ${ours}: dump it with the ` +
+    `${data} was created by PostgreSQL ${found}, and this farewatch has PostgreSQL ${ours}: dump it with the ` +
       `older farewatch and load it here, move it away to start with an empty database, ${OR_SET_DATABASE_URL}`,
   )
 }
 
-/** A data directory that lost its PG_VERSION is damaged, and may be somebody's last copy. */
-async function assertNothingThere({ data }: Place): Promise<void> {
+/** A data directory without PG_VERSION is damaged, and may be the last copy of its data. */
+async function assertEmpty({ data }: Place): Promise<void> {
   const found = (await readdir(data).catch(undefinedIfMissing)) ?? []
   if (found.length === 0) return
   throw new EmbeddedPostgresError(
@@ -72,14 +72,14 @@ async function assertNothingThere({ data }: Place): Promise<void> {
   )
 }
 
-/** What an initdb left that was killed, or whose caller was: then it may still be writing for a moment. */
+/** Removes the directories of killed runs of initdb. An initdb whose caller was killed may still write for a moment. */
 async function removePartials({ directory }: Place): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.startsWith('data.partial-'))
-  const patiently = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }
-  await Promise.all(names.map((name) => rm(join(directory, name), patiently)))
+  const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }
+  await Promise.all(names.map((name) => rm(join(directory, name), options)))
 }
 
-/** Hexadecimal: it needs no escaping in a URL. */
+/** A hexadecimal password needs no escaping in a URL. */
 async function writePassword(place: Place): Promise<void> {
   await rm(place.passwordFile, { force: true })
   const password = randomBytes(24).toString('hex')
@@ -88,7 +88,7 @@ async function writePassword(place: Place): Promise<void> {
   await giveToServer(place, place.passwordFile)
 }
 
-/** The builtin provider sorts alike on every system; the system's own locales are not asked. */
+/** The builtin locale provider sorts in the same way on every system. */
 async function runInitdb(place: Place, data: string, settings: Settings): Promise<void> {
   const args = [
     ['-D', data, '-U', SUPERUSER, `--pwfile=${place.passwordFile}`, '--auth=scram-sha-256'],
@@ -98,12 +98,12 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
   const { exitCode, output } = await runBinary(
     join(place.binaries.folder, 'bin', 'initdb'),
     args.flat(),
-    runOptions(place),
+    { cwd: place.directory, user: place.user },
   )
   if (exitCode !== 0) throw initFailed(place, output)
 }
 
-/** In single-user mode: no port, no password, and nobody else can see the directory before it is complete. */
+/** Single-user mode needs no port and no password, and no other process can connect before the directory is complete. */
 async function createDatabase(place: Place, data: string, settings: Settings): Promise<void> {
   const { exitCode, output } = await runBinary(
     join(place.binaries.folder, 'bin', 'postgres'),
@@ -114,7 +114,7 @@ async function createDatabase(place: Place, data: string, settings: Settings): P
       ...settingArguments({ ...settings, log_checkpoints: 'off' }),
       'postgres',
     ],
-    { ...runOptions(place), input: `create database ${DATABASE}\n` },
+    { cwd: place.directory, user: place.user, input: `create database ${DATABASE}\n` },
   )
   // A failed statement does not change the exit code.
   if (exitCode !== 0 || /(ERROR|FATAL|PANIC):/.test(output)) throw initFailed(place, output)
@@ -127,8 +127,8 @@ export function settingArguments(settings: Settings): string[] {
 function initFailed({ directory }: Place, output: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'init_failed',
-    `PostgreSQL could not make its data directory in ${directory}; change what it names, ` +
-      `${OR_SET_DATABASE_URL}. It said:\n${output}`,
+    `PostgreSQL could not create its data directory in ${directory}; fix what its output names, ` +
+      `${OR_SET_DATABASE_URL}. Its output:\n${output}`,
   )
 }
 
@@ -136,11 +136,7 @@ async function giveToServer({ user }: Place, path: string): Promise<void> {
   if (user !== undefined) await chown(path, user.uid, user.gid)
 }
 
-function runOptions({ directory, user }: Place): RunOptions {
-  return { cwd: directory, user }
-}
-
-/** A renamed directory survives a power cut only once its parent is flushed. */
+/** A renamed directory survives a power failure only after its parent is flushed. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   await handle.sync()

@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../base/errors.ts'
 
-export type EmbeddedFault =
+type EmbeddedFault =
   | 'binaries_missing'
   | 'binaries_unusable'
   | 'busy'
@@ -14,7 +14,7 @@ export type EmbeddedFault =
   | 'stop_failed'
   | 'storage'
 
-/** The private PostgreSQL cannot be had. The message says what to do; `code` is `embedded.<fault>`. */
+/** The embedded PostgreSQL cannot be used. The message says what to do; `code` is `embedded.<fault>`. */
 export class EmbeddedPostgresError extends AppError {
   override readonly name = 'EmbeddedPostgresError'
   override readonly code: `embedded.${EmbeddedFault}`
@@ -29,17 +29,17 @@ export class EmbeddedPostgresError extends AppError {
 
 export const OR_SET_DATABASE_URL = 'or set DATABASE_URL to a PostgreSQL of your own'
 
-/** A failed system call (no space, no permission, a file where a folder should be) as an error for people. */
+/** Adds advice to a failed system call, such as no space, no permission or a file instead of a folder. */
 export function explainSystemError(thrown: unknown, home: string): unknown {
   const isSystemError = thrown instanceof Error && 'syscall' in thrown
   if (!isSystemError || thrown instanceof AppError) return thrown
   const message =
-    `the embedded PostgreSQL of ${home} cannot be kept: ${messageOf(thrown)}; ` +
-    `check the space and the permissions there, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`
+    `the embedded PostgreSQL of ${home} cannot be stored: ${messageOf(thrown)}; ` +
+    `check the disk space and the permissions, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`
   return new EmbeddedPostgresError('storage', message, { cause: thrown })
 }
 
-/** For `.catch`: a file or folder that is not there reads as undefined, every other fault stays one. */
+/** For `.catch`: undefined for a missing file or folder. Throws every other error. */
 export function undefinedIfMissing(err: unknown): undefined {
   if (hasCode(err, 'ENOENT')) return undefined
   throw err

@@ -5,27 +5,27 @@ import { type Binaries, copyBinaries, findBinaries, type ServiceUser } from './p
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
 import { readPointer, serviceDirectory } from './service-directory.ts'
 
-/** PostgreSQL refuses to run as root. The first of these that exists runs it then. */
+/** PostgreSQL refuses to run as root. For root, the first of these users that exists runs it. */
 const SERVICE_USERS = ['postgres', 'nobody']
 
-/** Where one home's embedded PostgreSQL lies, and who runs it. All paths are absolute and free of links. */
+/** The paths of one home's embedded PostgreSQL, absolute and without symbolic links, and the user that runs it. */
 export interface Place {
   readonly home: string
   readonly directory: string
   readonly data: string
   readonly passwordFile: string
   readonly portFile: string
-  /** What the server prints before its own log begins. */
+  /** The output of the server before its own log begins. */
   readonly startLog: string
   /** Entries of the processes that use the server. */
   readonly users: string
   readonly lock: string
   readonly binaries: Binaries
-  /** Undefined where the current user runs the binaries itself. */
+  /** Undefined if the current user runs the binaries. */
   readonly user: ServiceUser | undefined
 }
 
-/** Finds the place of `home`, making its folders (and root's copy of the binaries) where they are missing. */
+/** Finds the place of `home`. Creates its folders, and the copy of the binaries for root, if they are missing. */
 export async function findPlace(home: string): Promise<Place> {
   const binaries = await findBinaries()
   await mkdir(home, { recursive: true, mode: 0o700 })
@@ -37,7 +37,7 @@ export async function findPlace(home: string): Promise<Place> {
 
 async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const inHome = join(home, 'postgres')
-  if (await isThere(inHome)) throw otherUserError(inHome, 'an ordinary user')
+  if (await exists(inHome)) throw otherUserError(inHome, 'an ordinary user')
   const user = await findServiceUser()
   const directory = await realpath(await serviceDirectory(home))
   const copied = await copyBinaries(binaries, dirname(directory))
@@ -79,7 +79,7 @@ async function findServiceUser(): Promise<ServiceUser> {
   )
 }
 
-/** initdb asks for the user's name and fails without; containers with a free choice of uid have none. */
+/** initdb needs the name of the user. In a container with an arbitrary uid there is none. */
 function assertUserEntry(): void {
   try {
     userInfo()
@@ -96,12 +96,12 @@ function assertUserEntry(): void {
 function otherUserError(directory: string, owner: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'other_user',
-    `the embedded PostgreSQL of this home (${directory}) was made by ${owner}: ` +
+    `the embedded PostgreSQL of this home (${directory}) belongs to ${owner}: ` +
       `run farewatch as that user, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`,
   )
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

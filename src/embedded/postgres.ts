@@ -1,38 +1,37 @@
 import { resolve } from 'node:path'
 import type { Logger } from '../base/logger.ts'
-import { adoptServer, askServer, type UrlOfPort } from './adopt-server.ts'
-import { postgresProcessesIn } from './live-process.ts'
+import { adoptServer, pingServer, type UrlOfPort } from './adopt-server.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import { EmbeddedPostgresError, explainSystemError } from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
 import { stopServer } from './postmaster.ts'
 import { enter, exclusively, livingEntries, type Presence } from './presence.ts'
 import { stopFormerServers } from './service-directory.ts'
-import { choosePort, isFree, startServer } from './start-server.ts'
+import { startOnFreePort } from './start-server.ts'
 
 export interface EmbeddedPostgres {
-  /** Of the superuser, with the password: for `pg` alone, never for a log. */
+  /** Contains the password of the superuser: never log it. */
   readonly url: string
   readonly port: number
-  /** Whether this call started the server; false where it attached to one that ran. */
+  /** Whether this call started the server; false if it joined a running one. */
   readonly startedHere: boolean
-  /** Lets go of the server; the last to do so stops it. Safe to call twice. */
+  /** The last process that releases the server stops it. Safe to call twice. */
   release(): Promise<void>
 }
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** FAREWATCH_HOME: absolute, or relative to the working directory. */
   readonly home: string
   readonly log: Logger
-  /** Further server settings, for a server that this call starts. `fsync: 'off'` also hurries initdb. */
+  /** More server settings, if this call starts the server. `fsync: 'off'` also speeds up initdb. */
   readonly settings?: Settings
 }
 
 /**
- * The private PostgreSQL of `home`: started, or, where another process of this home runs it, attached to.
+ * Starts the embedded PostgreSQL of `home`, or joins the one that runs.
  *
- * Every process that uses it is counted, and the last that releases stops it. A process that ends without
- * release leaves the server to the next caller. All errors are EmbeddedPostgresErrors.
+ * The last process that releases it stops it. If that process was killed, the server runs on and the next caller joins
+ * it. All errors are EmbeddedPostgresErrors.
  */
 export async function acquireEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -40,13 +39,13 @@ export async function acquireEmbeddedPostgres(
   const home = resolve(options.home)
   try {
     const place = await findPlace(home)
-    return await exclusively(place.lock, () => attachOrStart(place, options))
+    return await exclusively(place.lock, () => joinOrStart(place, options))
   } catch (err) {
     throw explainSystemError(err, home)
   }
 }
 
-async function attachOrStart(
+async function joinOrStart(
   place: Place,
   { log, settings = {} }: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
@@ -74,7 +73,7 @@ async function start(
   { log, settings }: { log: Logger; settings: Settings },
 ): Promise<number> {
   const port = await startOnFreePort(place, settings)
-  const answer = await askServer(urlOf(port), log)
+  const answer = await pingServer(urlOf(port), log)
   if (answer.kind === 'answers') return port
   await stopServer(place.data, log)
   const reason = `the embedded PostgreSQL in ${place.directory} started but did not answer: ${answer.reason}`
@@ -84,21 +83,6 @@ async function start(
         `${reason}; restore ${place.passwordFile}, or move ${place.data} away to start with an empty database`,
       )
     : new EmbeddedPostgresError('silent', `${reason}; try again`)
-}
-
-/** A program that takes the port between the look at it and the start gets it; we take the next. */
-async function startOnFreePort(place: Place, settings: Settings): Promise<number> {
-  const port = await choosePort(place)
-  try {
-    await startServer(place, port, settings)
-    return port
-  } catch (err) {
-    const isUp = (await postgresProcessesIn(place.data)).length > 0
-    if (isUp || (await isFree(port))) throw err
-  }
-  const next = await choosePort(place)
-  await startServer(place, next, settings)
-  return next
 }
 
 function releaseOnce(place: Place, presence: Presence, log: Logger): () => Promise<void> {

@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import { poll, postgresProcessesIn, processMark } from './live-process.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
-/** What postmaster.pid says of a server. `ready` comes when it takes connections. */
+/** A server as postmaster.pid describes it. `ready`: it accepts connections. */
 export interface Postmaster {
   readonly pid: number
   readonly port: number
@@ -12,24 +12,23 @@ export interface Postmaster {
 }
 
 /**
- * How a server is asked to go, in turn, until it has gone. A fast shutdown is the postmaster's to conduct: the
- * same signal would make the checkpointer write its last record too early. The others are a crash, from which
- * the next start recovers.
+ * The signals that stop a server, one after the other. SIGINT, the fast shutdown, goes to the postmaster alone: it would
+ * make the checkpointer write its last record too early. The others are a crash, from which the next start recovers.
  */
-const WAYS_TO_STOP = [
+const STOP_STEPS = [
   { signal: 'SIGINT', everyProcess: false, timeoutMs: 60_000 },
   { signal: 'SIGQUIT', everyProcess: true, timeoutMs: 10_000 },
   { signal: 'SIGKILL', everyProcess: true, timeoutMs: 10_000 },
 ] as const
 
-/** The server that lives in the data directory; undefined too while it has not written its file. */
+/** The server that runs in the data directory. Undefined too until it has written its pid file. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
-  const noted = await readPidFile(data)
-  if (noted === undefined) return undefined
-  return (await postgresProcessesIn(data)).includes(noted.pid) ? noted : undefined
+  const server = await readPidFile(data)
+  if (server === undefined) return undefined
+  return (await postgresProcessesIn(data)).includes(server.pid) ? server : undefined
 }
 
-/** What postmaster.pid says, whether true or not. Lines 1, 4 and 8 of it are pid, port and status. */
+/** The content of postmaster.pid, which may be stale. Lines 1, 4 and 8 are pid, port and status. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(undefinedIfMissing)
   const lines = (text ?? '').split('\n').map((line) => line.trim())
@@ -39,9 +38,8 @@ export async function readPidFile(data: string): Promise<Postmaster | undefined>
 }
 
 /**
- * Removes a pid file that would keep PostgreSQL from starting though no server lives here: one that makes no
- * sense, or whose pid is another program's by now. A dead pid's file stays: PostgreSQL recognizes it, and
- * finds by it whether processes of that server still hold its shared memory.
+ * Removes a pid file that would prevent the start although no server runs here: an invalid one, or one whose pid now belongs
+ * to another program. The file of a dead pid stays: with it PostgreSQL finds processes that still hold shared memory.
  */
 export async function clearPidFile(data: string): Promise<void> {
   const path = join(data, 'postmaster.pid')
@@ -52,27 +50,27 @@ export async function clearPidFile(data: string): Promise<void> {
   await rm(path, { force: true })
 }
 
-/** Returns when no process of the server is left; at once where none is. Throws `embedded.stop_failed`. */
+/** Returns when no process of the server is left. Throws `embedded.stop_failed`. */
 export async function stopServer(data: string, log: Logger): Promise<void> {
-  for (const { signal, everyProcess, timeoutMs } of WAYS_TO_STOP) {
+  for (const { signal, everyProcess, timeoutMs } of STOP_STEPS) {
     const all = await postgresProcessesIn(data)
     if (all.length === 0) return
     const postmaster = await findPostmaster(data)
-    const addressed = everyProcess ? all : all.filter((pid) => pid === postmaster?.pid)
-    if (addressed.length === 0) continue
+    const targets = everyProcess ? all : all.filter((pid) => pid === postmaster?.pid)
+    if (targets.length === 0) continue
     if (everyProcess) log.warn({ signal, pids: all }, 'embedded postgres does not stop')
-    for (const pid of addressed) send(pid, signal)
-    if (await poll(() => isGone(data), { timeoutMs, everyMs: 20 })) return
+    for (const pid of targets) send(pid, signal)
+    if (await poll(() => isStopped(data), { timeoutMs, everyMs: 20 })) return
   }
   const left = (await postgresProcessesIn(data)).join(', ')
   throw new EmbeddedPostgresError(
     'stop_failed',
-    `the processes ${left} of the embedded PostgreSQL in ${data} do not end: end them by hand`,
+    `the processes ${left} of the embedded PostgreSQL in ${data} do not stop: kill them by hand`,
   )
 }
 
-/** For polling: true when no process of the server is left, else undefined. */
-export async function isGone(data: string): Promise<true | undefined> {
+/** For poll: true if no process of the server is left, else undefined. */
+export async function isStopped(data: string): Promise<true | undefined> {
   return (await postgresProcessesIn(data)).length === 0 ? true : undefined
 }
 
@@ -80,7 +78,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (err) {
-    // It went by itself.
+    // The process has ended by itself.
     if (!hasCode(err, 'ESRCH')) throw err
   }
 }

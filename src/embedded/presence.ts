@@ -5,10 +5,10 @@ import { systemClock } from '../base/clock.ts'
 import { processMark } from './live-process.ts'
 import { EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
 
-/** Generous: a holder may be running initdb and a first start on a slow disk. */
+/** A holder may run initdb and a first start on a slow disk. */
 const LOCK_TIMEOUT_MS = 120_000
 
-/** This process's entry in a folder of entries; its owner counts there until it leaves or dies. */
+/** The entry of this process in a folder. It counts until the process leaves or dies. */
 export interface Presence {
   readonly name: string
   leave(): Promise<void>
@@ -17,8 +17,8 @@ export interface Presence {
 /**
  * Enters this process into `folder`.
  *
- * All that an entry says is in its name, so that it exists whole or not at all, and names are never used
- * twice, so that removing a dead one cannot hit a living one.
+ * The name of an entry holds all its data, so an entry is never incomplete. No name is used twice, so removing a dead entry
+ * cannot remove a living one.
  */
 export async function enter(folder: string): Promise<Presence> {
   const mark = await processMark(process.pid)
@@ -30,7 +30,7 @@ export async function enter(folder: string): Promise<Presence> {
   return { name, leave: () => rm(path, { force: true }) }
 }
 
-/** The entries of living processes; those of the dead are removed on the way. */
+/** The entries of living processes. Removes the others. */
 export async function livingEntries(folder: string): Promise<string[]> {
   const names = (await readdir(folder).catch(undefinedIfMissing)) ?? []
   const living = await Promise.all(names.map(isLiving))
@@ -40,14 +40,14 @@ export async function livingEntries(folder: string): Promise<string[]> {
 }
 
 /**
- * Does `work` while no other process, and no other call of this one, does its own under the same folder.
+ * Runs `work` under a lock on the folder, across processes and calls.
  *
- * A caller enters and then looks: alone, it holds the lock; else it leaves and tries later. Of two that
- * overlap at least one sees the other, whatever the order. A killed holder's entry simply counts no more, so
- * there is nothing to take over and no race in doing so. Throws `embedded.busy` after two minutes.
+ * A caller enters, then reads the entries. If it is alone, it holds the lock; otherwise it leaves and tries again. Of two
+ * overlapping callers at least one sees the other. The entry of a killed holder no longer counts, so no lock needs to be
+ * broken. Throws `embedded.busy` after two minutes.
  */
 export async function exclusively<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const held = await takeTurn(folder)
+  const held = await acquireLock(folder)
   try {
     return await work()
   } finally {
@@ -55,7 +55,7 @@ export async function exclusively<T>(folder: string, work: () => Promise<T>): Pr
   }
 }
 
-async function takeTurn(folder: string): Promise<Presence> {
+async function acquireLock(folder: string): Promise<Presence> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS
   for (;;) {
     const holders = await livingEntries(folder)
@@ -76,7 +76,7 @@ function busyError(folder: string, holders: readonly string[]): EmbeddedPostgres
   return new EmbeddedPostgresError(
     'busy',
     `process ${pids} has been starting or stopping the embedded PostgreSQL for over two minutes ` +
-      `(its mark is in ${folder}): wait for it, or end it, and try again`,
+      `(its entry is in ${folder}): wait for it, or end it, and try again`,
   )
 }
 

@@ -23,15 +23,23 @@ import {
 import { stopServer } from './postmaster.ts'
 import { livingEntries } from './presence.ts'
 
-/** In the order of preference; both outlive a reboot. */
+/** In the order of preference. Both survive a reboot. */
 const PARENTS = ['/var/lib/farewatch', '/var/tmp/farewatch']
+const POINTER_FILE = 'postgres-place.json'
+
+/** A file in a home of root that names the directory of its data. */
+interface HomePointer {
+  /** The path of the home when this was written, to detect a moved or copied home. */
+  readonly home: string
+  readonly directory: string
+}
 
 /**
- * The directory outside of `home` that keeps root's embedded PostgreSQL: the service user could not enter a
- * home below a folder of mode 0700.
+ * The directory outside of `home` with root's embedded PostgreSQL, because the service user cannot enter a home below a
+ * folder of mode 0700.
  *
- * The pointer in the home decides, so that a home that was moved keeps its data and one that was deleted and
- * made anew starts empty. A copied home gets a directory of its own: two homes cannot share a server.
+ * The home holds a pointer to it. So a moved home keeps its data, and a home that was deleted and created again starts
+ * empty. A copied home gets its own directory, because two homes cannot share a server.
  * @param home absolute, without symbolic links.
  */
 export async function serviceDirectory(home: string): Promise<string> {
@@ -47,16 +55,13 @@ export async function serviceDirectory(home: string): Promise<string> {
   return directory
 }
 
-/**
- * Stops what still runs for homes that were at this path before and were deleted. Their data stays: who deleted
- * the home may not have meant it.
- */
+/** Stops the servers of deleted homes that had this path. Their data stays, in case the deletion was a mistake. */
 export async function stopFormerServers(home: string, current: string, log: Logger): Promise<void> {
   const parent = dirname(current)
   const names = (await readdir(parent)).filter((name) => name.startsWith(`${keyOf(home)}-`))
   for (const directory of names.map((name) => join(parent, name))) {
     if (directory === current) continue
-    // A home that was moved away from here goes on with its directory.
+    // A home that was moved away from this path still uses its directory.
     if ((await livingEntries(join(directory, 'users'))).length > 0) continue
     log.warn({ directory }, 'embedded postgres of a deleted home left in place')
     await stopServer(join(directory, 'data'), log)
@@ -67,14 +72,14 @@ async function newDirectory(home: string): Promise<string> {
   const name = `${keyOf(home)}-${randomUUID().slice(0, 8)}`
   const directory = await ensure(join(await usableParent(), name))
   if (await createPointer({ home, directory })) return directory
-  // Another process was there in the same moment, and first: its directory is the one.
+  // Another process has created the pointer first: its directory is used.
   await rm(directory, { recursive: true })
   return serviceDirectory(home)
 }
 
-/** Traversable, not listable: the service user reaches its data, and can replace nothing of root's beside it. */
+/** Mode 0711: the service user reaches its data but cannot list or change the directory. */
 async function ensure(directory: string): Promise<string> {
-  if (!(await isUsable(dirname(directory)))) throw unusableError(dirname(directory))
+  if (!(await isUsableParent(dirname(directory)))) throw unusableError(dirname(directory))
   await mkdir(directory, { recursive: true })
   await chmod(directory, 0o711)
   return directory
@@ -82,7 +87,7 @@ async function ensure(directory: string): Promise<string> {
 
 async function usableParent(): Promise<string> {
   for (const parent of PARENTS) {
-    if (await isUsable(parent)) return parent
+    if (await isUsableParent(parent)) return parent
   }
   throw unusableError(PARENTS.join(' or '))
 }
@@ -90,44 +95,35 @@ async function usableParent(): Promise<string> {
 function unusableError(folders: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'storage',
-    `as root, farewatch keeps the embedded PostgreSQL in ${folders}, which cannot be a folder of root that ` +
-      `other users may enter: make it so, run as an ordinary user, ${OR_SET_DATABASE_URL}`,
+    `as root, farewatch keeps the embedded PostgreSQL in ${folders}, which must be a folder of root that ` +
+      `other users can enter: create it, run as an ordinary user, ${OR_SET_DATABASE_URL}`,
   )
 }
 
-async function isUsable(parent: string): Promise<boolean> {
-  return preparedAsParent(parent).catch(() => false)
-}
-
-/** Root works in it, so nobody else may be able to plant links there; and the service user must reach it. */
-async function preparedAsParent(parent: string): Promise<boolean> {
-  await mkdir(parent, { recursive: true })
-  const found = await lstat(parent)
-  if (!found.isDirectory() || found.uid !== 0) return false
-  await chmod(parent, 0o755)
-  await access(parent, constants.W_OK)
-  return ((await lstat(dirname(parent))).mode & 0o001) !== 0
+/** The parent must belong to root, so that no other user can create links in it, and the service user must reach it. */
+async function isUsableParent(parent: string): Promise<boolean> {
+  try {
+    await mkdir(parent, { recursive: true })
+    const found = await lstat(parent)
+    if (!found.isDirectory() || found.uid !== 0) return false
+    await chmod(parent, 0o755)
+    await access(parent, constants.W_OK)
+    return ((await lstat(dirname(parent))).mode & 0o001) !== 0
+  } catch {
+    return false
+  }
 }
 
 async function isStillUsed({ home, directory }: HomePointer): Promise<boolean> {
-  const there = await readPointer(home).catch(() => undefined)
-  return there?.home === home && there.directory === directory
+  const current = await readPointer(home).catch(() => undefined)
+  return current?.home === home && current.directory === directory
 }
 
 function keyOf(path: string): string {
   return createHash('sha256').update(path).digest('hex').slice(0, 16)
 }
 
-/** Says, in a home of root's, where its data lies. */
-export interface HomePointer {
-  /** The home's own path when this was written: tells a moved or copied home. */
-  readonly home: string
-  readonly directory: string
-}
-
-export const POINTER_FILE = 'postgres-place.json'
-
-/** Undefined where there is none. Throws `embedded.storage` for one that says nothing. */
+/** Undefined if there is none. Throws `embedded.storage` if it is damaged. */
 export async function readPointer(home: string): Promise<HomePointer | undefined> {
   const text = await readFile(join(home, POINTER_FILE), 'utf8').catch(undefinedIfMissing)
   if (text === undefined) return undefined
@@ -136,17 +132,17 @@ export async function readPointer(home: string): Promise<HomePointer | undefined
   return found
 }
 
-export function damagedPointer(home: string): EmbeddedPostgresError {
+function damagedPointer(home: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'storage',
-    `${join(home, POINTER_FILE)} is damaged: it says where the data of this home lies, below ` +
-      '/var/lib/farewatch as a rule; restore it, or remove it to start with an empty database',
+    `${join(home, POINTER_FILE)} is damaged: it names the directory of the data of this home, usually below ` +
+      '/var/lib/farewatch; restore it, or remove it to start with an empty database',
   )
 }
 
-/** False where there is one: linking makes the whole file appear at once, and for the first alone. */
-export async function createPointer(pointer: HomePointer): Promise<boolean> {
-  const written = await writeAside(pointer)
+/** False if there is one. A link makes the complete file appear at once, and succeeds for one process only. */
+async function createPointer(pointer: HomePointer): Promise<boolean> {
+  const written = await writePartial(pointer)
   try {
     await link(written, join(pointer.home, POINTER_FILE))
     return true
@@ -158,11 +154,11 @@ export async function createPointer(pointer: HomePointer): Promise<boolean> {
   }
 }
 
-export async function replacePointer(pointer: HomePointer): Promise<void> {
-  await rename(await writeAside(pointer), join(pointer.home, POINTER_FILE))
+async function replacePointer(pointer: HomePointer): Promise<void> {
+  await rename(await writePartial(pointer), join(pointer.home, POINTER_FILE))
 }
 
-async function writeAside(pointer: HomePointer): Promise<string> {
+async function writePartial(pointer: HomePointer): Promise<string> {
   const path = join(pointer.home, `${POINTER_FILE}.${randomUUID()}`)
   await writeFile(path, `${JSON.stringify(pointer, undefined, 2)}\n`)
   return path

@@ -4,7 +4,7 @@ import { open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { cleanText } from '../base/text.ts'
-import { poll } from './live-process.ts'
+import { poll, postgresProcessesIn } from './live-process.ts'
 import { spawnOptions, unusable } from './postgres-binaries.ts'
 import { type Settings, settingArguments } from './postgres-data.ts'
 import {
@@ -17,15 +17,18 @@ import type { Place } from './postgres-place.ts'
 import { clearPidFile, readPidFile } from './postmaster.ts'
 
 const START_TIMEOUT_MS = 30_000
+/** Below the ports of outgoing connections, one of which could take ours before a restart. */
+const LOWEST_PORT = 20_000
+const HIGHEST_PORT = 29_999
 const LOG_FILE = /^postgres-\w{3}\.log$/
 const LOG_KEPT_DAYS = 7
 const LOG_MAX_BYTES = 16 * 1024 * 1024
 
 /**
- * Ours come by command line, so that a newer farewatch can change them.
+ * Passed on the command line, so that a newer farewatch can change them.
  *
- * The log: one file a weekday, emptied a week later. Without details, statements and parameters, which hold
- * rows and secrets.
+ * The log has one file per weekday, overwritten after a week. It has no details, statements and parameters, because those
+ * contain rows and secrets.
  */
 const SETTINGS: Settings = {
   listen_addresses: '127.0.0.1',
@@ -51,15 +54,30 @@ const SETTINGS: Settings = {
   log_statement: 'none',
 }
 
+/** Tries a second port if another program takes the first one before the server does. */
+export async function startOnFreePort(place: Place, settings: Settings): Promise<number> {
+  const port = await choosePort(place)
+  try {
+    await startServer(place, port, settings)
+    return port
+  } catch (err) {
+    const isUp = (await postgresProcessesIn(place.data)).length > 0
+    if (isUp || (await isFree(port))) throw err
+  }
+  const next = await choosePort(place)
+  await startServer(place, next, settings)
+  return next
+}
+
 /**
- * Starts the server in a session of its own and returns when it takes connections.
+ * Starts the server in its own session and returns when it accepts connections.
  *
- * It outlives this process, which does not wait for it. A server that is not ready within 30 s is left to go
- * on: it may be recovering, and the next start finds it further ahead. Throws `embedded.start_failed`.
+ * It survives this process. A server that is not ready within 30 s keeps running: it may be recovering, and the next start
+ * finds it further ahead. Throws `embedded.start_failed`.
  */
 export async function startServer(place: Place, port: number, extra: Settings): Promise<void> {
   await clearPidFile(place.data)
-  await dropLongLogs(place)
+  await deleteOldLogs(place)
   const child = await spawnServer(place, { ...SETTINGS, ...extra, port: String(port) })
   const outcome = await poll(() => outcomeOf(place, child), {
     timeoutMs: START_TIMEOUT_MS,
@@ -72,7 +90,7 @@ export async function startServer(place: Place, port: number, extra: Settings): 
       : `is still starting after ${START_TIMEOUT_MS / 1000} s (try again: it may be recovering)`
   throw new EmbeddedPostgresError(
     'start_failed',
-    `the embedded PostgreSQL in ${place.directory} ${reason}; change what its log names, ` +
+    `the embedded PostgreSQL in ${place.directory} ${reason}; fix what its log names, ` +
       `${OR_SET_DATABASE_URL}. The log ends:\n${await tailOfLogs(place)}`,
   )
 }
@@ -96,18 +114,18 @@ async function spawnServer(place: Place, settings: Settings): Promise<ChildProce
   }
 }
 
-/** postmaster.pid of the server that went before may still lie there: only this child's counts. */
+/** postmaster.pid may still be that of an earlier server, so its pid is compared. */
 async function outcomeOf(
   { data }: Place,
   child: ChildProcess,
 ): Promise<'ready' | 'ended' | undefined> {
   if (child.exitCode !== null || child.signalCode !== null) return 'ended'
-  const noted = await readPidFile(data)
-  return noted?.pid === child.pid && noted?.ready ? 'ready' : undefined
+  const server = await readPidFile(data)
+  return server?.pid === child.pid && server?.ready ? 'ready' : undefined
 }
 
-/** The server empties a file only when it changes to it while it runs, not when it starts. */
-async function dropLongLogs(place: Place): Promise<void> {
+/** Deletes old and large log files. The server empties a file only when it switches to it, not when it starts. */
+async function deleteOldLogs(place: Place): Promise<void> {
   const oldestMs = Date.now() - LOG_KEPT_DAYS * 86_400_000
   for (const path of await logFiles(place)) {
     const { size, mtimeMs } = await stat(path)
@@ -121,7 +139,7 @@ async function tailOfLogs(place: Place): Promise<string> {
     paths.map(async (path) => ({ path, writtenMs: (await stat(path)).mtimeMs })),
   )
   found.sort((a, b) => a.writtenMs - b.writtenMs)
-  // The newest two: what was printed before the log began, and the log.
+  // The newest two are the output before the log began, and the log.
   const texts = await Promise.all(found.slice(-2).map(({ path }) => readFile(path, 'utf8')))
   return cleanText(texts.join('').slice(-2_000), 2_000).trim()
 }
@@ -132,12 +150,8 @@ async function logFiles({ data }: Place): Promise<string[]> {
   return names.filter((name) => LOG_FILE.test(name)).map((name) => join(folder, name))
 }
 
-/** Below the ports that systems give to outgoing connections: one of those could sit on ours at a restart. */
-const LOWEST_PORT = 20_000
-const HIGHEST_PORT = 29_999
-
-/** The port that this home's server had before, or, where there is none or another program has it, a new one. */
-export async function choosePort({ portFile }: Place): Promise<number> {
+/** The last port of this home's server; a new one if there is none or another program uses it. */
+async function choosePort({ portFile }: Place): Promise<number> {
   const kept = Number(await readFile(portFile, 'utf8').catch(undefinedIfMissing))
   if (Number.isInteger(kept) && kept > 1023 && kept < 65_536 && (await isFree(kept))) return kept
   for (;;) {
@@ -148,8 +162,8 @@ export async function choosePort({ portFile }: Place): Promise<number> {
   }
 }
 
-/** Whether a server could listen there now; every other failure than a taken port is thrown. */
-export async function isFree(port: number): Promise<boolean> {
+/** Whether a server can listen on the port now. Throws every failure except a taken port. */
+async function isFree(port: number): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>()
   const server = createServer()
   server.once('error', (err) => {
