@@ -118,5 +118,7 @@ function reportReady(
 ): void {
   if (!terminal.interactive) return
   const lines = addresses.map(([what, where]) => `  ${what.padEnd(8)} ${where}`)
-  process.stderr.write(`\n${lines.join('\n')}\n  Ctrl-C stops; the data stays\n\n`)
+  process.stderr.write(
+    `\n${lines.join('\n')}\n\n  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
+  )
 }
