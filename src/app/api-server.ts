@@ -42,7 +42,7 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
   // Before the connections close, so that waiting requests still receive an answer.
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedPoller.close())
-  server.addHook('onClose', () => access.settled())
+  server.addHook('onClose', () => access.allUsesRecorded())
   drainOnClose(server, DRAIN_MS)
   return server
 }

@@ -19,7 +19,7 @@ export interface CheckKeysDeps {
 
 export interface KeyAccess extends Access {
   /** Resolves when every recorded key use is written. */
-  settled(): Promise<void>
+  allUsesRecorded(): Promise<void>
 }
 
 /** A revocation takes effect within a second: this time, plus the lookup that is running. */
@@ -66,7 +66,7 @@ export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps)
       const scopes = GRANTABLE.reseller
       return { kind: 'reseller', resellerId, scopes, limitKey: 'demo', demo: true }
     },
-    settled: uses.settled,
+    allUsesRecorded: uses.allUsesRecorded,
   }
 }
 
@@ -103,7 +103,7 @@ function createUseRecorder({ db, log, nowMs }: Pick<CheckKeysDeps, 'db' | 'log' 
       writing.add(write)
       void write.finally(() => writing.delete(write))
     },
-    settled: async () => {
+    allUsesRecorded: async () => {
       await Promise.all(writing)
     },
   }

@@ -14,19 +14,19 @@ import {
   withDefaults,
 } from './compose-file.ts'
 
-/** Settings that do not apply inside our containers. */
+/** Settings that the image fixes. */
 const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
 const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME'])
 /** Variables of .env that are not settings. The configuration ignores them. */
 const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
 
 describe('docker-compose.yml', () => {
-  it('has no name of its own, so that two checkouts are two stacks', () => {
+  it('has no project name, so that two checkouts are two stacks', () => {
     expect(COMPOSE).not.toHaveProperty('name')
     expect(SERVICES.filter(([, service]) => service.container_name !== undefined)).toEqual([])
   })
 
-  it('runs our image in the roles of the program, and the stores it needs', () => {
+  it('runs the image in every role of the program, and the stores that it needs', () => {
     const roles = OURS.map(([name, { command }]) => [name, command?.[0]])
 
     expect(roles).toEqual(['migrate', 'api', 'worker', 'sandbox', 'demo'].map((one) => [one, one]))
@@ -40,7 +40,7 @@ describe('docker-compose.yml', () => {
   })
 
   it.each(SERVICES)(
-    'lets %s gain nothing, write nowhere and take no more than its share',
+    'gives %s no extra privileges, a read-only file system and limits of memory, CPU and logs',
     (_name, service) => {
       expect(service).toMatchObject({
         read_only: true,
@@ -55,18 +55,18 @@ describe('docker-compose.yml', () => {
     },
   )
 
-  it('publishes on loopback alone', () => {
+  it('publishes ports on loopback only', () => {
     const ports = SERVICES.flatMap(([, service]) => service.ports ?? [])
 
     expect(ports.length).toBeGreaterThan(0)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  it('fixes no port of the worker, of which there may be many', () => {
+  it('publishes no port of the worker, so that several can run', () => {
     expect(serviceOf('worker').ports).toBeUndefined()
   })
 
-  it('keeps the stores in a network without a way out', () => {
+  it('keeps the stores in an internal network', () => {
     expect(COMPOSE.networks.stores).toEqual({ internal: true })
     for (const store of ['postgres', 'redis']) {
       expect(serviceOf(store).networks).toEqual(['stores'])
@@ -84,7 +84,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('waits for the health of nothing that has none', () => {
+  it('waits only for the health of services that have a health check', () => {
     const healthy = SERVICES.flatMap(([, service]) => Object.entries(service.depends_on ?? {}))
       .filter(([, { condition }]) => condition === 'service_healthy')
       .map(([name]) => serviceOf(name))
@@ -93,7 +93,7 @@ describe('docker-compose.yml', () => {
     for (const service of healthy) expect(service.healthcheck?.test).toBeDefined()
   })
 
-  it('keeps what must survive in volumes: of Redis by an append-only file that never evicts', () => {
+  it('keeps the data of the stores in volumes, and Redis appends to a file and never evicts', () => {
     const command = serviceOf('redis').command?.join(' ')
 
     expect(command).toContain('--appendonly yes')
@@ -102,7 +102,7 @@ describe('docker-compose.yml', () => {
     expect(serviceOf('postgres').volumes).toContain('postgres-data:/var/lib/postgresql')
   })
 
-  it('mounts only what is there', () => {
+  it('mounts only files that exist', () => {
     const mounted = SERVICES.flatMap(([, service]) => service.volumes ?? [])
       .map((volume) => volume.split(':')[0] ?? '')
       .filter((source) => source.startsWith('./'))
@@ -116,18 +116,21 @@ describe('the settings in docker-compose.yml', () => {
   const secrets = Object.entries(SETTINGS).filter(([, { secret }]) => secret)
   const known = new Set([...Object.keys(SETTINGS), ...secrets.map(([name]) => `${name}_FILE`)])
 
-  it.each(OURS)('are such that the program knows, for %s', (_name, { environment = {} }) => {
+  it.each(OURS)('are all known to the program, for %s', (_name, { environment = {} }) => {
     expect(Object.keys(environment).filter((name) => !known.has(name))).toEqual([])
   })
 
-  it.each(['api', 'worker'])('are all of them for %s, so that none of .env is lost', (name) => {
-    const given = Object.keys(serviceOf(name).environment ?? {})
-    const wanted = Object.entries(SETTINGS)
-      .filter(([setting]) => !FIXED_BY_THE_IMAGE.has(setting) && !EMBEDDED_ALONE.has(setting))
-      .map(([setting, { secret }]) => (secret ? `${setting}_FILE` : setting))
+  it.each(['api', 'worker'])(
+    'are complete for %s, so that every setting of .env takes effect',
+    (name) => {
+      const given = Object.keys(serviceOf(name).environment ?? {})
+      const wanted = Object.entries(SETTINGS)
+        .filter(([setting]) => !FIXED_BY_THE_IMAGE.has(setting) && !EMBEDDED_ALONE.has(setting))
+        .map(([setting, { secret }]) => (secret ? `${setting}_FILE` : setting))
 
-    expect(new Set(given)).toEqual(new Set(wanted))
-  })
+      expect(new Set(given)).toEqual(new Set(wanted))
+    },
+  )
 
   it.each(OURS)(
     'keep secrets in files, for %s',
@@ -153,7 +156,7 @@ describe('the settings in docker-compose.yml', () => {
     },
   )
 
-  it('read no variable from .env that the program would refuse there', () => {
+  it('use no variable of .env that the program would refuse', () => {
     const unknown = variablesOf(COMPOSE_TEXT).filter(
       (name) => !(name in SETTINGS) && !OF_COMPOSE.test(name),
     )

@@ -38,22 +38,22 @@ export interface ComposeFile {
 export const COMPOSE_TEXT = readFileSync(path.join(ROOT, 'docker-compose.yml'), 'utf8')
 export const COMPOSE = parse(COMPOSE_TEXT, { merge: true }) as ComposeFile
 export const SERVICES = Object.entries(COMPOSE.services)
-/** The services that run our image. */
+/** The services that run the image of this repository. */
 export const OURS = SERVICES.filter(([, service]) => service.build !== undefined)
 
-/** The service of that name. Throws where the file has none. */
+/** The service of that name. Throws if there is none. */
 export function serviceOf(name: string): Service {
   const found = SERVICES.find(([other]) => other === name)
   if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`)
   return found[1]
 }
 
-/** The names of the variables that compose puts into the file. */
+/** The names of the variables in the compose file. */
 export function variablesOf(text: string): string[] {
   return [...text.matchAll(/(?<!\$)\$\{(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-/** A text of the file with its defaults in the place of its variables. */
+/** Replaces the variables in a text by their defaults. */
 export function withDefaults(text: string): string {
   return text.replace(/\$\{\w+(?::-([^}]*))?[^}]*\}/g, (_all, preset?: string) => preset ?? '')
 }

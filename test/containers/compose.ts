@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-/** What a deployment has of this repository. */
+/** The files of this repository that a deployment needs. */
 const DEPLOYED = [
   '.dockerignore',
   'bin',
@@ -17,27 +17,27 @@ const DEPLOYED = [
   'package.json',
   'src',
 ]
-const ENGINE_DEADLINE_MS = 5_000
+const ENGINE_TIMEOUT_MS = 5_000
 
-/** The stack of docker-compose.yml in a folder and under a name of its own. */
+/** The stack of docker-compose.yml, with its own folder and project name. */
 export interface Stack {
   readonly folder: string
-  /** Runs compose and returns what it prints to standard output; throws with standard error when it fails. */
+  /** Runs compose. Returns its standard output, or throws an error with all of its output. */
   compose(...args: readonly string[]): string
   docker(...args: readonly string[]): string
-  /** Removes containers, networks, volumes and the folder; the image stays. */
+  /** Removes the containers, networks, volumes and the folder, but not the image. */
   remove(): void
 }
 
-/** How compose is called on this machine: as docker's plugin, or alone; undefined where there is no engine. */
+/** The compose command of this machine: `docker compose` or `docker-compose`. Undefined without a container engine. */
 export function findCompose(): readonly string[] | undefined {
   const answers = ([command = '', ...args]: readonly string[]) =>
-    spawnSync(command, args, { timeout: ENGINE_DEADLINE_MS }).status === 0
+    spawnSync(command, args, { timeout: ENGINE_TIMEOUT_MS }).status === 0
   if (!answers(['docker', 'info'])) return undefined
   return [['docker', 'compose'], ['docker-compose']].find((call) => answers([...call, 'version']))
 }
 
-/** Copies what a deployment needs to a folder of its own, where its secrets and its .env will be. */
+/** Copies the files of a deployment to a new folder, in which its secrets and its .env will be created. */
 export function createStack(call: readonly string[], project: string): Stack {
   const folder = mkdtempSync(path.join(os.tmpdir(), `${project}-`))
   for (const name of DEPLOYED) {
@@ -57,7 +57,7 @@ export function createStack(call: readonly string[], project: string): Stack {
   }
 }
 
-/** Runs a program to its end; throws with what it said when it fails. */
+/** Runs a program to its end. Throws an error with its output if it fails. */
 export function run(cwd: string, command: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (error !== undefined) throw error

@@ -14,7 +14,7 @@ const instructions = DOCKERFILE.split('\n')
 const lastFrom = instructions.findLastIndex((line) => line.startsWith('FROM '))
 const finalStage = instructions.slice(lastFrom)
 
-/** What the last stage takes from the first one. */
+/** The paths that the last stage copies from the first one. */
 const copied = finalStage
   .filter((line) => line.startsWith('COPY '))
   .map((line) => /^COPY --from=build \/app\/(\S+) /.exec(line)?.[1])
@@ -26,24 +26,24 @@ function sourceTexts(): string[] {
 }
 
 describe('the Dockerfile', () => {
-  it('builds apart from what it ships, on one base', () => {
+  it('has a build stage and a final stage on the same base', () => {
     const bases = instructions.filter((line) => line.startsWith('FROM '))
 
     expect(bases).toEqual(['FROM node:24-slim AS build', 'FROM node:24-slim'])
   })
 
-  it('ships a program of an ordinary user', () => {
+  it('runs the program as an ordinary user', () => {
     expect(finalStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node'])
   })
 
-  it('asks the health of the program with nothing but node', () => {
+  it('checks the health of the program with node alone', () => {
     const [check = ''] = finalStage.filter((line) => line.startsWith('HEALTHCHECK '))
 
     expect(check).toMatch(/CMD \["node", "-e", "fetch/)
     expect(check).toContain('/readyz')
   })
 
-  it('names no registry of anybody', () => {
+  it('names no package registry', () => {
     const files = ['Dockerfile', 'docker-compose.yml', 'deploy/prepare', '.dockerignore']
     const texts = files.map((name) => readFileSync(path.join(ROOT, name), 'utf8')).join('\n')
 
@@ -51,7 +51,7 @@ describe('the Dockerfile', () => {
     expect(texts).not.toMatch(/_authToken|\.npmrc/)
   })
 
-  it('takes along every package that the program imports', () => {
+  it('installs every package that the program imports', () => {
     const shipped = new Set(Object.keys(packageJson.dependencies))
     const imported = sourceTexts().flatMap((text) =>
       [
@@ -73,7 +73,7 @@ describe('the Dockerfile', () => {
     expect([...new Set(packages)].filter((name) => !shipped.has(name))).toEqual([])
   })
 
-  it('contains every file that the program reads in addition to its sources', () => {
+  it('copies every file that the program reads in addition to its sources', () => {
     const extra = sourceTexts().flatMap((text) =>
       [...text.matchAll(/'(?:\.\.\/)+(package\.json|migrations|docs|deploy|grafana)[/']/g)].map(
         (match) => match[1],
@@ -85,13 +85,14 @@ describe('the Dockerfile', () => {
   })
 })
 
-describe('what the image holds', () => {
+describe('the content of the image', () => {
   /** The folder /app of the image, with the packages of this checkout. */
   function appFolder(): string {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'farewatch-image-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     for (const name of copied) {
-      if (name === undefined) throw new Error('the last stage copies from elsewhere than the first')
+      if (name === undefined)
+        throw new Error('the last stage copies from another place than the first stage')
       if (name === 'node_modules') symlinkSync(path.join(ROOT, name), path.join(folder, name))
       else cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true })
     }
@@ -114,7 +115,7 @@ describe('what the image holds', () => {
     expect(`${stdout}${stderr}`).toContain(answer)
   })
 
-  it('is let through to the engine, and nothing else', () => {
+  it('is all that .dockerignore passes to the engine', () => {
     const lines = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))

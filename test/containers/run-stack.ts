@@ -1,6 +1,6 @@
-// Builds the image and runs the demonstration of docker-compose.yml for real, where there is a container engine:
+// Builds the image and runs the demo of docker-compose.yml in containers:
 //   npx node test/containers/run-stack.ts
-// Says so and ends well where there is none; REQUIRE_CONTAINERS=1 makes that a failure.
+// Without a container engine it prints that and exits with 0, or with 1 if REQUIRE_CONTAINERS is set.
 import { appendFileSync } from 'node:fs'
 import path from 'node:path'
 import { freePort } from '../support/redis-tier.ts'
@@ -14,24 +14,24 @@ interface Feed {
   readonly items: readonly { readonly seq: number; readonly kind: string }[]
 }
 
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const print = (text: string) => process.stdout.write(`${text}\n`)
 
 async function runStack(stack: Stack): Promise<void> {
   const port = await freePort()
   run(stack.folder, path.join(stack.folder, 'deploy/prepare'), ['demo'])
   appendFileSync(path.join(stack.folder, '.env'), `API_PORT=${port}\nFAREWATCH_WORKERS=2\n`)
   stack.compose('build')
-  say('the image is built')
+  print('the image is built')
   stack.compose('up', '--detach')
   await untilHealthy(stack)
-  say('all containers are healthy, with two workers')
+  print('all containers are healthy, with two workers')
 
   const key = stack.compose('run', '--rm', '-T', 'api', 'keys', 'create', '--reseller', 'demo')
   const read = (after: number) => readChanges(`http://127.0.0.1:${port}`, key.trim(), after)
   const first = await untilChange(read, 0)
-  say(`a change came through the published port: ${first.kind}, ${first.seq}`)
+  print(`a change came through the published port: ${first.kind}, ${first.seq}`)
 
-  await killAWorker(stack, read)
+  await killWorker(stack, read)
 
   const kept = await read(0)
   stack.compose('down')
@@ -39,19 +39,19 @@ async function runStack(stack: Stack): Promise<void> {
   await untilHealthy(stack)
   const again = await until('the API after "down" and "up"', () => read(0), MINUTES_MS)
   if (JSON.stringify(again.items.slice(0, kept.items.length)) !== JSON.stringify(kept.items)) {
-    throw new Error('the feed is another one after "down" and "up"')
+    throw new Error('the feed has changed after "down" and "up"')
   }
-  say(`${kept.items.length} records are the same after "down" and "up", read with the same key`)
+  print(`${kept.items.length} records are the same after "down" and "up", read with the same key`)
 }
 
-/** Compose waits for the stores and the migration; the services are healthy once they are ready. */
+/** Compose starts the services after the stores and the migration. A service is healthy when it is ready. */
 async function untilHealthy(stack: Stack): Promise<void> {
-  await until('healthy containers', () => states(stack).every(isWell), 3 * MINUTES_MS)
+  await until('healthy containers', () => states(stack).every(isHealthy), 3 * MINUTES_MS)
   const workers = states(stack, 'worker').length
   if (workers !== 2) throw new Error(`${workers} workers instead of two`)
 }
 
-/** Of the containers of a service, or of all: their state, and their health or exit code. */
+/** The state of each container of a service, or of all, with its health or exit code. */
 function states(stack: Stack, ...service: readonly string[]): string[] {
   const ids = stack
     .compose('ps', '--all', '--quiet', ...service)
@@ -62,8 +62,8 @@ function states(stack: Stack, ...service: readonly string[]): string[] {
   return ids.map((id) => stack.docker('inspect', '--format', format, id).trim())
 }
 
-/** Running and healthy, or a one-off that has done its work. */
-function isWell(state: string): boolean {
+/** Whether a container is running and healthy, or has ended with exit code 0. */
+function isHealthy(state: string): boolean {
   return state === 'running healthy' || state === 'exited 0'
 }
 
@@ -80,21 +80,21 @@ function untilChange(read: ReadFeed, after: number): Promise<Feed['items'][numbe
   return until('a change', async () => (await read(after)).items.at(-1), 5 * MINUTES_MS)
 }
 
-/** The other worker goes on alone, and "up" brings one in the place of the dead. */
-async function killAWorker(stack: Stack, read: ReadFeed): Promise<void> {
+/** Expects that the other worker continues alone, and that "up" replaces the killed one. */
+async function killWorker(stack: Stack, read: ReadFeed): Promise<void> {
   const [worker = ''] = stack.compose('ps', '--quiet', 'worker').split('\n')
   const { seq } = await untilChange(read, 0)
   stack.docker('kill', worker)
   const next = await untilChange(read, seq)
-  say(`a worker was killed, the other goes on: ${next.kind}, ${next.seq}`)
+  print(`a worker was killed, the other continues: ${next.kind}, ${next.seq}`)
   stack.compose('up', '--detach')
   await untilHealthy(stack)
-  say('"up" has replaced it')
+  print('"up" has replaced it')
 }
 
 const call = findCompose()
 if (call === undefined) {
-  say('there is no container engine, or no compose: nothing was run')
+  print('there is no container engine, or no compose: nothing was run')
   if (process.env.REQUIRE_CONTAINERS !== undefined) process.exitCode = 1
 } else {
   const stack = createStack(call, PROJECT)

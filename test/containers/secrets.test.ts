@@ -40,7 +40,7 @@ describe('deploy/prepare', () => {
     expect(new Set(Object.keys(secretsMade()))).toEqual(new Set(wanted))
   })
 
-  it('does not write the credential of the fare interface, and says so', () => {
+  it('does not write the access token of the fare interface and prints a reminder', () => {
     const { status, stderr } = prepare()
 
     expect(status).toBe(0)
@@ -48,7 +48,7 @@ describe('deploy/prepare', () => {
     expect(stderr).toContain('secrets/upstream-token')
   })
 
-  it('makes what the settings take', () => {
+  it('makes secrets that the settings accept', () => {
     prepare('demo')
 
     const config = loadConfig(
@@ -68,7 +68,7 @@ describe('deploy/prepare', () => {
     expect(config.UPSTREAM_ACCESS_TOKEN).toBe('sandbox-token')
   })
 
-  it('makes them at random, each another', () => {
+  it('makes a different random value for each secret', () => {
     prepare()
 
     const passwords = Object.entries(secretsMade()).filter(([name]) => /password|key/.test(name))
@@ -87,7 +87,7 @@ describe('deploy/prepare', () => {
     expect(secretsMade()).toEqual(before)
   })
 
-  it('gives no other user of the machine access to the secrets, and every user of the containers', () => {
+  it('lets every user of the containers, but no other user of the machine, read the secrets', () => {
     prepare()
 
     const modeOf = (name: string) => statSync(path.join(folder, name)).mode & 0o777
@@ -103,7 +103,7 @@ describe('deploy/prepare', () => {
     expect(profiles).toContain(env.COMPOSE_PROFILES)
   })
 
-  it('refuses what it does not know', () => {
+  it('refuses an unknown argument', () => {
     expect(prepare('production')).toMatchObject({ status: 2 })
   })
 })

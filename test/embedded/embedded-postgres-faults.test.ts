@@ -11,11 +11,11 @@ import {
   temporaryHome,
 } from './postgres-home.ts'
 
-describe('what a crash leaves', () => {
+describe('after a crash', () => {
   const place = sharedHome()
   const leftovers = {
     'an empty pid file': '',
-    'a pid file without sense': 'not a pid\n\0\n',
+    'a pid file with invalid text': 'not a pid\n\0\n',
     'the pid file of a dead server': pidFile(2 ** 30),
     'a pid file whose pid is another program': pidFile(process.pid),
   }
@@ -29,12 +29,12 @@ describe('what a crash leaves', () => {
     await server.release()
   })
 
-  it('a live server whose pid file was spoilt is replaced, never doubled', async () => {
+  it('a live server with a corrupted pid file is replaced and does not run twice', async () => {
     const user = startUser(place().home)
-    const { url } = await user.says()
+    const { url } = await user.nextLine()
     await query(String(url), 'create table public.kept as select 42 as answer')
     await user.kill()
-    await writePidFile(place(), 'spoilt')
+    await writePidFile(place(), 'corrupted')
 
     const server = await acquire(place().home)
 
@@ -43,7 +43,7 @@ describe('what a crash leaves', () => {
     await server.release()
   })
 
-  it('a half-made data directory is made again', async () => {
+  it('an incomplete data directory is created again', async () => {
     const home = await temporaryHome()
     const { directory } = await findPlace(home)
     const partial = join(directory, 'data.partial-killed')
@@ -66,10 +66,10 @@ describe('what a crash leaves', () => {
   }
 })
 
-describe('failures say what to do', () => {
+describe('an error message says what to do', () => {
   const place = sharedHome()
 
-  it('when the data directory cannot be made, with what initdb said', async () => {
+  it('when the data directory cannot be created, and quotes initdb', async () => {
     const home = await temporaryHome()
 
     await expect(acquire(home, { no_such_setting: '1' })).rejects.toMatchObject({
@@ -78,17 +78,17 @@ describe('failures say what to do', () => {
     })
   })
 
-  it('when the server ends while it starts, with the end of its log', async () => {
+  it('when the server ends during its start, and quotes the end of its log', async () => {
     await expect(acquire(place().home, { no_such_setting: '1' })).rejects.toMatchObject({
       code: 'embedded.start_failed',
       message: expect.stringMatching(/DATABASE_URL.*no_such_setting/s),
     })
   })
 
-  it('when the password file is gone, and leaves the data alone', async () => {
+  it('when the password file is missing', async () => {
     const { passwordFile, home } = place()
-    await rename(passwordFile, `${passwordFile}.aside`)
-    onTestFinished(() => rename(`${passwordFile}.aside`, passwordFile))
+    await rename(passwordFile, `${passwordFile}.moved`)
+    onTestFinished(() => rename(`${passwordFile}.moved`, passwordFile))
 
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })
   })
@@ -102,15 +102,15 @@ describe('failures say what to do', () => {
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.other_major_version' })
   })
 
-  it('when something else lies where the data should, which stays', async () => {
+  it('when the data directory contains other files, which stay', async () => {
     const home = await temporaryHome()
     const { data } = await findPlace(home)
     await mkdir(data)
-    await writeFile(join(data, 'of-somebody'), '')
+    await writeFile(join(data, 'other-file'), '')
 
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.storage' })
 
-    expect((await stat(join(data, 'of-somebody'))).isFile()).toBe(true)
+    expect((await stat(join(data, 'other-file'))).isFile()).toBe(true)
   })
 
   it('when the home cannot be a folder', async () => {

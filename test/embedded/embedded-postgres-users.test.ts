@@ -17,7 +17,7 @@ const UNPRIVILEGED = 65_534
 const NO_SUCH_USER = 54_321
 
 describe.runIf(isRoot)('as root', () => {
-  it('keeps the data where an unprivileged user can go, whatever the mode of the home', async () => {
+  it('the data lies where an unprivileged user can read it, whatever the mode of the home', async () => {
     const folder = await temporaryFolder()
     await chmod(folder, 0o700)
     const home = await temporaryHome(folder)
@@ -32,7 +32,7 @@ describe.runIf(isRoot)('as root', () => {
     await server.release()
   })
 
-  it('keeps the data of a home that moves, and starts empty in one that was deleted', async () => {
+  it('a home that moves keeps its data, and a deleted home starts empty', async () => {
     const folder = await temporaryFolder()
     const home = await temporaryHome(folder)
     const { directory } = await findPlace(home)
@@ -45,10 +45,10 @@ describe.runIf(isRoot)('as root', () => {
     expect(recreated.directory).not.toBe(directory)
   })
 
-  it('ends the server of a home that was deleted while it ran', async () => {
+  it('the server of a home that was deleted while it ran is stopped', async () => {
     const home = await temporaryHome()
     const user = startUser(home)
-    await user.says()
+    await user.nextLine()
     const former = await findPlace(home)
     await user.kill()
     await rm(home, { recursive: true })
@@ -61,7 +61,7 @@ describe.runIf(isRoot)('as root', () => {
     await server.release()
   })
 
-  it('does not take over the data of an ordinary user', async () => {
+  it('the data of an ordinary user is refused', async () => {
     const home = join(await temporaryFolder(), 'home')
     await mkdir(join(home, 'postgres'), { recursive: true })
 
@@ -69,13 +69,13 @@ describe.runIf(isRoot)('as root', () => {
   })
 })
 
-// A project below a folder of mode 0700 cannot be read by another user at all: then nothing is said.
+// Another user cannot read a project below a folder of mode 0700. Then the process prints nothing and the tests are skipped.
 describe.runIf(isRoot)('as an ordinary user', () => {
-  it('keeps everything in the home', async ({ skip }) => {
+  it('all files lie in the home', async ({ skip }) => {
     const folder = await temporaryFolder()
     await chown(folder, UNPRIVILEGED, UNPRIVILEGED)
     const user = startUser(join(folder, 'home'), { uid: UNPRIVILEGED, gid: UNPRIVILEGED })
-    const answer = await user.says()
+    const answer = await user.nextLine()
     skip(answer.code === undefined && answer.url === undefined, 'the project is not readable')
 
     const data = join(folder, 'home', 'postgres', 'data')
@@ -86,12 +86,12 @@ describe.runIf(isRoot)('as an ordinary user', () => {
     expect(await findPostmaster(data)).toBeUndefined()
   })
 
-  it('is told when the system has no entry for it', async ({ skip }) => {
+  it('a user without a system entry gets an error that says so', async ({ skip }) => {
     const folder = await temporaryFolder()
     await chown(folder, NO_SUCH_USER, NO_SUCH_USER)
     const identity = { uid: NO_SUCH_USER, gid: NO_SUCH_USER }
 
-    const answer = await startUser(join(folder, 'home'), identity).says()
+    const answer = await startUser(join(folder, 'home'), identity).nextLine()
 
     skip(answer.code === undefined, 'the project is not readable')
     expect(answer).toMatchObject({ code: 'embedded.no_user_entry' })

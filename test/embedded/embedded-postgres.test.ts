@@ -15,7 +15,7 @@ import {
 describe('one process', () => {
   const place = sharedHome()
 
-  it('starts a private server, stops it, and finds data and port again', async () => {
+  it('starts a private server, stops it, and gets the same data and port again', async () => {
     const home = await temporaryHome()
     const first = await acquire(home)
     await query(first.url, 'create table public.kept as select 42 as answer')
@@ -30,7 +30,7 @@ describe('one process', () => {
     await second.release()
   })
 
-  it('has a server of few settings that only this machine reaches, with a password', async () => {
+  it('starts a server that only this machine reaches, with a password', async () => {
     const server = await acquire(place().home)
 
     const settings = await query(
@@ -60,7 +60,7 @@ describe('one process', () => {
     await server.release()
   })
 
-  it('counts every acquire, and a release once', async () => {
+  it('stops its server after as many releases as acquires, and a second release of one acquire has no effect', async () => {
     const { home } = place()
     const [first, second] = await Promise.all([acquire(home), acquire(home)])
     expect([first, second].filter((server) => server.startedHere)).toHaveLength(1)
@@ -73,7 +73,7 @@ describe('one process', () => {
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('takes another port when a foreign program has the kept one, and keeps that', async () => {
+  it('uses another port from then on when another program has taken its port', async () => {
     const { home } = place()
     const first = await acquire(home)
     await first.release()
@@ -93,10 +93,10 @@ describe('one process', () => {
 describe('several processes', () => {
   const place = sharedHome()
 
-  it('share one server from the first moment, and the last one out stops it', async () => {
+  it('share one server from the start, and the last one stops it', async () => {
     const home = await temporaryHome()
     const users = [startUser(home), startUser(home)]
-    const answers = await Promise.all(users.map((user) => user.says()))
+    const answers = await Promise.all(users.map((user) => user.nextLine()))
     const here = await acquire(home)
 
     expect(answers.filter((answer) => answer.startedHere)).toHaveLength(1)
@@ -111,7 +111,7 @@ describe('several processes', () => {
   it('adopt the server of a process that was killed', async () => {
     const { home, data } = place()
     const user = startUser(home)
-    const { url } = await user.says()
+    const { url } = await user.nextLine()
     const before = await findPostmaster(data)
     await user.kill()
 
@@ -123,22 +123,22 @@ describe('several processes', () => {
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('may end without release: the server holds neither them nor their output', async () => {
+  it('may end without a release, because the server keeps neither them nor their output open', async () => {
     const user = startUser(place().home, { mode: 'abandon' })
-    await user.says()
+    await user.nextLine()
 
-    // When the process has ended and everybody who had its output has closed it.
+    // Resolves when the process has ended and no other process has its output open.
     await user.closed
 
     expect(user.child.exitCode).toBe(0)
     expect(await findPostmaster(place().data)).toMatchObject({ ready: true })
   })
 
-  it('stop a server left behind that they cannot use, and say why', async () => {
+  it('stop an abandoned server that they cannot use, and report why', async () => {
     const home = await temporaryHome()
     const user = startUser(home)
-    const { url } = await user.says()
-    await query(String(url), `alter role farewatch password 'of somebody else'`)
+    const { url } = await user.nextLine()
+    await query(String(url), `alter role farewatch password 'of another user'`)
     await user.kill()
 
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })
@@ -146,10 +146,10 @@ describe('several processes', () => {
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('leave a server alone that others use and they cannot', async () => {
+  it('do not stop a server that they cannot use while another process uses it', async () => {
     const home = await temporaryHome()
     const here = await acquire(home)
-    await query(here.url, `alter role farewatch password 'of somebody else'`)
+    await query(here.url, `alter role farewatch password 'of another user'`)
 
     await expect(acquire(home)).rejects.toMatchObject({
       code: 'embedded.silent',

@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../../src/base/logger.ts'
 
-/** Nothing of a test's data needs to survive a power cut. */
+/** Test data need not survive a power cut. */
 export const FAST = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
 
 export function quietLogger(): Logger {

@@ -16,14 +16,14 @@ const FIXTURE = new URL('use-postgres.ts', import.meta.url).pathname
 
 export const isRoot = process.geteuid?.() === 0
 
-/** A folder that is gone after the test. */
+/** Creates a folder and removes it after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'farewatch-embedded-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A home in a folder of its own; after the test its server is stopped, and everything of it removed. */
+/** A home that does not exist yet. After the test its server is stopped and its files are removed. */
 export async function temporaryHome(folder?: string): Promise<string> {
   const home = join(folder ?? (await temporaryFolder()), 'home')
   removeAfterTest(await findPlace(home))
@@ -34,11 +34,11 @@ export function removeAfterTest(place: Place): void {
   onTestFinished(() => remove(place))
 }
 
-/** A home with data for the tests of a group, stopped after each: most of a test's time is initdb. */
+/** A home with data for all tests of a group, because initdb takes most of a test's time. Its server stops after each test. */
 export function sharedHome(): () => Place {
   let place: Place | undefined
   const current = () => {
-    if (place === undefined) throw new Error('the shared home is not made yet')
+    if (place === undefined) throw new Error('the shared home does not exist yet')
     return place
   }
   beforeAll(async () => {
@@ -66,12 +66,12 @@ export function acquire(
   return acquireEmbeddedPostgres({ home, log: quietLogger(), settings: { ...FAST, ...settings } })
 }
 
-/** Every postgres process of the home, the server's children included. */
+/** The ids of all postgres processes of the home, with the children of the server. */
 export async function serverProcesses(home: string): Promise<number[]> {
   return postgresProcessesIn((await findPlace(home)).data)
 }
 
-/** The first row of a statement, on a connection of its own. */
+/** Runs a statement on a new connection. Returns its first row. */
 export async function query(url: string, statement: string): Promise<Record<string, unknown>> {
   const database = openDatabase({ url, applicationName: 'test', log: quietLogger() })
   try {
@@ -85,12 +85,12 @@ export async function query(url: string, statement: string): Promise<Record<stri
 export interface User {
   readonly child: ChildProcess
   /** The next JSON line that it prints. */
-  says(): Promise<Record<string, unknown>>
-  /** Settles at its end, once its output is closed as well. */
+  nextLine(): Promise<Record<string, unknown>>
+  /** Resolves when the process has ended and its output is closed. */
   readonly closed: Promise<unknown>
-  /** Tells it to release, and waits for its end. */
+  /** Makes the process release the server, and waits for its end. */
   release(): Promise<void>
-  /** kill -9, and waits for its end. */
+  /** Kills the process with SIGKILL and waits for its end. */
   kill(): Promise<void>
 }
 
@@ -114,7 +114,7 @@ export function startUser(home: string, { mode, ...identity }: UserOptions = {})
   return {
     child,
     closed,
-    says: async () => JSON.parse((await lines.next()).value ?? '{}'),
+    nextLine: async () => JSON.parse((await lines.next()).value ?? '{}'),
     release: async () => {
       child.stdin?.write('release\n')
       await closed

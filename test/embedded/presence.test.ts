@@ -8,7 +8,7 @@ import { temporaryFolder } from './postgres-home.ts'
 const NO_SUCH_PID = 2 ** 30
 
 describe('entries', () => {
-  it('count while their process lives and until they leave', async () => {
+  it('count until they leave or their process ends', async () => {
     const folder = await temporaryFolder()
     const first = await enter(folder)
     const second = await enter(folder)
@@ -20,7 +20,7 @@ describe('entries', () => {
     expect(await livingEntries(folder)).toEqual([second.name])
   })
 
-  it('of dead processes, of recycled pids and of nobody are removed', async () => {
+  it('are removed if their process has ended, their pid was reused or their name is invalid', async () => {
     const folder = await temporaryFolder()
     const mark = await processMark(process.pid)
     const names = [`${NO_SUCH_PID}-${mark}-a`, `${process.pid}-0123456789abcdef-b`, 'garbage', '']
@@ -30,13 +30,13 @@ describe('entries', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('are none in a folder that is not there', async () => {
+  it('do not exist in a missing folder', async () => {
     expect(await livingEntries(join(await temporaryFolder(), 'missing'))).toEqual([])
   })
 })
 
 describe('exclusively', () => {
-  it('never lets two in, also past the entry of a killed holder', async () => {
+  it('runs one caller at a time, even after a holder was killed', async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, `${NO_SUCH_PID}-0123456789abcdef-x`), '')
     let inside = 0
@@ -54,7 +54,7 @@ describe('exclusively', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('lets the next one in when the work throws', async () => {
+  it('runs the next caller when the work throws', async () => {
     const folder = await temporaryFolder()
 
     await expect(

@@ -1,8 +1,8 @@
 /**
- * A process that uses the embedded PostgreSQL of a home, for the tests to start and to kill.
+ * A process that uses the embedded PostgreSQL of a home. Tests start and kill it.
  *
- * Prints one JSON line once it has the server (or could not have it), then obeys: a line on its input makes it
- * release and say so; with `abandon` it just comes to its end.
+ * It prints one JSON line with the server or the error. A line on its input makes it release the server and print a second
+ * line. With `abandon` it ends without a release.
  */
 import { once } from 'node:events'
 import { codeOf, messageOf } from '../../src/base/errors.ts'
@@ -11,19 +11,19 @@ import { FAST, quietLogger } from './fast-postgres.ts'
 
 const [home = '', mode] = process.argv.slice(2)
 
-function say(what: object): void {
+function printLine(what: object): void {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }
 
 try {
   const server = await acquireEmbeddedPostgres({ home, log: quietLogger(), settings: FAST })
-  say({ url: server.url, port: server.port, startedHere: server.startedHere })
+  printLine({ url: server.url, port: server.port, startedHere: server.startedHere })
   if (mode !== 'abandon') {
     await once(process.stdin, 'data')
     await server.release()
-    say({ released: true })
+    printLine({ released: true })
     process.stdin.destroy()
   }
 } catch (err) {
-  say({ code: codeOf(err), message: messageOf(err) })
+  printLine({ code: codeOf(err), message: messageOf(err) })
 }

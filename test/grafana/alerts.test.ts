@@ -11,7 +11,7 @@ import { hasPrometheus, promtool } from '../support/promtool.ts'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'grafana/prometheus')
 
-/** Refusals have alerts of their own, and what we end ourselves is no answer. */
+/** Refusals have their own alerts, and an aborted call has no answer. */
 const ALERTED_ELSEWHERE = ['aborted', 'upstream.auth', 'upstream.rate_limited']
 
 interface Rule {
@@ -31,7 +31,7 @@ function readAlerts(): Required<Rule>[] {
     .filter((rule): rule is Required<Rule> => rule.alert !== undefined)
 }
 
-/** Whether a line begins with a command of ours; a group of commands is one where an option follows at once. */
+/** Whether a line begins with a farewatch command. A group of commands counts if an option follows directly. */
 function isCommand(line: string): boolean {
   const words = line.split(/\s+/)
   let found: Command = createProgram()
@@ -46,14 +46,14 @@ function isCommand(line: string): boolean {
 describe('the alerts', () => {
   const alerts = readAlerts()
 
-  it('wait before they wake anybody, and say how urgent they are', () => {
+  it('fire only after three minutes or more and have a severity', () => {
     for (const alert of alerts) {
       expect(alert.for, alert.alert).toMatch(/^([3-9]|1\d)m$/)
       expect(alert.labels.severity, alert.alert).toMatch(/^(warning|critical)$/)
     }
   })
 
-  it('have a section in the runbooks each, and the runbooks no other', () => {
+  it('have one section each in the runbooks, and the runbooks have no other sections', () => {
     const names = alerts.map(({ alert }) => alert)
     expect(names.length).toBeGreaterThanOrEqual(10)
     expect(runbookSections().map(({ title }) => title)).toEqual(expect.arrayContaining(names))
@@ -63,7 +63,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('are on the page of the metrics with their severity', () => {
+  it('are listed with their severity on the page of metrics', () => {
     const page = readFileSync(path.join(ROOT, 'docs/reference/metrics.md'), 'utf8')
     const rows = [...page.matchAll(/^\| `(\w+)` \| (warning|critical) \|/gm)]
     const documented = rows.map(([, alert, severity]) => ({ alert, severity }))
@@ -73,7 +73,7 @@ describe('the alerts', () => {
     expect(documented.toSorted(byName)).toEqual(declared.toSorted(byName))
   })
 
-  it('have runbooks that say what to run, what is healthy, and what ends it', () => {
+  it('have runbooks that say what to run, what is healthy and what ends the alert', () => {
     for (const { title, markdown } of runbookSections()) {
       expect(markdown, title).toMatch(/^farewatch /m)
       expect(markdown, title).toMatch(/healthy/)
@@ -83,7 +83,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('name in their runbooks commands that there are', () => {
+  it('have runbooks whose commands all exist', () => {
     const page = readFileSync(path.join(ROOT, 'docs/reference/runbooks.md'), 'utf8')
     const named = [...page.matchAll(/(?:^|`)farewatch ([^`#\n]+)/gm)].map(([, line]) =>
       (line ?? '').trim(),
@@ -93,7 +93,7 @@ describe('the alerts', () => {
     expect([...new Set(unknown)]).toEqual([])
   })
 
-  it.runIf(hasPrometheus())('and the configuration are well formed', () => {
+  it.runIf(hasPrometheus())('and the configuration pass the checks of promtool', () => {
     const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })
     const config = promtool(['check', 'config', 'prometheus.yml'], { cwd: FOLDER })
 
@@ -101,20 +101,20 @@ describe('the alerts', () => {
     expect(config, config.output).toMatchObject({ exit: 0 })
   })
 
-  it.runIf(hasPrometheus())('fire when they should, and are silent when they should not', () => {
+  it.runIf(hasPrometheus())('fire and stay silent as alerts.test.yml expects', () => {
     const { exit, output } = promtool(['test', 'rules', 'alerts.test.yml'], { cwd: FOLDER })
 
     expect(exit, output).toBe(0)
   })
 
-  it('count no outcome as an error that is good to the breakers, and every other that is no refusal', () => {
+  it('count every outcome as an error that is neither good for the circuit breakers nor a refusal', () => {
     const { expr = '' } = alerts.find(({ alert }) => alert === 'UpstreamErrors') ?? {}
     const [, left = ''] = /outcome!~"([^"]+)"/.exec(expr) ?? []
     const silent = CALL_OUTCOMES.filter((outcome) => new RegExp(`^(?:${left})$`).test(outcome))
     expect(new Set(silent)).toEqual(new Set([...GOOD_OUTCOMES, ...ALERTED_ELSEWHERE]))
   })
 
-  it('are each tested', () => {
+  it('each have a test', () => {
     const tests = readFileSync(path.join(FOLDER, 'alerts.test.yml'), 'utf8')
     const untested = alerts.filter(({ alert }) => !tests.includes(`alertname="${alert}"`))
     expect(untested.map(({ alert }) => alert)).toEqual([])

@@ -17,7 +17,7 @@ const panelsOf = (kind: (panel: PanelFile) => boolean) =>
   dashboards.flatMap(({ title, panels }) =>
     panels.filter(kind).map((panel) => ({ ...panel, name: `${title} / ${panel.title}` })),
   )
-const isQuestion = ({ type }: PanelFile) => type !== 'text'
+const hasQueries = ({ type }: PanelFile) => type !== 'text'
 
 function readYaml(name: string): unknown {
   return parse(readFileSync(path.join(PROVISIONING, name), 'utf8'))
@@ -33,7 +33,7 @@ describe('the dashboards', () => {
     expect(files).toEqual(written)
   })
 
-  it('have unique names and no id of an installation', () => {
+  it('have unique names and no id of a particular installation', () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length)
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(dashboards.length)
     for (const { id, uid, schemaVersion } of dashboards) {
@@ -56,21 +56,23 @@ describe('the dashboards', () => {
   })
 
   it('give every panel a unit and a healthy value', () => {
-    const wrong = panelsOf(isQuestion).filter(({ fieldConfig, description = '' }) => {
+    const wrong = panelsOf(hasQueries).filter(({ fieldConfig, description = '' }) => {
       return !UNITS.includes(fieldConfig?.defaults.unit ?? '') || !/\bHealthy: /.test(description)
     })
     expect(wrong.map(({ name }) => name)).toEqual([])
   })
 
-  it('link every panel that can go bad to its runbook', () => {
-    const canGoBad = panelsOf(
+  it('link every panel that has thresholds to its runbook', () => {
+    const withThresholds = panelsOf(
       ({ fieldConfig }) => (fieldConfig?.defaults.thresholds.steps.length ?? 0) > 1,
     )
-    expect(canGoBad.length).toBeGreaterThan(20)
-    expect(canGoBad.filter(({ links = [] }) => links.length === 0).map((p) => p.name)).toEqual([])
+    expect(withThresholds.length).toBeGreaterThan(20)
+    expect(
+      withThresholds.filter(({ links = [] }) => links.length === 0).map((p) => p.name),
+    ).toEqual([])
 
     const runbooks = files.get('runbooks.json')
-    for (const { links = [], name } of panelsOf(isQuestion)) {
+    for (const { links = [], name } of panelsOf(hasQueries)) {
       for (const { title, url } of links.filter((link) => link.title !== 'Runbooks')) {
         const [, uid, id] = /^\/d\/([\w-]+)\?viewPanel=(\d+)$/.exec(url) ?? []
         const section = runbooks?.panels.find((panel) => panel.id === Number(id))
@@ -88,7 +90,7 @@ describe('the dashboards', () => {
     }
     const known = datasources.map(({ uid, type }) => ({ uid, type }))
     expect(known).toHaveLength(2)
-    for (const panel of panelsOf(isQuestion)) {
+    for (const panel of panelsOf(hasQueries)) {
       expect(known).toContainEqual(panel.datasource)
       for (const { datasource, expr, rawSql } of panel.targets ?? []) {
         expect(datasource, panel.name).toEqual(panel.datasource)
@@ -108,7 +110,7 @@ describe('the dashboards', () => {
     }
   })
 
-  it('count as a good answer what the circuit breakers count as one', () => {
+  it('count the same outcomes as good answers as the circuit breakers do', () => {
     const [good] = panelsOf(({ title }) => title === 'Good answers')
     const expr = good?.targets?.[0]?.expr ?? ''
     const [, shown = ''] = /outcome=~"([^"]+)"/.exec(expr) ?? []
@@ -117,7 +119,7 @@ describe('the dashboards', () => {
     expect(matched).toContain('upstream.not_modified')
   })
 
-  it('are found by the provider', () => {
+  it('lie in the folder that the provider reads', () => {
     expect(readYaml('dashboards/dashboards.yml')).toMatchObject({
       providers: [{ type: 'file', options: { path: '/var/lib/grafana/dashboards' } }],
     })

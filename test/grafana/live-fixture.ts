@@ -11,30 +11,30 @@ import { cloneDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { type Prometheus, startPrometheus } from './prometheus-server.ts'
 
-/** A running farewatch on a sandbox, and a Prometheus that watches it. */
+/** A running farewatch with a sandbox, and a Prometheus that scrapes it. */
 export interface LiveFixture {
   readonly sandbox: Sandbox
   readonly database: Database
   readonly prometheus: Prometheus
-  /** A flight that is watched. */
+  /** The id of a watched flight. */
   readonly flightId: string
-  /** The base URL of its API, which asks for no key here. */
+  /** The base URL of the API, which needs no key here. */
   readonly api: string
-  /** Runs a command beside it, with its configuration. */
+  /** Runs a command with the configuration of the running farewatch. */
   run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>
   close(): Promise<void>
 }
 
 const TOKEN = 'a-token-for-the-live-fixture'
-/** Ten minutes of the world a second: fares change while we look. */
+/** Ten minutes of sandbox time a second, so that fares change during the test. */
 const SPEED = 600
-/** So few of all that their losses together are no mass. */
+/** Few enough that their losses together are no mass loss. */
 const CHANGING = 16
 const QUIET = 110
 
 /**
- * Checks come round every other second. The list of availability comes every five seconds; the other one once, at
- * the start: what a test makes of it, no schedule undoes.
+ * Each fare is checked about every other second. The list of available routes is fetched every five seconds, the list of
+ * all routes only at the start, so that no scheduled run changes what a test has done with it.
  */
 const SETTINGS = {
   UPSTREAM_ACCESS_TOKEN: TOKEN,
@@ -77,7 +77,7 @@ export async function prepareLiveFixture(): Promise<LiveFixture> {
   }
 }
 
-/** Some of everything that an upstream does on an ordinary bad day. */
+/** Starts a sandbox with the faults of an ordinary bad day. */
 function openSandbox(): Promise<Sandbox> {
   return startSandbox({
     port: 0,

@@ -10,16 +10,16 @@ import { panelQueries, readDashboards, type VariableFile } from './dashboard-fil
 import { type LiveFixture, ORDINARY_FAULTS, prepareLiveFixture } from './live-fixture.ts'
 
 const RULES = path.resolve(import.meta.dirname, '../../grafana/prometheus/alerts.yml')
-/** What Grafana would put in for a dashboard of six hours; the rates go by scrapes of a second. */
+/** The values of Grafana's variables. The rate interval suits scrapes every second. */
 const GRAFANA: Readonly<Record<string, string>> = {
   __rate_interval: '15s',
   __range: '1m',
 }
-const DATA_DEADLINE_MS = 45_000
+const DATA_TIMEOUT_MS = 45_000
 
 describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana see it', () => {
   let fixture: LiveFixture
-  /** The choices of each variable, by dashboard and name. */
+  /** The possible values of each variable, by dashboard and name. */
   const choices = new Map<string, string[]>()
 
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     return fixture.prometheus.labelValues(metric, label)
   }
 
-  /** As Grafana fills a query in, with all of each variable chosen. */
+  /** Fills in the variables of a query as Grafana does when all values are selected. */
   function filled(text: string, uid: string): string {
     const value = (name: string, format?: string) => {
       const chosen = choices.get(`${uid} ${name}`) ?? []
@@ -69,23 +69,23 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     return samples.some(({ value }) => !Number.isNaN(value))
   }
 
-  /** Asks until each has had data once, and names those that never had. */
+  /** Repeats the queries until each has returned data. Returns the names of those that never did. */
   async function withoutData(
-    queries: readonly { readonly name: string; readonly ask: () => Promise<boolean> }[],
+    queries: readonly { readonly name: string; readonly hasData: () => Promise<boolean> }[],
   ): Promise<string[]> {
     let left = queries
-    const ask = async () => {
-      // What nobody calls has no duration.
+    const runQueries = async () => {
+      // An endpoint has no durations before its first request.
       await useApi()
-      const answers = await Promise.all(left.map((query) => query.ask()))
+      const answers = await Promise.all(left.map((query) => query.hasData()))
       left = left.filter((_, i) => answers[i] !== true)
       return left.length === 0
     }
-    await until('data', ask, DATA_DEADLINE_MS).catch(() => undefined)
+    await until('data', runQueries, DATA_TIMEOUT_MS).catch(() => undefined)
     return left.map(({ name }) => name)
   }
 
-  it('fills the variables of every dashboard', async () => {
+  it('has values for the variables of every dashboard', async () => {
     for (const { uid, templating } of readDashboards().values()) {
       for (const variable of templating.list) {
         const found = await until(`${uid} ${variable.name}`, async () => {
@@ -99,10 +99,10 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     expect(choices.get('farewatch-routes country')?.length).toBeGreaterThan(20)
   })
 
-  it('gives data to every query of every panel, to those in SQL as the analyst', async () => {
+  it('returns data for every query of every panel, for SQL with the rights of the analyst', async () => {
     const queries = panelQueries().map(({ name, dashboard, target: { expr, rawSql } }) => ({
       name,
-      ask: async () => {
+      hasData: async () => {
         if (expr !== undefined) return hasData(filled(expr, dashboard.uid))
         return (
           (await runAnalystQuery(fixture.database, filled(rawSql ?? '', dashboard.uid))).rows
@@ -115,7 +115,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     expect(await withoutData(queries)).toEqual([])
   })
 
-  it('has every series that a rule looks at', async () => {
+  it('has every series that a rule uses', async () => {
     const { groups } = parse(readFileSync(RULES, 'utf8')) as {
       groups: { rules: { expr: string }[] }[]
     }
@@ -124,28 +124,29 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
       .flatMap(({ expr }) => expr.match(/farewatch[\w:]+(\{[^}]*\})?/g) ?? [])
     expect(selectors.length).toBeGreaterThan(20)
 
-    const queries = selectors.map((name) => ({ name, ask: () => hasData(name) }))
+    const queries = selectors.map((name) => ({ name, hasData: () => hasData(name) }))
     expect(await withoutData(queries)).toEqual([])
   })
 
-  it('has labels of closed sets alone: no flight, no address, no message', async () => {
+  it('has only labels with a small set of values, so no flight, address or message', async () => {
     const series = await fixture.prometheus.query('{__name__=~"farewatch_.+"}')
-    const odd = series.flatMap(({ labels: { __name__: name, instance: _, le: __, ...labels } }) =>
-      Object.entries(labels)
-        .filter(([, value = '']) => !/^[\w.-]{0,40}$/.test(value) || /\d{4}/.test(value))
-        .map(([label, value]) => `${name} ${label}=${value}`),
+    const unexpected = series.flatMap(
+      ({ labels: { __name__: name, instance: _, le: __, ...labels } }) =>
+        Object.entries(labels)
+          .filter(([, value = '']) => !/^[\w.-]{0,40}$/.test(value) || /\d{4}/.test(value))
+          .map(([label, value]) => `${name} ${label}=${value}`),
     )
-    expect(odd).toEqual([])
+    expect(unexpected).toEqual([])
     const perMetric = Object.values(Object.groupBy(series, ({ labels }) => labels.__name__ ?? ''))
     expect(Math.max(...perMetric.map((some = []) => some.length))).toBeLessThan(1_000)
   })
 
-  it('wakes nobody on an ordinary bad day', async () => {
+  it('fires no alert on an ordinary bad day', async () => {
     expect(await fixture.prometheus.firing()).toEqual([])
   })
 
-  it('tells of a held list, until it is rejected', async () => {
-    // Losses take twenty seconds to be confirmed: the next test finds them.
+  it('fires an alert for a held list until an operator rejects the list', async () => {
+    // Losses are confirmed after about 20 s. The next test waits for them.
     setFaults({ name: 'half-list', endpoint: 'routes' }, { name: 'all-unavailable' })
     expect(await fixture.run('sync', '--list', 'routes')).toMatchObject({ exit: 3 })
     await until('the alert', firing('RouteSyncHeld'))
@@ -158,7 +159,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     expect((await fixture.run('sync', 'review')).stdout).toBe('nothing is held\n')
   })
 
-  it('tells of a mass loss, until somebody knows that it is true', async () => {
+  it('fires an alert for a mass loss until an operator closes the incident', async () => {
     await until('the alert', firing('MassLossIncident'))
     expect((await fixture.run('incidents', 'list')).stdout).toContain('OPEN')
 
@@ -168,7 +169,7 @@ describe.runIf(hasPrometheus())('a running farewatch, as Prometheus and Grafana 
     expect((await fixture.run('incidents', 'list')).stdout).not.toContain('OPEN')
   })
 
-  it('tells of an upstream that fails, until a probe finds it well', async () => {
+  it('fires an alert for a failing upstream until a probe succeeds', async () => {
     setFaults({ name: 'status', code: 503 })
     await until('the alert', firing('UpstreamErrors'))
     const probe = () => fixture.run('upstream', 'probe', '--flight', fixture.flightId)

@@ -9,16 +9,16 @@ import { until } from '../support/until.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../grafana/prometheus')
 
-/** A series of a result with its present value. */
+/** A series in a query result, with its value at the time of the query. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string | undefined>>
   readonly value: number
 }
 
-/** A real Prometheus for one test, with our configuration and our rules. */
+/** A real Prometheus for one test, with the configuration and rules of this repository. */
 export interface Prometheus {
   query(expr: string): Promise<Sample[]>
-  /** The values of a label, as a variable of Grafana queries them. */
+  /** The values of a label, queried as a variable of Grafana does. */
   labelValues(metric: string, label: string): Promise<string[]>
   /** The names of firing alerts. */
   firing(): Promise<string[]>
@@ -26,8 +26,8 @@ export interface Prometheus {
 }
 
 /**
- * Starts Prometheus on a free port. It uses our prometheus.yml with one target instead of container names and with
- * intervals of one second, and our rules with shortened times.
+ * Starts Prometheus on a free port. It uses prometheus.yml with two changes: one fixed target instead of the DNS names of
+ * the containers, and intervals of one second. The times in the rules are shortened too (see `shortened`).
  */
 export async function startPrometheus(target: string): Promise<Prometheus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-prometheus-'))
@@ -78,7 +78,7 @@ async function configurationFor(target: string): Promise<string> {
   })
 }
 
-/** Shortens waits of minutes to one second and windows to ten seconds, enough for a rate of scrapes one second apart. */
+/** Replaces waits by 1 s and windows by 10 s, which is enough for rates at one scrape a second. */
 function shortened(rules: string): string {
   return rules
     .replaceAll(/\b(for|keep_firing_for): \d+m/g, '$1: 1s')
@@ -96,14 +96,14 @@ interface Result {
 }
 
 function queriesOf(base: string): Omit<Prometheus, 'close'> {
-  const ask = async (where: string): Promise<unknown> => {
+  const get = async (where: string): Promise<unknown> => {
     const response = await fetch(`${base}/api/v1/${where}`)
     const { data, error } = (await response.json()) as { data?: unknown; error?: string }
     if (error !== undefined) throw new Error(`${decodeURIComponent(where)}: ${error}`)
     return data
   }
   const query = async (expr: string): Promise<Sample[]> => {
-    const { result } = (await ask(`query?query=${encodeURIComponent(expr)}`)) as {
+    const { result } = (await get(`query?query=${encodeURIComponent(expr)}`)) as {
       result: Result[]
     }
     return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
@@ -111,7 +111,7 @@ function queriesOf(base: string): Omit<Prometheus, 'close'> {
   return {
     query,
     labelValues: async (metric, label) =>
-      (await ask(`label/${label}/values?match[]=${encodeURIComponent(metric)}`)) as string[],
+      (await get(`label/${label}/values?match[]=${encodeURIComponent(metric)}`)) as string[],
     firing: async () => {
       const alerts = await query('ALERTS{alertstate="firing"}')
       return alerts.map(({ labels }) => labels.alertname ?? '')

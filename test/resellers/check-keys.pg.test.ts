@@ -37,7 +37,7 @@ describe('the check of a key', () => {
       kind: 'operator',
       scopes: ['read', 'operate'],
     })
-    await access.settled()
+    await access.allUsesRecorded()
   })
 
   it('knows of a revocation within a second, in every process', async ({ db }) => {
@@ -50,7 +50,7 @@ describe('the check of a key', () => {
     for (const { access, clock } of processes) {
       clock.nowMs = 999
       expect(await access.callerOf(text)).toBe('unknown')
-      await access.settled()
+      await access.allUsesRecorded()
     }
   })
 
@@ -66,7 +66,7 @@ describe('the check of a key', () => {
     clock.nowMs = 999
 
     expect(await access.callerOf(text)).toBe('unknown')
-    await access.settled()
+    await access.allUsesRecorded()
   })
 
   it('ends a key when it expires, though it is remembered', async ({ db }) => {
@@ -83,7 +83,7 @@ describe('the check of a key', () => {
     clock.nowMs = 800
 
     expect(await access.callerOf(text)).toBe('unknown')
-    await access.settled()
+    await access.allUsesRecorded()
   })
 
   it('asks the database nothing about a key that was mistyped', async ({ db }) => {
@@ -107,7 +107,7 @@ describe('the check of a key', () => {
     })
     const { access } = anAccess(counting)
     expect(await access.callerOf(text)).toHaveProperty('kind')
-    await access.settled()
+    await access.allUsesRecorded()
     asked = 0
 
     const madeUp = Array.from({ length: 10_500 }, () => newKey(randomInt))
@@ -124,7 +124,7 @@ describe('the check of a key', () => {
     const { text, key } = await createApiKey(db, { resellerId: null })
     const { access } = anAccess(db)
     await access.callerOf(text)
-    await access.settled()
+    await access.allUsesRecorded()
 
     const [listed] = await listApiKeys(db)
     expect(listed?.lastUsedAt).toBeInstanceOf(Date)
@@ -141,7 +141,7 @@ describe('the check of a key', () => {
     await sql`alter table farewatch_private.api_key rename last_used_at to used_at`.execute(db)
 
     expect(await access.callerOf(text)).toMatchObject({ kind: 'operator' })
-    await expect(access.settled()).resolves.toBeUndefined()
+    await expect(access.allUsesRecorded()).resolves.toBeUndefined()
   })
 })
 

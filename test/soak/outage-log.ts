@@ -1,6 +1,6 @@
 import type { LoggedRequest, LogPage } from '../../src/sandbox/endpoints/request-log.ts'
 
-/** Everything that a sandbox was asked, in order. */
+/** Every request that the sandbox received, in order. */
 export async function readSandboxLog(url: string): Promise<LoggedRequest[]> {
   const all: LoggedRequest[] = []
   for (let after = 0; ; ) {
@@ -12,7 +12,7 @@ export async function readSandboxLog(url: string): Promise<LoggedRequest[]> {
   }
 }
 
-/** What a worker logged of the breakers, in milliseconds. */
+/** A log line about a circuit breaker that opened or closed. */
 export interface BreakerEvent {
   readonly endpoint: string
   readonly breaker: string
@@ -20,7 +20,7 @@ export interface BreakerEvent {
   readonly atMs: number
 }
 
-/** Of all workers, in order. */
+/** The breaker events in the logs of all workers, in order. */
 export function breakerEvents(logs: readonly string[]): BreakerEvent[] {
   const lines = logs.flatMap((log) => log.split('\n')).filter((line) => line.includes(' breaker '))
   return lines
@@ -36,32 +36,33 @@ export function breakerEvents(logs: readonly string[]): BreakerEvent[] {
 }
 
 /**
- * By how many requests the fullest window of so many seconds is over what it may hold; not above 0 where none is.
- * @param times milliseconds, in order.
- * @param mayHold by the window's end, in milliseconds.
+ * By how many requests the worst window exceeds its limit. At most 0 if no window does.
+ * @param times in milliseconds, in order.
+ * @param seconds the length of a window.
+ * @param limit of the window that ends at this time, in milliseconds.
  */
 export function worstExcess(
   times: readonly number[],
   seconds: number,
-  mayHold: (endMs: number) => number,
+  limit: (endMs: number) => number,
 ): number {
   let from = 0
   return times.reduce((worst, to, at) => {
     while (to - (times[from] ?? to) > seconds * 1000) from += 1
-    return Math.max(worst, at - from + 1 - mayHold(to))
+    return Math.max(worst, at - from + 1 - limit(to))
   }, Number.NEGATIVE_INFINITY)
 }
 
-/** How many lie in each stretch of so many seconds. */
+/** Counts the times in each interval of this length. */
 export function countsBy(
   times: readonly number[],
   { fromMs, toMs, seconds }: { fromMs: number; toMs: number; seconds: number },
 ): number[] {
-  const stretches = Math.max(1, Math.ceil((toMs - fromMs) / (seconds * 1000)))
-  const counts = Array.from({ length: stretches }, () => 0)
+  const intervals = Math.max(1, Math.ceil((toMs - fromMs) / (seconds * 1000)))
+  const counts = Array.from({ length: intervals }, () => 0)
   for (const time of times) {
     const at = Math.floor((time - fromMs) / (seconds * 1000))
-    if (at >= 0 && at < stretches) counts[at] = (counts[at] ?? 0) + 1
+    if (at >= 0 && at < intervals) counts[at] = (counts[at] ?? 0) + 1
   }
   return counts
 }
@@ -69,7 +70,7 @@ export function countsBy(
 const PROBE_SECONDS = { base: 5, longest: 60 }
 
 /**
- * How many probes an errors breaker may make in so many seconds: each waits twice as long as the last, up to a minute.
+ * How many probes an errors breaker may send within this time. Each waits twice as long as the last, up to a minute.
  * @example mostProbes(40) // 3: after 5, 15 and 35 seconds
  */
 export function mostProbes(seconds: number): number {

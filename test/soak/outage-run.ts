@@ -27,10 +27,10 @@ export interface OutageArgs {
 export interface OutageRun {
   readonly beganMs: number
   readonly endedMs: number
-  /** When every fare had been checked again. */
+  /** When every fare was checked again. */
   readonly checkedMs: number
   readonly requests: readonly LoggedRequest[]
-  /** Everything that an outage must not move: before it, at its end, and long after it. */
+  /** Beliefs and records before the outage, at its end and after the recovery. An outage must not change them. */
   readonly facts: readonly [unknown, unknown, unknown]
   readonly workerLogs: readonly string[]
   readonly exits: readonly (number | string)[]
@@ -38,18 +38,18 @@ export interface OutageRun {
 
 const TOKEN = 'outage-access-token'
 const RETURN_EVERY = 5
-/** The longest wait for a probe, a turn of all fares at a tenth of the rate, and patience. */
+/** Covers the longest wait for a probe and a check of every fare at a tenth of the rate. */
 const BACK_WITHIN_MS = 240_000
 const RAMP_SECONDS = 60
 
-/** A third of the calls each: refused, unanswered, cut off. */
+/** A third of the calls each gets status 503, no answer, or a reset connection. */
 const OUTAGE: readonly FaultRule[] = [
   { name: 'status', code: 503, probability: 1 / 3 },
   { name: 'hang', probability: 1 / 2 },
   { name: 'reset' },
 ]
 
-/** Runs two real workers at full load against a world that stands still, takes the upstream away and gives it back. */
+/** Runs two real workers at full load against a sandbox whose fares do not change, and makes its upstream fail for a while. */
 export async function runOutage(args: OutageArgs): Promise<OutageRun> {
   const { db, seconds } = args
   const options = { port: 0, seed: 7, speed: 0, token: TOKEN, clock: systemClock, log: silentLog }
@@ -70,7 +70,7 @@ export async function runOutage(args: OutageArgs): Promise<OutageRun> {
 
   await until('all fares checked again', () => isAllChecked(db, endedMs), BACK_WITHIN_MS)
   const checkedMs = Date.now()
-  await until('the whole rate', () => isRampOver(db), BACK_WITHIN_MS)
+  await until('the full rate', () => isRampOver(db), BACK_WITHIN_MS)
   await until('both lists again', () => hasLists(db, endedMs), BACK_WITHIN_MS)
   await delay(FULL_LOAD_MS)
   const after = await steadyFacts(db)
@@ -87,7 +87,7 @@ export async function runOutage(args: OutageArgs): Promise<OutageRun> {
   }
 }
 
-/** How long the full load is looked at, before and after. */
+/** How long the workers run at full load before the outage and after the recovery. */
 export const FULL_LOAD_MS = 10_000
 
 async function importWatches({ db, questions }: OutageArgs, sandbox: Sandbox): Promise<void> {
@@ -157,7 +157,7 @@ async function hasLists(db: Db, sinceMs: number): Promise<boolean> {
   return lists === 2
 }
 
-/** Everything that is believed and recorded; in a world that stands still nothing of it moves. */
+/** Hashes and counts of all beliefs and records. They stay the same while the fares of the sandbox do not change. */
 async function steadyFacts(db: Db): Promise<unknown> {
   const fares = await selectOne(
     sql`
@@ -165,14 +165,14 @@ async function steadyFacts(db: Db): Promise<unknown> {
                                     order by tracked_fare_id) from fare_state)) as beliefs,
              md5((select string_agg(v::text, ',' order by tracked_fare_id, valid_from) from fare_belief_version v)) as history,
              (select count(*) from availability_change) as changes,
-             (select count(*) from watch_change) as feedRecords
+             (select count(*) from watch_change) as feed_records
     `,
     db,
   )
   return { fares, lists: await listFacts(db) }
 }
 
-/** Takes all turns away, so that no new claim is made, and waits until none is open. */
+/** Makes no fare due any more, so that no new claim is made, and waits until no claim is open. */
 async function drain(db: Db): Promise<void> {
   await until(
     'no open claims',

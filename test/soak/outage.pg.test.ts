@@ -8,9 +8,9 @@ import { deadJobs, FULL_LOAD_MS, type OutageRun, runOutage } from './outage-run.
 const SECONDS = Number(process.env.OUTAGE_SECONDS ?? 40)
 const REQUESTS_PER_SECOND = 50
 const QUESTIONS = 200
-/** What is known of a breaker may be half a second old, and a call that passed it be on its way. */
+/** The breaker state that a worker reads may be 500 ms old, and an admitted call may still be running. */
 const UNDER_WAY_MS = 1_500
-/** So many failures open the breaker of the lists, each tried twice. */
+/** Three failures open the breaker of the lists, and each call is tried twice. */
 const LIST_CALLS = 3 * 2
 
 const timesOf = (run: OutageRun, of: (endpoint: string) => boolean) =>
@@ -42,7 +42,7 @@ function report(run: OutageRun, { openedMs, closedMs }: { openedMs: number; clos
       `before: ${between(beganMs - FULL_LOAD_MS, beganMs)} calls in ${seconds(FULL_LOAD_MS)} s`,
       `breaker open after ${seconds(openedMs - beganMs)} s and ${between(beganMs, openedMs)} calls`,
       `open: ${between(openedMs, openedMs + UNDER_WAY_MS)} calls under way, then ${between(openedMs + UNDER_WAY_MS, endedMs)}`,
-      `back: closed ${seconds(closedMs - endedMs)} s after the end, all fares checked after ${seconds(checkedMs - endedMs)} s`,
+      `recovery: closed ${seconds(closedMs - endedMs)} s after the end, all fares checked after ${seconds(checkedMs - endedMs)} s`,
       `calls in each 5 s after it closed: ${ramp.join(' ')}\n`,
     ].join('\n  '),
   )
@@ -60,7 +60,7 @@ function expectProbesOnly(run: OutageRun, openedMs: number): void {
   expect(ofOutage.length).toBeLessThanOrEqual(LIST_CALLS + mostProbes(SECONDS))
 }
 
-/** Whoever comes back at full rate is a storm: the share grows from a tenth to the whole within a minute. */
+/** Expects that the rate grows from a tenth to the full rate within a minute, so that the recovered upstream is not overloaded. */
 function expectRamp(run: OutageRun, closedMs: number): void {
   const returned = timesOf(run, isVerify).filter((time) => time >= closedMs)
   const rateAt = (ms: number) =>
@@ -76,8 +76,8 @@ function expectRamp(run: OutageRun, closedMs: number): void {
   }
 }
 
-describe('an upstream that is away for a while', () => {
-  it('moves no belief, is probed and not stormed, and nothing is lost by it', {
+describe('an outage of the upstream', () => {
+  it('changes no belief and loses nothing; the workers only probe during it and slowly return to the full rate', {
     timeout: 1_500_000,
   }, async ({ db, databaseUrl }) => {
     const run = await runOutage({

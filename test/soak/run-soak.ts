@@ -18,17 +18,17 @@ export interface SoakArgs {
   readonly seconds: number
   readonly questions: number
   readonly requestsPerSecond: number
-  /** World seconds a second. */
+  /** Seconds of sandbox time per second. */
   readonly speed: number
   readonly faultShare: number
   readonly random: () => number
 }
 
-/** What was asked and answered, by the sandbox's own log, and what was corrupted before it. */
+/** The requests and answers in the log of the sandbox, and the answers that the proxy corrupted. */
 export interface SoakLog {
-  /** Answers by question: `outbound|return|mix`. */
+  /** Answers by `outbound|return` flight ids. */
   readonly answers: ReadonlyMap<string, LoggedAnswer[]>
-  /** When each request came in at the proxy, in milliseconds. */
+  /** When each request reached the proxy, in milliseconds. */
   readonly requestsMs: readonly number[]
   readonly corrupted: Readonly<Record<string, number>>
 }
@@ -37,7 +37,7 @@ const TOKEN = 'soak-access-token'
 const RETURN_EVERY = 5
 const CHANGING_EVERY = 8
 
-/** Runs two real workers against a sandbox behind a faulty proxy for a while, and lets them end in order. */
+/** Runs two real workers against a sandbox behind a faulty proxy and ends them with SIGTERM. */
 export async function runSoak(args: SoakArgs): Promise<SoakLog> {
   const sandbox = await startSandbox({
     port: 0,
@@ -86,8 +86,8 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
 }
 
 /**
- * Of flights of which the first half changes soon, so many that every eighth does: more losses at once would rightly
- * be held as a mass loss.
+ * Chooses flights of which one in eight changes soon (searchDemoFlights returns those first). More losses at once would be
+ * held as a mass loss.
  */
 function chooseFlights(found: readonly string[], questions: number): string[] {
   const changing = found.slice(0, questions)
@@ -97,7 +97,7 @@ function chooseFlights(found: readonly string[], questions: number): string[] {
   )
 }
 
-/** Two resellers who watch overlapping parts of the same questions; every fifth has a return flight. */
+/** Makes two resellers watch overlapping parts of the same questions. Every fifth question has a return flight. */
 async function importWatches(
   { db, questions }: SoakArgs,
   flights: readonly string[],
@@ -120,7 +120,7 @@ async function importWatches(
   }
 }
 
-/** Takes all turns away, so that no new claim is made, and waits until none is open. */
+/** Makes no fare due any more, so that no new claim is made, and waits until no claim is open. */
 async function drain(db: Db): Promise<void> {
   await sql`update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null`.execute(
     db,

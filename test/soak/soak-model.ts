@@ -1,23 +1,23 @@
-/** One answer that the upstream gave, by its own log. */
+/** One answer in the log of the upstream. */
 export interface LoggedAnswer {
   readonly realMs: number
-  /** For each flight id of the question, what the answer said. */
+  /** Availability by flight id. */
   readonly available: Readonly<Record<string, boolean>>
 }
 
 interface Leg {
   belief: 'available' | 'unavailable' | 'unknown'
   losses: number
-  /** When the first of them was asked. */
+  /** When the first of these losses was requested. */
   lostMs: number
 }
 
-/** A second loss counts so much after the first at the soonest. */
+/** A second loss counts if its request is at least this long after the first. */
 const COUNT_GAP_MS = 10_000
 
 /**
- * The changes of availability that a naive reader of the answers would write: a gain at once, a loss when two
- * answers in a row, ten seconds apart, say so.
+ * The availability changes that follow from these answers: a gain counts at once, a loss after two consecutive answers
+ * that are 10 s apart.
  */
 export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly string[]): string[] {
   const state = new Map<string, Leg>(

@@ -6,13 +6,13 @@ import { runSoak, type SoakLog } from './run-soak.ts'
 import { modelKinds } from './soak-model.ts'
 
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 60)
-/** Fifteen hours of the world: more would sell out so much within five minutes that the mass-loss guard rightly holds it. */
+/** Fifteen hours of sandbox time. In more time so many fares sell out within five minutes that the mass-loss guard holds them. */
 const WORLD_SECONDS = 54_000
 const REQUESTS_PER_SECOND = 60
 const QUESTIONS = 200
 const AVAILABILITY_KINDS = ['became_available', 'became_unavailable', 'legs_changed']
 
-/** A generator of its own: the faults of a run can be had again. */
+/** A seeded generator, so that every run has the same faults. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -44,7 +44,7 @@ async function readFares(db: Db): Promise<FareRow[]> {
   return rows
 }
 
-/** The most requests that any window of so many seconds saw. */
+/** The highest number of requests in any window of this length. */
 function mostWithin(times: readonly number[], seconds: number): number {
   const sorted = [...times].sort((a, b) => a - b)
   let from = 0
@@ -65,8 +65,8 @@ function differences(fares: readonly FareRow[], log: SoakLog): string[] {
   })
 }
 
-describe('a minute of watching, with a tenth of the answers corrupted', () => {
-  it('records what a naive reader of the upstream’s own log would, and nothing else', async ({
+describe('a minute of checks in which the proxy corrupts a tenth of the answers', () => {
+  it('records exactly the changes that follow from the log of the upstream', async ({
     db,
     databaseUrl,
   }) => {
@@ -87,7 +87,7 @@ describe('a minute of watching, with a tenth of the answers corrupted', () => {
       `soak: ${log.requestsMs.length} answers, ${corrupted} corrupted, ${changes.length} changes of ${fares.length} fares\n`,
     )
 
-    // An incident would rightly hold losses that the model believes: the world must be calmer than that.
+    // An incident would hold losses that the model confirms, so this run must not open one.
     const incidents = await sql`select kind from incident`.execute(db)
     expect(incidents.rows).toEqual([])
     expect(fares).toHaveLength(QUESTIONS)

@@ -23,16 +23,16 @@ import { silentLog } from './silent-log.ts'
 export interface ApiArgs {
   readonly openReseller?: string
   readonly requestsPerSecond?: number
-  /** False: a request that would wait for a record is answered at once. */
+  /** False: a request that would wait for a new record gets its answer at once. */
   readonly waits?: false
   readonly log?: Logger
-  /** Milliseconds that the memory of keys and the rate limit go by; the machine's where missing. */
+  /** The clock of the key cache and the rate limit, in milliseconds. Default: performance.now. */
   readonly nowMs?: () => number
-  /** Of what asks the upstream; where missing, nothing can be had of it, and as much may be asked as anybody wants. */
+  /** Overrides for verify. By default every fare is unavailable and the budget is 1,000 requests a second. */
   readonly verify?: Partial<OnDemandDeps>
 }
 
-/** The whole API on a database, on a socket; returns its base URL, closed after the test. */
+/** Starts the complete API on a free port and closes it after the test. Returns its base URL. */
 export async function startApi(db: Db, args: ApiArgs = {}): Promise<string> {
   const { base, close } = await openApi(db, args)
   onTestFinished(close)
@@ -87,12 +87,12 @@ export async function openApi(
   })
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedPoller.close())
-  server.addHook('onClose', () => access.settled())
+  server.addHook('onClose', () => access.allUsesRecorded())
   const base = await listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
   return { base, close: () => server.close() }
 }
 
-/** The text of a new key: an operator's unless given. */
+/** Creates a key, by default for an operator. Returns its text. */
 export async function newKeyText(db: Db, args: Partial<NewApiKey> = {}): Promise<string> {
   return (await createApiKey(db, { resellerId: null, ...args })).text
 }
@@ -101,7 +101,7 @@ export function bearer(key: string): { authorization: string } {
   return { authorization: `Bearer ${key}` }
 }
 
-/** What is asked of an endpoint, with its status and its body. */
+/** The answer of an endpoint. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers

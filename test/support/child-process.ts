@@ -5,19 +5,19 @@ import path from 'node:path'
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
 
 const { NODE_COMPILE_CACHE } = process.env
-/** Where Node keeps compiled code: vitest.config.ts sets it. */
+/** The folder in which Node keeps compiled code. vitest.config.ts sets it. */
 const COMPILE_CACHE = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** A farewatch process of a test's own, with what it has printed so far. */
+/** A farewatch process and its output so far. */
 export interface RunningCommand {
   readonly child: ChildProcess
   stdout(): string
   stderr(): string
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>
 }
 
-/** Starts the real command line. Of the environment it gets a path and what the test gives. */
+/** Starts the real command line. Its environment has only PATH, the compile cache and `env`. */
 export function startFarewatch(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -39,7 +39,7 @@ export function startFarewatch(
   return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended }
 }
 
-/** Runs a command to its end. */
+/** Runs a command in a process and waits for its end. */
 export async function runFarewatch(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A proxy before an upstream that spoils a share of the answers, without asking for those at all. */
+/** A proxy before an upstream that answers a share of the requests itself, with a fault. */
 export interface FaultyProxy {
   readonly url: string
-  /** How many answers were corrupted, by the name of the fault. */
+  /** The number of corrupted answers by the name of the fault. */
   readonly corrupted: Readonly<Record<string, number>>
-  /** When each request came in, in milliseconds: corrupted or not, it was asked. */
+  /** When each request arrived, in milliseconds, with or without a fault. */
   readonly requestsMs: readonly number[]
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   reset: (response) => void response.socket?.destroy(),
 }
 
-/** @param random uniform in [0, 1); a test's own, so that its faults can be had again. */
+/** @param random uniform in [0, 1). A seeded generator makes the faults repeatable. */
 export async function startFaultyProxy(
   target: string,
   share: number,

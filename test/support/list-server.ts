@@ -3,11 +3,11 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Route } from '../../src/upstream/route-list.ts'
 
-/** A bare upstream whose lists a test sets. */
+/** An upstream that serves only the two lists, which the test sets. */
 export interface ListServer {
   readonly url: string
   serve(lists: { readonly routes?: readonly Route[]; readonly available?: readonly Route[] }): void
-  /** Requests so far, by path. */
+  /** The paths of the requests so far. */
   readonly requests: string[]
   close(): Promise<void>
 }

@@ -6,14 +6,14 @@ import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { silentLog } from './silent-log.ts'
 
-/** A real store for the tests, and where it came from. */
+/** A real store for the tests. `how` names its source. */
 export interface Tier {
   readonly url: string
   readonly how: string
   stop(): Promise<void>
 }
 
-/** Durability is what the chaos tests are about; everywhere else it only costs time. */
+/** Only the chaos tests need durability, and they start their own server. */
 const FAST = {
   fsync: 'off',
   synchronous_commit: 'off',

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * Whether this machine has Prometheus and promtool. Where they are required (REQUIRE_PROMETHEUS=1) a missing one fails
- * the run: what is skipped unseen proves nothing.
+ * Whether this machine has Prometheus and promtool. With REQUIRE_PROMETHEUS=1 a missing one is an error, so that CI
+ * cannot skip these tests silently.
  */
 export function hasPrometheus(): boolean {
   const missing = ['promtool', 'prometheus'].filter(
@@ -14,7 +14,7 @@ export function hasPrometheus(): boolean {
   return missing.length === 0
 }
 
-/** Runs promtool, and gives its exit code and all that it printed. */
+/** Runs promtool. Returns its exit code and its output. */
 export function promtool(
   args: readonly string[],
   options: { readonly cwd?: string; readonly input?: string } = {},

@@ -8,8 +8,8 @@ import { RedisContainer } from '@testcontainers/redis'
 import type { Tier } from './postgres-tier.ts'
 
 /**
- * Redis for the tests, or undefined where the machine has none. Where it is required (CI, REQUIRE_REDIS=1) a
- * missing one fails the run: a tier that is skipped unseen proves nothing.
+ * Starts Redis for the tests. Returns undefined on a machine without Redis. With CI or REQUIRE_REDIS=1 that is an error,
+ * so that the tests cannot be skipped silently.
  */
 export async function startRedisTier(containers: boolean): Promise<Tier | undefined> {
   const given = process.env.TEST_REDIS_URL
@@ -24,7 +24,7 @@ export async function startRedisTier(containers: boolean): Promise<Tier | undefi
   return undefined
 }
 
-/** Whether this machine can give a test a Redis of its own, to freeze or to restart. */
+/** Whether this machine has redis-server, so that a test can freeze or restart its own Redis. */
 export function hasRedisServer(): boolean {
   return spawnSync('redis-server', ['--version']).error === undefined
 }
@@ -50,7 +50,7 @@ async function startProcess(): Promise<Tier> {
   }
 }
 
-/** A redis-server of this test's own, in a directory that goes with it; resolves once it takes connections. */
+/** Starts a redis-server in a temporary directory. Resolves when it accepts connections. */
 export async function startRedisServer(port: number): Promise<ChildProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   const dir = mkdtempSync(join(tmpdir(), 'farewatch-redis-'))

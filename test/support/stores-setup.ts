@@ -16,12 +16,12 @@ declare module 'vitest' {
   }
 }
 
-const RUNTIME_DEADLINE_MS = 1_500
+const RUNTIME_TIMEOUT_MS = 1_500
 
 /**
- * Brings up the stores once for all tests: explicit URLs, else containers where a runtime answers at once, else
- * embedded Postgres and the machine's redis-server. Prints which. One migrated database is the template that
- * every test clones.
+ * Starts the stores once for all tests and prints their sources: the URLs in the environment, else containers if a
+ * container runtime answers in time, else embedded PostgreSQL and the machine's redis-server. Every test clones one
+ * migrated template database.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const containers = await hasContainerRuntime()
@@ -53,14 +53,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 async function hasContainerRuntime(): Promise<boolean> {
   if (process.env.TEST_CONTAINERS === 'off') return false
-  const deadline = new Promise<false>((resolve) => {
-    setTimeout(resolve, RUNTIME_DEADLINE_MS, false).unref()
+  const timeout = new Promise<false>((resolve) => {
+    setTimeout(resolve, RUNTIME_TIMEOUT_MS, false).unref()
   })
   const answered = getContainerRuntimeClient().then(
     () => true,
     () => false,
   )
-  return Promise.race([answered, deadline])
+  return Promise.race([answered, timeout])
 }
 
 async function makeTemplate(postgresUrl: string): Promise<string> {

@@ -6,9 +6,9 @@ import { until } from './until.ts'
 
 interface ProxyFixture {
   readonly proxy: TcpProxy
-  /** The store's ends, in the order in which they came. */
+  /** The sockets of the store, in the order in which it accepted them. */
   readonly accepted: net.Socket[]
-  /** A client, once it is connected; what it has received is in `received`. */
+  /** Resolves when the client is connected. */
   connect(): Promise<Client>
 }
 
@@ -18,7 +18,7 @@ interface Client {
   send(text: string): void
 }
 
-/** A store that says everything back, behind a proxy. */
+/** An echo server behind the proxy. */
 const it = test.extend<{ fixture: ProxyFixture }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern
   fixture: async ({}, use) => {
@@ -54,17 +54,17 @@ function closeOf(socket: net.Socket | undefined): Promise<void> {
   return new Promise((resolve) => socket?.once('close', () => resolve()))
 }
 
-/** A client that has been received through the proxy. */
-async function known({ connect }: ProxyFixture): Promise<Client> {
+/** Connects a client and waits for its first echo. */
+async function connectAndEcho({ connect }: ProxyFixture): Promise<Client> {
   const client = await connect()
   client.send('a')
   await until('an answer', () => client.received() === 'a')
   return client
 }
 
-describe('the proxy before a store', () => {
-  it('lets bytes through in order, however slow', async ({ fixture }) => {
-    const client = await known(fixture)
+describe('the TCP proxy', () => {
+  it('delivers delayed bytes in order', async ({ fixture }) => {
+    const client = await connectAndEcho(fixture)
     fixture.proxy.slow(100)
     const from = performance.now()
 
@@ -75,26 +75,26 @@ describe('the proxy before a store', () => {
     expect(performance.now() - from).toBeGreaterThan(195)
   })
 
-  it('cuts what stands, and lets others in', async ({ fixture }) => {
-    const client = await known(fixture)
+  it('closes open connections on a cut and accepts new ones', async ({ fixture }) => {
+    const client = await connectAndEcho(fixture)
     const closed = closeOf(client.socket)
 
     fixture.proxy.cut()
 
     await closed
-    await known(fixture)
+    await connectAndEcho(fixture)
   })
 
-  it('refuses everybody while it is shut', async ({ fixture }) => {
+  it('refuses connections while it is shut', async ({ fixture }) => {
     await fixture.proxy.shut()
     await expect(fixture.connect()).rejects.toThrow(/ECONNREFUSED/)
 
     await fixture.proxy.open()
-    await known(fixture)
+    await connectAndEcho(fixture)
   })
 
-  it('swallows what is sent, and gives it when it is healed', async ({ fixture }) => {
-    const before = await known(fixture)
+  it('holds bytes back during a stall and delivers them when it resumes', async ({ fixture }) => {
+    const before = await connectAndEcho(fixture)
     fixture.proxy.stall()
     const during = await fixture.connect()
     before.send('b')
@@ -106,15 +106,17 @@ describe('the proxy before a store', () => {
     await until('the answers', () => before.received() === 'ab' && during.received() === 'x')
   })
 
-  it('leaves a client alone whose store has seen it go', async ({ fixture }) => {
-    const client = await known(fixture)
+  it('keeps the client of a half-open connection connected after the store has closed it', async ({
+    fixture,
+  }) => {
+    const client = await connectAndEcho(fixture)
     const [storesEnd] = fixture.accepted
     const gone = closeOf(storesEnd)
 
     fixture.proxy.halfOpen()
     await gone
     client.send('b')
-    await known(fixture)
+    await connectAndEcho(fixture)
 
     expect(client.socket.closed).toBe(false)
     expect(client.received()).toBe('a')

@@ -2,34 +2,34 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A door of ours before a store, at which tests make its network bad. The store itself goes on for others. */
+/** A TCP proxy before a store. Tests degrade its network without affecting other users of the store. */
 export interface TcpProxy {
   readonly port: number
-  /** Cuts all connections and refuses new ones. */
+  /** Resets all connections and refuses new ones. */
   shut(): Promise<void>
-  /** Lets connections in again. */
+  /** Accepts connections again after `shut`. */
   open(): Promise<void>
-  /** Resets all connections; new ones are let in at once. */
+  /** Resets all connections. New ones are accepted at once. */
   cut(): void
-  /** Whatever is sent from now on arrives so many milliseconds later, both ways; 0 ends it. */
+  /** Delays all bytes in both directions from now on; 0 ends the delay. */
   slow(ms: number): void
-  /** Nothing arrives any more, and nobody is told; new connections stand, and are not answered. */
+  /** Holds all bytes back without an error on either side. New connections are accepted and get no answer. */
   stall(): void
-  /** Ends `stall`: what was sent meanwhile arrives. */
+  /** Ends `stall` and delivers the bytes that were held back. */
   resume(): void
   /**
-   * The store sees the connections that stand end; its clients do not, and what they send is lost, as after a
-   * failover, or when a firewall forgets a connection. New ones work.
+   * Closes the open connections on the side of the store only. The clients do not notice, and the bytes that they send are
+   * lost, as after a failover or when a firewall drops its state. New connections work.
    */
   halfOpen(): void
   close(): Promise<void>
 }
 
-interface Weather {
+interface NetworkState {
   delayMs: number
   /** Resolves when bytes may pass. */
-  clear: Promise<void>
-  endHole: () => void
+  flowing: Promise<void>
+  endStall: () => void
 }
 
 interface Link {
@@ -38,9 +38,13 @@ interface Link {
 }
 
 export async function createTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
-  const weather: Weather = { delayMs: 0, clear: Promise.resolve(), endHole: () => undefined }
+  const network: NetworkState = {
+    delayMs: 0,
+    flowing: Promise.resolve(),
+    endStall: () => undefined,
+  }
   const links = new Set<Link>()
-  /** Clients' ends without another end. */
+  /** Client sockets without a socket to the store. */
   const orphans = new Set<Socket>()
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
@@ -48,7 +52,7 @@ export async function createTcpProxy(target: { host: string; port: number }): Pr
   async function listen(onPort: number): Promise<Server> {
     const fresh = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
       orphan(near)
-      void weather.clear.then(() => join(near))
+      void network.flowing.then(() => join(near))
     })
     fresh.listen(onPort, '127.0.0.1')
     await once(fresh, 'listening')
@@ -66,8 +70,8 @@ export async function createTcpProxy(target: { host: string; port: number }): Pr
     orphans.delete(near)
     const link = { near, far: connect({ ...target, noDelay: true }) }
     links.add(link)
-    carry({ from: near, to: link.far, weather })
-    carry({ from: link.far, to: near, weather })
+    carry({ from: near, to: link.far, network })
+    carry({ from: link.far, to: near, network })
     for (const socket of [near, link.far]) {
       socket.on('close', () => {
         if (near.closed && link.far.closed) links.delete(link)
@@ -100,14 +104,14 @@ export async function createTcpProxy(target: { host: string; port: number }): Pr
     },
     cut,
     slow: (ms) => {
-      weather.delayMs = ms
+      network.delayMs = ms
     },
     stall: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      weather.clear = promise
-      weather.endHole = resolve
+      network.flowing = promise
+      network.endStall = resolve
     },
-    resume: () => weather.endHole(),
+    resume: () => network.endStall(),
     halfOpen: () => {
       for (const link of links) {
         links.delete(link)
@@ -118,21 +122,21 @@ export async function createTcpProxy(target: { host: string; port: number }): Pr
       }
     },
     close: async () => {
-      weather.endHole()
+      network.endStall()
       await shut()
     },
   }
 }
 
-/** Hands the bytes on in order, each chunk after the delay that held when it came, and then the end. */
-function carry({ from, to, weather }: { from: Socket; to: Socket; weather: Weather }): void {
+/** Forwards chunks in order, each after the delay that applied on its arrival, and then the end of the stream. */
+function carry({ from, to, network }: { from: Socket; to: Socket; network: NetworkState }): void {
   let last: Promise<void> = Promise.resolve()
   const then = (act: () => void) => {
-    const dueMs = performance.now() + weather.delayMs
+    const dueMs = performance.now() + network.delayMs
     last = last.then(async () => {
       const waitMs = dueMs - performance.now()
       if (waitMs > 0) await delay(waitMs)
-      await weather.clear
+      await network.flowing
       if (!to.destroyed) act()
     })
   }

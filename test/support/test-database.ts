@@ -4,7 +4,7 @@ import { type Database, type Db, openDatabase } from '../../src/db/database.ts'
 import { adminQuery, databaseUrl } from './postgres-server.ts'
 import { silentLog } from './silent-log.ts'
 
-/** A database of its own, cloned from the migrated template. */
+/** Clones the migrated template database. */
 export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = inject('postgresUrl')
   const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
@@ -19,13 +19,13 @@ export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<vo
 }
 
 interface StoreFixtures {
-  /** The address of a database of this test's own. */
+  /** The URL of a database that only this test uses. */
   databaseUrl: string
   database: Database
   db: Db
 }
 
-/** Tests that take `db` run on a real Postgres, each on a fresh clone. */
+/** A test that takes `db` or `databaseUrl` gets a fresh clone on a real PostgreSQL. */
 export const it = test.extend<StoreFixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern
   databaseUrl: async ({}, use) => {
