@@ -1,21 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { type Ground, prepareGround } from './faults/ground.ts'
+import { type FaultFixture, prepareFixture } from './faults/fault-fixture.ts'
 import { ask } from './raw-client.ts'
 
-let ground: Ground
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareGround()
+  fixture = await prepareFixture()
 })
-afterEach(() => ground.sandbox.setFaults([]))
-afterAll(() => ground.close())
+afterEach(() => fixture.sandbox.setFaults([]))
+afterAll(() => fixture.close())
 
 async function book(params: Record<string, string>) {
-  const heard = await ground.ask('booking', params).done
-  return { status: heard.status, body: JSON.parse(heard.body.toString()) as unknown }
+  const received = await fixture.ask('booking', params).done
+  return { status: received.status, body: JSON.parse(received.body.toString()) as unknown }
 }
 
 async function lastLogged() {
-  return (await ground.logAfter(0)).entries.at(-1)
+  return (await fixture.logAfter(0)).entries.at(-1)
 }
 
 it('books a flight that verify calls available, under a made-up reference', async () => {
@@ -25,12 +25,12 @@ it('books a flight that verify calls available, under a made-up reference', asyn
   expect(body).toEqual({
     booked: true,
     reference: expect.stringMatching(/^SANDBOX-[0-9A-Z]{7}$/),
-    flights: { [ground.open]: { available: true, flight: ground.flight } },
+    flights: { [fixture.open]: { available: true, flight: fixture.flight } },
   })
   expect(await lastLogged()).toMatchObject({
     endpoint: 'booking',
-    question: { flightId: ground.open },
-    outcome: { status: 200, available: { [ground.open]: true } },
+    question: { flightId: fixture.open },
+    outcome: { status: 200, available: { [fixture.open]: true } },
     fault: null,
   })
 })
@@ -43,11 +43,11 @@ it('fails without a charge when one of the seats is gone', async () => {
     error: { code: 'no_longer_available' },
     booked: false,
     charged: false,
-    flights: { [ground.sold]: { available: false } },
+    flights: { [fixture.sold]: { available: false } },
   })
   expect((await lastLogged())?.outcome).toEqual({
     status: 409,
-    available: { [ground.open]: true, [ground.sold]: false },
+    available: { [fixture.open]: true, [fixture.sold]: false },
   })
 })
 
@@ -62,7 +62,7 @@ it.each([
 it('throws a body of any type away unread', async () => {
   const query = 'flightId=1&residents[adults]=1&nonResidents[adults]=0&accessToken=wrong'
   for (const type of ['application/json', 'text/plain', 'image/png']) {
-    const response = await fetch(`${ground.sandbox.url}/api/v1/flights/fares/book?${query}`, {
+    const response = await fetch(`${fixture.sandbox.url}/api/v1/flights/fares/book?${query}`, {
       method: 'POST',
       headers: { 'content-type': type },
       body: '4111 1111 1111 1111',
@@ -70,18 +70,18 @@ it('throws a body of any type away unread', async () => {
 
     expect(response.status).toBe(401)
   }
-  expect(JSON.stringify(await ground.logAfter(0))).not.toContain('4111')
+  expect(JSON.stringify(await fixture.logAfter(0))).not.toContain('4111')
 })
 
 it('is no GET', async () => {
-  const heard = await ask(`${ground.sandbox.url}/api/v1/flights/fares/book`).done
+  const received = await ask(`${fixture.sandbox.url}/api/v1/flights/fares/book`).done
 
-  expect(heard.status).toBe(404)
+  expect(received.status).toBe(404)
 })
 
 it('meets faults of the wire as the others do', async () => {
-  ground.sandbox.setFaults([{ name: 'rate-limited', endpoint: 'booking' }])
+  fixture.sandbox.setFaults([{ name: 'rate-limited', endpoint: 'booking' }])
 
   expect(await book({})).toMatchObject({ status: 429 })
-  expect((await ground.ask('verify').done).status).toBe(200)
+  expect((await fixture.ask('verify').done).status).toBe(200)
 })

@@ -24,7 +24,7 @@ const flights = sample(world.pairs, 300).map((pair, index) =>
 )
 
 describe('a flight id', () => {
-  it('says which flight it is, and is told from the flight', () => {
+  it('names its flight, and is derived from the flight', () => {
     for (const pair of sample(world.pairs, 50)) {
       for (let number = 0; number < pair.flightsPerDay; number++) {
         const id = flightIdOf({ pair, day: 20_600, number })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { LogPage } from '../../src/sandbox/endpoints/request-log.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
-import { ask, type Heard } from './raw-client.ts'
+import { ask, type Received } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'
 
 /** Of the clock at speed 60: enough for another list. */
@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 afterAll(() => sandbox.close())
 
-function pull(path: string, headers: Record<string, string> = {}): Promise<Heard> {
+function pull(path: string, headers: Record<string, string> = {}): Promise<Received> {
   return ask(`${sandbox.url}/api/v1/data/routes${path}`, { headers }).done
 }
 
@@ -38,15 +38,15 @@ it.each(LISTS)('says of routes%s which version it is, and sends it once', async 
 
   expect(etag).toMatch(/^"[\w-]{22}"$/)
   expect(modified).toBe(clock.now().toUTCString())
-  for (const heard of [byTag, byDate]) {
-    expect(heard.status).toBe(304)
-    expect(heard.headers.etag).toBe(etag)
-    expect(heard.headers['content-length']).toBeUndefined()
-    expect(heard.body.length).toBe(0)
+  for (const received of [byTag, byDate]) {
+    expect(received.status).toBe(304)
+    expect(received.headers.etag).toBe(etag)
+    expect(received.headers['content-length']).toBeUndefined()
+    expect(received.body.length).toBe(0)
   }
 })
 
-it.each(LISTS)('sends routes%s anew when it has changed', async (path) => {
+it.each(LISTS)('sends routes%s again when it has changed', async (path) => {
   const { etag, modified } = await validatorsOf(path)
   clock.advance(100 * SOON_MS)
 
@@ -115,7 +115,7 @@ it('sends no half of a list that the client has whole, and nothing in its place'
   const { etag } = await validatorsOf('')
   sandbox.setFaults([{ name: 'truncate' }])
 
-  const heard = await pull('', { 'if-none-match': etag })
+  const received = await pull('', { 'if-none-match': etag })
 
-  expect(heard).toMatchObject({ status: 200, complete: false, headers: { etag } })
+  expect(received).toMatchObject({ status: 200, complete: false, headers: { etag } })
 })

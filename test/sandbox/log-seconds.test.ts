@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { SecondCount } from '../../src/sandbox/endpoints/request-log.ts'
 import { until } from '../support/until.ts'
-import { type Ground, prepareGround } from './faults/ground.ts'
+import { type FaultFixture, prepareFixture } from './faults/fault-fixture.ts'
 
-let ground: Ground
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareGround()
+  fixture = await prepareFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
 async function seconds(query = '') {
-  const response = await fetch(`${ground.sandbox.url}/sandbox/log/seconds${query}`)
+  const response = await fetch(`${fixture.sandbox.url}/sandbox/log/seconds${query}`)
   return { status: response.status, body: (await response.json()) as { seconds: SecondCount[] } }
 }
 
 it('counts the requests of each second and endpoint by status', async () => {
-  ground.clock.advance(10_500)
-  const from = ground.clock.now()
+  fixture.clock.advance(10_500)
+  const from = fixture.clock.now()
   const second = new Date(Math.floor(from.getTime() / 1000) * 1000)
-  await ground.ask('verify').done
-  await ground.ask('verify', { accessToken: 'wrong' }).done
-  await ground.ask('csv').done
-  ground.clock.advance(700)
-  ground.sandbox.setFaults([{ name: 'hang' }])
-  const { next } = await ground.logAfter(0)
-  const hanging = ground.ask('verify')
-  await until('the log', async () => (await ground.logAfter(next)).entries.length > 0)
+  await fixture.ask('verify').done
+  await fixture.ask('verify', { accessToken: 'wrong' }).done
+  await fixture.ask('csv').done
+  fixture.clock.advance(700)
+  fixture.sandbox.setFaults([{ name: 'hang' }])
+  const { next } = await fixture.logAfter(0)
+  const hanging = fixture.ask('verify')
+  await until('the log', async () => (await fixture.logAfter(next)).entries.length > 0)
   hanging.hangUp()
 
   const { body } = await seconds(`?from=${from.toISOString()}`)
@@ -49,7 +49,7 @@ it('counts the requests of each second and endpoint by status', async () => {
 
 it('refuses a parameter that it does not have, as the log does', async () => {
   expect(await seconds('?since=2026-01-31T12:00:00Z')).toMatchObject({ status: 400 })
-  const answer = await fetch(`${ground.sandbox.url}/sandbox/log?limit=5`)
+  const answer = await fetch(`${fixture.sandbox.url}/sandbox/log?limit=5`)
   expect(await answer.json()).toMatchObject({
     title: 'there is no parameter limit; the parameters are after',
   })

@@ -1,7 +1,7 @@
 import net from 'node:net'
 
 /** What came over one connection, as it came: an HTTP library would hide half of what goes wrong. */
-export interface Heard {
+export interface Received {
   readonly bytes: Buffer
   readonly head: string
   readonly status: number | undefined
@@ -17,9 +17,9 @@ export interface Heard {
 
 export interface Asking {
   /** What has come so far. */
-  heard(): Heard
+  received(): Received
   /** When the other side has ended the connection. */
-  readonly done: Promise<Heard>
+  readonly done: Promise<Received>
   hangUp(): void
 }
 
@@ -35,12 +35,12 @@ export function ask(address: string, { method = 'GET', headers = {} }: AskOption
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const parts: Buffer[] = []
   const startedMs = performance.now()
-  let ended: Heard['ended'] = 'open'
+  let ended: Received['ended'] = 'open'
   const socket = net.connect(Number(url.port), url.hostname, () => {
     socket.write(`${method} ${url.pathname}${url.search} HTTP/1.1\r\n${text}\r\n`)
   })
-  const heard = () => read(Buffer.concat(parts), ended, performance.now() - startedMs)
-  const done = new Promise<Heard>((resolve) => {
+  const received = () => read(Buffer.concat(parts), ended, performance.now() - startedMs)
+  const done = new Promise<Received>((resolve) => {
     socket.on('data', (part) => parts.push(part))
     socket.on('end', () => {
       ended = 'closed'
@@ -48,12 +48,12 @@ export function ask(address: string, { method = 'GET', headers = {} }: AskOption
     socket.on('error', () => {
       ended = 'reset'
     })
-    socket.on('close', () => resolve(heard()))
+    socket.on('close', () => resolve(received()))
   })
-  return { heard, done, hangUp: () => socket.destroy() }
+  return { received, done, hangUp: () => socket.destroy() }
 }
 
-function read(bytes: Buffer, ended: Heard['ended'], ms: number): Heard {
+function read(bytes: Buffer, ended: Received['ended'], ms: number): Received {
   const text = bytes.toString('latin1')
   const headEnd = text.indexOf('\r\n\r\n')
   const head = headEnd < 0 ? text : text.slice(0, headEnd)

@@ -155,7 +155,7 @@ describe('routeHistory', () => {
     const [from, to] = [later(10), later(10 + 1 / 24)]
     const flips = namesAt(from).symmetricDifference(namesAt(to))
 
-    const told = world.pairs.filter((pair) => {
+    const reported = world.pairs.filter((pair) => {
       const ids = {
         departureId: pair.route.departure.id,
         destinationId: pair.route.destination.id,
@@ -164,7 +164,7 @@ describe('routeHistory', () => {
       return history.some(({ before, after }) => before.live !== after.live)
     })
 
-    expect(new Set(told.map((pair) => nameOf(pair.route)))).toEqual(flips)
+    expect(new Set(reported.map((pair) => nameOf(pair.route)))).toEqual(flips)
   })
 
   it('of a pair that is never flown is empty', () => {

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { BODY_FAULTS, SIZE_FAULTS } from '../../../src/sandbox/faults/body-faults.ts'
 import type { STATUS_FAULTS } from '../../../src/sandbox/faults/status-faults.ts'
 import { START, TOKEN } from '../support.ts'
-import { type FaultCase, jsonOf, unsaid } from './fault-case.ts'
+import { type FaultCase, jsonOf, unanswered } from './fault-case.ts'
 
 type Names = keyof typeof STATUS_FAULTS | keyof typeof BODY_FAULTS | keyof typeof SIZE_FAULTS
 
@@ -11,11 +11,11 @@ export const BODY_CASES: Record<Names, FaultCase[]> = {
   status: [500, 503, 404, 200, 204, 304].map((code) => ({
     at: 'verify',
     parameters: { code },
-    outcome: unsaid(code),
-    heard: (heard) => {
-      expect(heard).toMatchObject({ status: code, complete: true })
-      if (code === 204 || code === 304) expect(heard.body.length).toBe(0)
-      else expect(JSON.parse(heard.body.toString())).toHaveProperty('error.code', 'fault')
+    outcome: unanswered(code),
+    received: (received) => {
+      expect(received).toMatchObject({ status: code, complete: true })
+      if (code === 204 || code === 304) expect(received.body.length).toBe(0)
+      else expect(JSON.parse(received.body.toString())).toHaveProperty('error.code', 'fault')
     },
   })),
   'rate-limited': [
@@ -28,34 +28,34 @@ export const BODY_CASES: Record<Names, FaultCase[]> = {
     limited('negative', '-7'),
     {
       ...limited('duplicate', '7'),
-      heard: (heard) => expect(heard.head.match(/^retry-after: 7$/gim)).toHaveLength(2),
+      received: (received) => expect(received.head.match(/^retry-after: 7$/gim)).toHaveLength(2),
     },
   ],
   redirect: [301, 302, 303, 307, 308].map((code) => ({
     at: 'verify',
     parameters: { code, to: 'http://127.0.0.1:4/elsewhere' },
-    outcome: unsaid(code),
-    heard: (heard) => {
-      expect(heard.status).toBe(code)
-      expect(heard.headers.location).toBe('http://127.0.0.1:4/api/v1/flights/fares/verify')
+    outcome: unanswered(code),
+    received: (received) => {
+      expect(received.status).toBe(code)
+      expect(received.headers.location).toBe('http://127.0.0.1:4/api/v1/flights/fares/verify')
     },
   })),
   'token-expired': (['verify', 'booking'] as const).map((at) => ({
     at,
-    outcome: unsaid(401),
-    heard: (heard) => {
-      expect(heard.status).toBe(401)
-      expect(JSON.parse(heard.body.toString())).toHaveProperty('error.code', 'token_expired')
+    outcome: unanswered(401),
+    received: (received) => {
+      expect(received.status).toBe(401)
+      expect(JSON.parse(received.body.toString())).toHaveProperty('error.code', 'token_expired')
     },
   })),
   'echo-request': [
     {
       at: 'verify',
-      outcome: unsaid(500),
-      heard: (heard) => {
-        expect(heard.status).toBe(500)
-        expect(heard.body.toString()).toContain(`accessToken=${TOKEN}`)
-        expect(heard.body.toString()).toContain(Buffer.from(TOKEN).toString('base64'))
+      outcome: unanswered(500),
+      received: (received) => {
+        expect(received.status).toBe(500)
+        expect(received.body.toString()).toContain(`accessToken=${TOKEN}`)
+        expect(received.body.toString()).toContain(Buffer.from(TOKEN).toString('base64'))
       },
     },
   ],
@@ -70,20 +70,20 @@ export const BODY_CASES: Record<Names, FaultCase[]> = {
     {
       at: 'verify',
       parameters: { type: 'text/json' },
-      outcome: unsaid(),
-      heard: (heard, { result }) => {
-        expect(heard.headers['content-type']).toMatch(/^text\/json/)
-        expect(JSON.parse(heard.body.toString())).toEqual(result)
+      outcome: unanswered(),
+      received: (received, { result }) => {
+        expect(received.headers['content-type']).toMatch(/^text\/json/)
+        expect(JSON.parse(received.body.toString())).toEqual(result)
       },
     },
   ],
   bom: [
     {
       at: 'verify',
-      outcome: unsaid(),
-      heard: (heard, { result }) => {
-        expect(heard.body.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]))
-        expect(JSON.parse(heard.body.subarray(3).toString())).toEqual(result)
+      outcome: unanswered(),
+      received: (received, { result }) => {
+        expect(received.body.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]))
+        expect(JSON.parse(received.body.subarray(3).toString())).toEqual(result)
       },
     },
   ],
@@ -115,10 +115,10 @@ function limited(retryAfter: string, header: string | undefined): FaultCase {
   return {
     at: 'routes',
     parameters: { retryAfter, seconds: 7 },
-    outcome: unsaid(429),
-    heard: (heard) => {
-      expect(heard.status).toBe(429)
-      expect(heard.headers['retry-after']).toBe(header)
+    outcome: unanswered(429),
+    received: (received) => {
+      expect(received.status).toBe(429)
+      expect(received.headers['retry-after']).toBe(header)
     },
   }
 }
@@ -126,11 +126,11 @@ function limited(retryAfter: string, header: string | undefined): FaultCase {
 function page(holds: RegExp): FaultCase {
   return {
     at: 'verify',
-    outcome: unsaid(),
-    heard: (heard) => {
-      expect(heard).toMatchObject({ status: 200, complete: true })
-      expect(heard.headers['content-type']).toMatch(/^text\/html/)
-      expect(heard.body.toString()).toMatch(holds)
+    outcome: unanswered(),
+    received: (received) => {
+      expect(received).toMatchObject({ status: 200, complete: true })
+      expect(received.headers['content-type']).toMatch(/^text\/html/)
+      expect(received.body.toString()).toMatch(holds)
     },
   }
 }
@@ -138,12 +138,12 @@ function page(holds: RegExp): FaultCase {
 function body(holds: string | RegExp): FaultCase {
   return {
     at: 'verify',
-    outcome: unsaid(),
-    heard: (heard) => {
-      expect(heard).toMatchObject({ status: 200, complete: true })
-      expect(heard.headers['content-type']).toMatch(/^application\/json/)
-      if (typeof holds === 'string') expect(heard.body.toString()).toBe(holds)
-      else expect(heard.body.toString()).toMatch(holds)
+    outcome: unanswered(),
+    received: (received) => {
+      expect(received).toMatchObject({ status: 200, complete: true })
+      expect(received.headers['content-type']).toMatch(/^application\/json/)
+      if (typeof holds === 'string') expect(received.body.toString()).toBe(holds)
+      else expect(received.body.toString()).toMatch(holds)
     },
   }
 }
@@ -152,11 +152,11 @@ function bomb(at: 'routes' | 'verify', brackets: string): FaultCase {
   return {
     at,
     parameters: { megabytes: 2 },
-    outcome: unsaid(),
-    heard: (heard) => {
-      const inflated = gunzipSync(heard.body).toString()
-      expect(heard.headers['content-encoding']).toBe('gzip')
-      expect(heard.body.length).toBeLessThan(3000)
+    outcome: unanswered(),
+    received: (received) => {
+      const inflated = gunzipSync(received.body).toString()
+      expect(received.headers['content-encoding']).toBe('gzip')
+      expect(received.body.length).toBeLessThan(3000)
       expect(inflated.length).toBe(2_000_000)
       expect(inflated.replaceAll(' ', '')).toBe(brackets)
     },
@@ -166,15 +166,15 @@ function bomb(at: 'routes' | 'verify', brackets: string): FaultCase {
 function size(
   at: 'routes' | 'verify',
   parameters: Record<string, number>,
-  look: (text: string, open: string) => void,
+  expectation: (text: string, open: string) => void,
 ): FaultCase {
   return {
     at,
     parameters,
-    outcome: unsaid(),
-    heard: (heard, { open }) => {
-      jsonOf(heard)
-      look(heard.body.toString(), open)
+    outcome: unanswered(),
+    received: (received, { open }) => {
+      jsonOf(received)
+      expectation(received.body.toString(), open)
     },
   }
 }

@@ -1,29 +1,33 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAULT_NAMES } from '../../../src/sandbox/faults/fault-rule.ts'
 import { until } from '../../support/until.ts'
-import type { Asking, Heard } from '../raw-client.ts'
+import type { Asking, Received } from '../raw-client.ts'
 import type { FaultCase } from './fault-case.ts'
 import { FAULT_CASES, ruleOf } from './fault-cases.ts'
-import { type Ground, prepareGround } from './ground.ts'
+import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
 
-let ground: Ground
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareGround()
+  fixture = await prepareFixture()
 })
-afterAll(() => ground.close())
+afterAll(() => fixture.close())
 
-/** What the client heard when the connection ended, or when as much had come as ever will. */
-async function hear(asking: Asking, { hears }: FaultCase, seq: number): Promise<Heard> {
-  if (hears === undefined) return await asking.done
-  await until('the beginning', () => asking.heard().body.length >= hears)
-  await until('the log', async () => (await ground.logAfter(seq)).entries.length > 0)
-  // Another client is answered from end to end; this one hears no more.
-  ground.sandbox.setFaults([])
-  await ground.ask('verify').done
-  const heard = asking.heard()
+/** What the client has received when the connection ends, or when no more will come. */
+async function expectReceived(
+  asking: Asking,
+  { hangsUpAfter }: FaultCase,
+  seq: number,
+): Promise<Received> {
+  if (hangsUpAfter === undefined) return await asking.done
+  await until('the beginning', () => asking.received().body.length >= hangsUpAfter)
+  await until('the log', async () => (await fixture.logAfter(seq)).entries.length > 0)
+  // Another client gets a complete response. This one receives nothing more.
+  fixture.sandbox.setFaults([])
+  await fixture.ask('verify').done
+  const received = asking.received()
   asking.hangUp()
   await asking.done
-  return heard
+  return received
 }
 
 it('has a case for every fault of the table', () => {
@@ -33,19 +37,19 @@ it('has a case for every fault of the table', () => {
 
 describe.each(FAULT_NAMES)('the fault %s', (name) => {
   it.each(FAULT_CASES[name].map((one) => ({ ...one, what: JSON.stringify(one.parameters ?? {}) })))(
-    'strikes $at with $what, and the log tells what was said',
+    'changes the response of $at with $what, and the log records what was sent',
     async (one) => {
-      ground.sandbox.setFaults([ruleOf(name, one)])
+      fixture.sandbox.setFaults([ruleOf(name, one)])
 
-      const { next: seq } = await ground.logAfter(0)
-      const asking = ground.ask(one.at, one.params)
-      const heard = await hear(asking, one, seq)
-      const [logged] = (await ground.logAfter(seq)).entries
+      const { next: seq } = await fixture.logAfter(0)
+      const asking = fixture.ask(one.at, one.params)
+      const received = await expectReceived(asking, one, seq)
+      const [logged] = (await fixture.logAfter(seq)).entries
 
-      one.heard(heard, ground)
+      one.received(received, fixture)
       expect(logged).toMatchObject({ endpoint: one.at, fault: name })
-      expect(logged?.outcome).toEqual(one.outcome(ground))
-      ground.sandbox.setFaults([])
+      expect(logged?.outcome).toEqual(one.outcome(fixture))
+      fixture.sandbox.setFaults([])
     },
   )
 })

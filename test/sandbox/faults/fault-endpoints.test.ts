@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SandboxFaultError } from '../../../src/sandbox/faults/fault-rule.ts'
 import { startTestSandbox } from '../support.ts'
-import { type Ground, prepareGround } from './ground.ts'
+import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
 
-let ground: Ground
+let fixture: FaultFixture
 beforeAll(async () => {
-  ground = await prepareGround()
+  fixture = await prepareFixture()
 })
-beforeEach(() => ground.sandbox.setFaults([]))
-afterAll(() => ground.close())
+beforeEach(() => fixture.sandbox.setFaults([]))
+afterAll(() => fixture.close())
 
 async function call(method: string, path = '', body?: unknown) {
   const init = { method, headers: { 'content-type': 'application/json' } }
-  const response = await fetch(`${ground.sandbox.url}/sandbox/faults${path}`, {
+  const response = await fetch(`${fixture.sandbox.url}/sandbox/faults${path}`, {
     ...(body === undefined ? { method } : init),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
@@ -26,9 +26,9 @@ async function names(): Promise<unknown[]> {
 
 describe('the fault endpoints', () => {
   it('show each rule in force with its parameters, its end and what it did', async () => {
-    ground.sandbox.setFaults([{ name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }])
-    await ground.ask('csv').done
-    await ground.ask('routes').done
+    fixture.sandbox.setFaults([{ name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }])
+    await fixture.ask('csv').done
+    await fixture.ask('routes').done
 
     expect(await call('GET')).toEqual({
       status: 200,
@@ -42,7 +42,7 @@ describe('the fault endpoints', () => {
             code: 503,
             retryAfter: 'missing',
             seconds: 30,
-            endsAt: new Date(ground.clock.now().getTime() + 60_000).toISOString(),
+            endsAt: new Date(fixture.clock.now().getTime() + 60_000).toISOString(),
             requests: 1,
             triggered: 1,
           },
@@ -65,15 +65,15 @@ describe('the fault endpoints', () => {
 
     await call('DELETE')
     expect(await names()).toEqual([])
-    expect((await ground.ask('routes').done).status).toBe(200)
+    expect((await fixture.ask('routes').done).status).toBe(200)
   })
 
   it('change what the very next request meets', async () => {
     await call('PUT', '', [{ name: 'status', code: 418 }])
-    expect((await ground.ask('routes').done).status).toBe(418)
+    expect((await fixture.ask('routes').done).status).toBe(418)
 
     await call('DELETE', '/status')
-    expect((await ground.ask('routes').done).status).toBe(200)
+    expect((await fixture.ask('routes').done).status).toBe(200)
   })
 
   it.each([
@@ -83,7 +83,7 @@ describe('the fault endpoints', () => {
     ['POST', [{ name: 'hang' }], /is not an object/],
     ['POST', null, /is not an object/],
   ])('refuse %s of %j and apply nothing of it', async (method, given, title) => {
-    ground.sandbox.setFaults([{ name: 'drip' }])
+    fixture.sandbox.setFaults([{ name: 'drip' }])
 
     const { status, body } = await call(method, '', given)
 
@@ -103,7 +103,7 @@ describe('the fault endpoints', () => {
   })
 
   it('refuse a body that is no JSON', async () => {
-    const response = await fetch(`${ground.sandbox.url}/sandbox/faults`, {
+    const response = await fetch(`${fixture.sandbox.url}/sandbox/faults`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: '[{',

@@ -12,7 +12,8 @@ function layerOf(rules: readonly FaultRule[], seed = 1) {
   layer.set(readRules(rules))
   const strike = (endpoint: EndpointName = 'routes') =>
     layer.trigger({ endpoint, answer: HONEST, now: clock.now(), url: '/' })
-  const strikes = (count: number) => Array.from({ length: count }, () => strike()?.name ?? 'honest')
+  const strikes = (count: number) =>
+    Array.from({ length: count }, () => strike()?.name ?? 'truthful')
   return { clock, layer, strike, strikes }
 }
 
@@ -20,16 +21,16 @@ describe('the faults in force', () => {
   it('strike always at probability 1 and never at 0', () => {
     expect(new Set(layerOf([{ name: 'hang' }]).strikes(300))).toEqual(new Set(['hang']))
     expect(new Set(layerOf([{ name: 'hang', probability: 0 }]).strikes(300))).toEqual(
-      new Set(['honest']),
+      new Set(['truthful']),
     )
   })
 
   it('strike about as often as their probability says', () => {
-    const struck = layerOf([{ name: 'hang', probability: 0.3 }])
+    const triggered = layerOf([{ name: 'hang', probability: 0.3 }])
       .strikes(5000)
       .filter((name) => name === 'hang').length
 
-    expect(struck / 5000).toBeCloseTo(0.3, 1)
+    expect(triggered / 5000).toBeCloseTo(0.3, 1)
   })
 
   it('strike the same requests in every run with one seed, and others with another', () => {
@@ -41,10 +42,10 @@ describe('the faults in force', () => {
 
     expect(layerOf(rules).strikes(200)).toEqual(run)
     expect(layerOf(rules, 2).strikes(200)).not.toEqual(run)
-    expect(new Set(run)).toEqual(new Set(['hang', 'empty', 'honest']))
+    expect(new Set(run)).toEqual(new Set(['hang', 'empty', 'truthful']))
   })
 
-  it('begin their count anew when they are set', () => {
+  it('start their count again when they are set', () => {
     const { layer, strikes } = layerOf([{ name: 'hang', probability: 0.5 }])
     const first = strikes(100)
 
@@ -75,9 +76,9 @@ describe('the faults in force', () => {
     const { layer } = layerOf([{ name: 'odd-prices' }, { name: 'empty' }])
     const refused = { ...HONEST, status: 401, body: '{}' }
 
-    const struck = layer.trigger({ endpoint: 'verify', answer: refused, now: START, url: '/' })
+    const triggered = layer.trigger({ endpoint: 'verify', answer: refused, now: START, url: '/' })
 
-    expect(struck?.name).toBe('empty')
+    expect(triggered?.name).toBe('empty')
     expect(layer.active().map((fault) => [fault.requests, fault.triggered])).toEqual([
       [1, 0],
       [1, 1],

@@ -2,68 +2,68 @@ import { expect } from 'vitest'
 import type { FIELD_FAULTS } from '../../../src/sandbox/faults/field-faults.ts'
 import type { LIST_FAULTS } from '../../../src/sandbox/faults/list-faults.ts'
 import type { Route, RoutePlace } from '../../../src/sandbox/world/wire.ts'
-import { type FaultCase, flightOf, honestly, jsonOf, routesOf, unsaid } from './fault-case.ts'
-import type { Ground } from './ground.ts'
+import { type FaultCase, flightOf, jsonOf, routesOf, unanswered, unfaulted } from './fault-case.ts'
+import type { FaultFixture } from './fault-fixture.ts'
 
 type Names = keyof typeof LIST_FAULTS | keyof typeof FIELD_FAULTS
 
 export const SHAPE_CASES: Record<Names, FaultCase[]> = {
   'half-list': [
-    list({}, (routes, honest) =>
-      expect(routes).toEqual(honest.slice(0, Math.ceil(honest.length / 2))),
+    list({}, (routes, truthful) =>
+      expect(routes).toEqual(truthful.slice(0, Math.ceil(truthful.length / 2))),
     ),
   ],
   'two-halves': [
     // What the second request gets is a test of its own.
-    list({}, (routes, honest) =>
-      expect(routes).toEqual(honest.slice(0, Math.ceil(honest.length / 2))),
+    list({}, (routes, truthful) =>
+      expect(routes).toEqual(truthful.slice(0, Math.ceil(truthful.length / 2))),
     ),
   ],
   'part-list': [10, 20].map((percent) =>
-    list({ percent }, (routes, honest) => {
-      const names = new Set(honest.map(nameOf))
+    list({ percent }, (routes, truthful) => {
+      const names = new Set(truthful.map(nameOf))
       expect(routes.every((route) => names.has(nameOf(route)))).toBe(true)
-      expect(routes.length / honest.length).toBeCloseTo(1 - percent / 100, 1)
+      expect(routes.length / truthful.length).toBeCloseTo(1 - percent / 100, 1)
     }),
   ),
   'tenfold-list': [
-    list({}, (routes, honest) => {
-      expect(routes.length).toBe(10 * honest.length)
-      expect(new Set(routes.map(nameOf)).size).toBe(10 * honest.length)
-      expect(routes.slice(0, honest.length)).toEqual(honest)
+    list({}, (routes, truthful) => {
+      expect(routes.length).toBe(10 * truthful.length)
+      expect(new Set(routes.map(nameOf)).size).toBe(10 * truthful.length)
+      expect(routes.slice(0, truthful.length)).toEqual(truthful)
     }),
   ],
   'two-lists': [
     {
       at: 'routes',
-      outcome: unsaid(),
-      heard: (heard, { routes }) => {
+      outcome: unanswered(),
+      received: (received, { routes }) => {
         const once = JSON.stringify(routes)
-        expect(heard.body.toString()).toBe(`${once}${once}`)
+        expect(received.body.toString()).toBe(`${once}${once}`)
       },
     },
   ],
   duplicates: [
-    list({}, (routes, honest) => {
-      expect(routes.length).toBe(2 * honest.length)
-      expect(new Set(routes.map(nameOf)).size).toBe(honest.length)
+    list({}, (routes, truthful) => {
+      expect(routes.length).toBe(2 * truthful.length)
+      expect(new Set(routes.map(nameOf)).size).toBe(truthful.length)
     }),
   ],
   'conflicting-places': [
-    list({ places: 3 }, (routes, honest) => {
+    list({ places: 3 }, (routes, truthful) => {
       const torn = [...citiesOf(routes).values()].filter((cities) => cities.size > 1)
       expect(torn.map((cities) => cities.size)).toEqual([2, 2, 2])
-      expect(routes.map(nameOf)).toEqual(honest.map(nameOf))
+      expect(routes.map(nameOf)).toEqual(truthful.map(nameOf))
     }),
   ],
   'numeric-ids': [
-    list({}, (routes, honest) =>
+    list({}, (routes, truthful) =>
       expect(routes.map(({ departure }) => departure.id)).toEqual(
-        honest.map(({ departure }) => Number(departure.id)),
+        truthful.map(({ departure }) => Number(departure.id)),
       ),
     ),
-    verified((heard, { open, flight }) =>
-      expect(flightOf(heard, open)).toMatchObject({
+    verified((received, { open, flight }) =>
+      expect(flightOf(received, open)).toMatchObject({
         id: open,
         from: { id: String(flight.from.id) },
         legs: [{ from: { id: String(flight.from.id) } }],
@@ -76,30 +76,30 @@ export const SHAPE_CASES: Record<Names, FaultCase[]> = {
       for (const odd of ['', ' ', 'pm', 'PMIX', null, 7, undefined]) expect(codes).toContain(odd)
       expect(codes).toContain(placesOf(routes).find(({ iata }) => /^[A-Z]{3}$/.test(iata))?.iata)
     }),
-    verified((heard, { open, flight }) =>
-      expect(flightOf(heard, open).from.iata).not.toBe(flight.from.iata),
+    verified((received, { open, flight }) =>
+      expect(flightOf(received, open).from.iata).not.toBe(flight.from.iata),
     ),
   ],
   'nul-text': cities(/\0$/),
   'lone-surrogates': cities(/[\ud800-\udfff]$/),
   'odd-text': cities(/🛫|\u202e|^=|<script>|drop table/),
   'extra-fields': [
-    list({}, (routes, honest) => {
-      expect(routes).toMatchObject(honest)
+    list({}, (routes, truthful) => {
+      expect(routes).toMatchObject(truthful)
       expect(routes[0]).toMatchObject({ extra: {}, departure: { timeZone: 'UTC' } })
     }),
-    verified((heard, { open, result }) => {
-      expect(jsonOf(heard)).toMatchObject(result)
-      expect(flightOf(heard, open)).toHaveProperty('baggage')
+    verified((received, { open, result }) => {
+      expect(jsonOf(received)).toMatchObject(result)
+      expect(flightOf(received, open)).toHaveProperty('baggage')
     }),
   ],
   'proto-key': [
-    list({}, (routes, honest) => {
-      expect(routes.length).toBe(honest.length)
+    list({}, (routes, truthful) => {
+      expect(routes.length).toBe(truthful.length)
       expect(Object.keys(routes[0] ?? {})).toContain('__proto__')
     }),
-    verified((heard, { open, sold }) => {
-      const result = jsonOf(heard) as Record<string, object>
+    verified((received, { open, sold }) => {
+      const result = jsonOf(received) as Record<string, object>
       expect(new Set(Object.keys(result))).toEqual(
         new Set([open, sold, '__proto__', 'constructor']),
       )
@@ -107,57 +107,59 @@ export const SHAPE_CASES: Record<Names, FaultCase[]> = {
     }),
   ],
   'changed-shapes': [
-    list({ change: 'renamed' }, (routes, honest) =>
+    list({ change: 'renamed' }, (routes, truthful) =>
       expect(routes).toEqual(
-        honest.map((route) => ({ from: route.departure, to: route.destination })),
+        truthful.map((route) => ({ from: route.departure, to: route.destination })),
       ),
     ),
     {
       at: 'with-availability',
       parameters: { change: 'nested' },
-      outcome: unsaid(),
-      heard: (heard) => expect(jsonOf(heard)).toEqual({ routes: expect.any(Array) }),
+      outcome: unanswered(),
+      received: (received) => expect(jsonOf(received)).toEqual({ routes: expect.any(Array) }),
     },
     {
       at: 'verify',
       parameters: { change: 'renamed' },
       outcome: () => ({ status: 200, available: {} }),
-      heard: (heard, { sold }) =>
-        expect(jsonOf(heard)).toMatchObject({ [sold]: { bookable: false } }),
+      received: (received, { sold }) =>
+        expect(jsonOf(received)).toMatchObject({ [sold]: { bookable: false } }),
     },
     {
       at: 'verify',
       parameters: { change: 'nested' },
       outcome: () => ({ status: 200, available: {} }),
-      heard: (heard, { result }) => expect(jsonOf(heard)).toEqual({ flights: result }),
+      received: (received, { result }) => expect(jsonOf(received)).toEqual({ flights: result }),
     },
   ],
 }
 
 function list(
   parameters: Record<string, string | number>,
-  look: (routes: Route[], honest: readonly Route[]) => void,
+  expectation: (routes: Route[], truthful: readonly Route[]) => void,
 ): FaultCase {
   return {
     at: 'routes',
     parameters,
-    outcome: unsaid(),
-    heard: (heard, { routes }) => look(routesOf(heard), routes),
+    outcome: unanswered(),
+    received: (received, { routes }) => expectation(routesOf(received), routes),
   }
 }
 
-function verified(heard: FaultCase['heard']): FaultCase {
-  return { at: 'verify', outcome: honestly, heard }
+function verified(received: FaultCase['received']): FaultCase {
+  return { at: 'verify', outcome: unfaulted, received }
 }
 
 function cities(odd: RegExp): FaultCase[] {
   return [
-    list({ percent: 20 }, (routes, honest) => {
+    list({ percent: 20 }, (routes, truthful) => {
       const share = placesOf(routes).filter(({ city }) => odd.test(city)).length
-      expect(share / placesOf(honest).length).toBeCloseTo(0.2, 0)
+      expect(share / placesOf(truthful).length).toBeCloseTo(0.2, 0)
       expect(share).toBeGreaterThan(10)
     }),
-    verified((heard, { open }: Ground) => expect(flightOf(heard, open).from.city).toMatch(odd)),
+    verified((received, { open }: FaultFixture) =>
+      expect(flightOf(received, open).from.city).toMatch(odd),
+    ),
   ]
 }
 

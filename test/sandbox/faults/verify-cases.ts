@@ -1,23 +1,26 @@
 import { expect } from 'vitest'
 import type { VERIFY_FAULTS } from '../../../src/sandbox/faults/verify-faults.ts'
 import type { Price } from '../../../src/sandbox/world/wire.ts'
-import { type FaultCase, flightOf, honestly, jsonOf, said } from './fault-case.ts'
+import { answered, type FaultCase, flightOf, jsonOf, unfaulted } from './fault-case.ts'
 
 export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {
   'available-without-flight': [
     {
       at: 'verify',
-      outcome: said(undefined, undefined),
-      heard: (heard, { open, sold }) =>
-        expect(jsonOf(heard)).toEqual({ [open]: { available: true }, [sold]: { available: true } }),
+      outcome: answered(undefined, undefined),
+      received: (received, { open, sold }) =>
+        expect(jsonOf(received)).toEqual({
+          [open]: { available: true },
+          [sold]: { available: true },
+        }),
     },
   ],
   'unavailable-with-flight': [
     {
       at: 'verify',
-      outcome: said(undefined, undefined),
-      heard: (heard, { open, sold, flight }) =>
-        expect(jsonOf(heard)).toEqual({
+      outcome: answered(undefined, undefined),
+      received: (received, { open, sold, flight }) =>
+        expect(jsonOf(received)).toEqual({
           [open]: { available: false, flight },
           [sold]: { available: false, flight: expect.objectContaining({ id: expect.any(Number) }) },
         }),
@@ -26,36 +29,37 @@ export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {
   'another-flight': [
     {
       at: 'verify',
-      outcome: said(true, true),
-      heard: (heard, { open, sold, flight }) => {
-        const other = flightOf(heard, open)
+      outcome: answered(true, true),
+      received: (received, { open, sold, flight }) => {
+        const other = flightOf(received, open)
         expect(other.from).not.toEqual(flight.from)
         expect([open, sold]).not.toContain(String(other.id))
-        expect(flightOf(heard, sold)).toEqual(other)
+        expect(flightOf(received, sold)).toEqual(other)
       },
     },
   ],
   'id-missing': [
     {
       at: 'verify',
-      outcome: said(undefined, false),
-      heard: (heard, { sold }) => expect(jsonOf(heard)).toEqual({ [sold]: { available: false } }),
+      outcome: answered(undefined, false),
+      received: (received, { sold }) =>
+        expect(jsonOf(received)).toEqual({ [sold]: { available: false } }),
     },
     {
       at: 'verify',
       parameters: { flight: 'return' },
-      outcome: said(true, undefined),
-      heard: (heard, { open, flight }) =>
-        expect(jsonOf(heard)).toEqual({ [open]: { available: true, flight } }),
+      outcome: answered(true, undefined),
+      received: (received, { open, flight }) =>
+        expect(jsonOf(received)).toEqual({ [open]: { available: true, flight } }),
     },
   ],
   'extra-ids': [
     {
       at: 'verify',
-      outcome: honestly,
-      heard: (heard, { result }) => {
-        expect(jsonOf(heard)).toMatchObject({ ...result, 'not-asked': { available: false } })
-        expect(Object.keys(jsonOf(heard) as object).length).toBe(4)
+      outcome: unfaulted,
+      received: (received, { result }) => {
+        expect(jsonOf(received)).toMatchObject({ ...result, 'not-asked': { available: false } })
+        expect(Object.keys(jsonOf(received) as object).length).toBe(4)
       },
     },
   ],
@@ -73,9 +77,9 @@ export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {
   'odd-duration': [
     {
       at: 'verify',
-      outcome: honestly,
-      heard: (heard, { open, flight }) => {
-        const { dates, duration } = flightOf(heard, open)
+      outcome: unfaulted,
+      received: (received, { open, flight }) => {
+        const { dates, duration } = flightOf(received, open)
         expect(dates).toEqual(flight.dates)
         expect(duration.seconds).toBe(flight.duration.seconds + 3600)
       },
@@ -84,9 +88,9 @@ export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {
   'all-unavailable': [
     {
       at: 'verify',
-      outcome: said(false, false),
-      heard: (heard, { open, sold }) =>
-        expect(jsonOf(heard)).toEqual({
+      outcome: answered(false, false),
+      received: (received, { open, sold }) =>
+        expect(jsonOf(received)).toEqual({
           [open]: { available: false },
           [sold]: { available: false },
         }),
@@ -94,11 +98,12 @@ export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {
   ],
 }
 
-function price(form: string, look: (odd: Price, honest: Price) => void): FaultCase {
+function price(form: string, expectation: (odd: Price, truthful: Price) => void): FaultCase {
   return {
     at: 'verify',
     parameters: { form },
-    outcome: honestly,
-    heard: (heard, { open, flight }) => look(flightOf(heard, open).price, flight.price),
+    outcome: unfaulted,
+    received: (received, { open, flight }) =>
+      expectation(flightOf(received, open).price, flight.price),
   }
 }

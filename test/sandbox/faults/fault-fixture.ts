@@ -6,15 +6,15 @@ import type { Flight, Route, VerifyResult } from '../../../src/sandbox/world/wir
 import { type Asking, ask } from '../raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
 
-/** A sandbox whose world stands still, and what it honestly says. */
-export interface Ground {
+/** A sandbox whose world stands still, and what it unfaulted says. */
+export interface FaultFixture {
   readonly sandbox: Sandbox
   readonly clock: ManualClock
   /** A flight that can be booked, and one that is sold out. */
   readonly open: string
   readonly sold: string
   readonly routes: readonly Route[]
-  /** The honest answer about both, and its flight. */
+  /** The truthful answer about both, and its flight. */
   readonly result: VerifyResult
   readonly flight: Flight
   ask(endpoint: keyof typeof PATHS, params?: Record<string, string>): Asking
@@ -31,11 +31,11 @@ const PATHS = {
   booking: '/api/v1/flights/fares/book',
 }
 
-export async function prepareGround(): Promise<Ground> {
+export async function prepareFixture(): Promise<FaultFixture> {
   const clock = manualClock(START)
   const sandbox = await startTestSandbox({ clock })
   const [open, sold] = [flightThatIs(sandbox, true), flightThatIs(sandbox, false)]
-  const askSandbox: Ground['ask'] = (endpoint, params = {}) => {
+  const askSandbox: FaultFixture['ask'] = (endpoint, params = {}) => {
     const query = new URLSearchParams({
       flightId: open,
       returnFlightId: sold,
@@ -49,11 +49,11 @@ export async function prepareGround(): Promise<Ground> {
     const method = endpoint === 'booking' ? 'POST' : 'GET'
     return ask(`${sandbox.url}${PATHS[endpoint]}${asks}`, { method })
   }
-  const said = async (endpoint: 'routes' | 'verify') =>
+  const answered = async (endpoint: 'routes' | 'verify') =>
     JSON.parse((await askSandbox(endpoint).done).body.toString())
   const [routes, result] = [
-    (await said('routes')) as Route[],
-    (await said('verify')) as VerifyResult,
+    (await answered('routes')) as Route[],
+    (await answered('verify')) as VerifyResult,
   ]
   const entry = result[open]
   if (!entry?.available) throw new Error(`${open} cannot be booked`)
