@@ -43,8 +43,8 @@ function expectProblem(answer: Answer, status: number, code: string, what: strin
   expect(answer.headers.get('content-type'), what).toContain(PROBLEM_TYPE)
 }
 
-describe('every operation refuses', () => {
-  it('a parameter that is given twice, except a list', async ({ db }) => {
+describe('requests that every operation refuses', () => {
+  it('every operation refuses a parameter that is given twice, except a list', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
 
     for (const operation of OPERATIONS) {
@@ -60,7 +60,7 @@ describe('every operation refuses', () => {
     }
   })
 
-  it('a limit that is none, or too large', async ({ db }) => {
+  it('every operation refuses a limit that is not a number or too large', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
     const paged = having('limit')
 
@@ -86,7 +86,7 @@ describe('every operation refuses', () => {
     }
   })
 
-  it('a cursor that is none, that somebody made up, or that is of another list', async ({ db }) => {
+  it('every list refuses a cursor that is malformed, forged or of another list', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
     const paged = having('cursor')
     const given = new Map<AnyOperation, string>()
@@ -109,24 +109,24 @@ describe('every operation refuses', () => {
     }
   })
 
-  it('a body that is larger than it takes, before it has arrived', async ({ db }) => {
+  it('every operation refuses a body that is too large before it has arrived', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
 
     for (const operation of OPERATIONS.filter(({ method }) => method !== 'GET')) {
       const key = rightKey(seed, operation)
       const length = (operation.bodyLimitBytes ?? MEGABYTE) + 1
       const { status, body } = await announce(base, operation, { ...bearer(key) }, length)
-      const stranger = await announce(base, operation, {}, length)
+      const unauthenticated = await announce(base, operation, {}, length)
 
       expect({ status, code: body.code }, operation.id).toEqual({
         status: 413,
         code: 'request.too_large',
       })
-      expect(stranger.body.code, operation.id).toBe('access.no_key')
+      expect(unauthenticated.body.code, operation.id).toBe('access.no_key')
     }
   })
 
-  it('a header of a megabyte', async ({ db }) => {
+  it('every operation refuses a header of a megabyte', async ({ db }) => {
     const { base } = await aSeededApi(db)
 
     for (const operation of OPERATIONS) {
@@ -136,7 +136,9 @@ describe('every operation refuses', () => {
     expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
   })
 
-  it('whoever asks too often, and says so in the headers of every answer', async ({ db }) => {
+  it('every operation refuses a caller over the rate limit and shows the limit in its headers', async ({
+    db,
+  }) => {
     const { alpha } = await seedApi(db)
     const base = await startApi(db, { requestsPerSecond: 0.1, nowMs: () => 0 })
 
@@ -155,7 +157,7 @@ describe('every operation refuses', () => {
 })
 
 describe('every operation', () => {
-  it('lets nothing run, frame, keep or read its answers, whatever they are', async ({ db }) => {
+  it('every response forbids browsers to run, frame, store or read it', async ({ db }) => {
     const { seed, base } = await aSeededApi(db)
 
     for (const operation of OPERATIONS) {
@@ -183,19 +185,19 @@ describe('every operation', () => {
     }
   })
 
-  it('of the open demo answers no page of a stranger, by whatever name it comes', async ({
+  it('every operation of the open demo refuses foreign pages, whatever host they name', async ({
     db,
   }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, { openReseller: 'demo' })
-    const strangers = [
+    const foreign = [
       [{ host: 'evil.example' }, 'Host'],
       [{ host: 'localhost', origin: 'https://evil.example' }, 'Origin'],
       [{ host: 'localhost', 'sec-fetch-site': 'cross-site' }, 'Sec-Fetch-Site'],
     ] as const
 
     for (const operation of OPERATIONS) {
-      for (const [headers, parameter] of strangers) {
+      for (const [headers, parameter] of foreign) {
         const { status, body } = await announce(base, operation, headers)
         expect({ status, ...body }, operation.id).toMatchObject({
           status: 403,

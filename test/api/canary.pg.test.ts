@@ -9,9 +9,7 @@ import { seedApi } from './seed.ts'
 
 const CANARY = 'CANARY-0123456789'
 
-it('a credential of an address is in no log line and no answer, whatever becomes of the request', async ({
-  db,
-}) => {
+it('a credential in an address appears in no log line and no response', async ({ db }) => {
   await seedApi(db)
   const lines: string[] = []
   const log = createLogger({

@@ -17,7 +17,9 @@ async function send(base: string, headers: Record<string, string>) {
 }
 
 describe('the demo', () => {
-  it('needs no key until there is one, and says so', async ({ db }) => {
+  it('the demo needs no key until the first one exists, and its responses say so', async ({
+    db,
+  }) => {
     await createReseller(db, 'demo')
     let nowMs = 0
     const base = await startApi(db, { ...DEMO, nowMs: () => nowMs })
@@ -37,7 +39,7 @@ describe('the demo', () => {
     expect(keyed.headers.get('farewatch-demo')).toBeNull()
   })
 
-  it('does not open again when the first key is revoked', async ({ db }) => {
+  it('the demo does not open again when the first key is revoked', async ({ db }) => {
     await createReseller(db, 'demo')
     const { key } = await createApiKey(db, { resellerId: null })
     await revokeApiKey(db, key.id)
@@ -46,7 +48,7 @@ describe('the demo', () => {
     expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
   })
 
-  it('refuses a wrong key: whoever sends one wants to be somebody', async ({ db }) => {
+  it('the demo refuses an invalid key', async ({ db }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
 
@@ -54,9 +56,9 @@ describe('the demo', () => {
   })
 
   it.for([
-    ['another name, that was made to point here', { host: 'evil.example:8080' }, 'Host'],
-    ['a name that begins like ours', { host: 'localhost.evil.example' }, 'Host'],
-    ['an address of this machine in a network', { host: '192.168.1.7:8080' }, 'Host'],
+    ['another host name that resolves to this machine', { host: 'evil.example:8080' }, 'Host'],
+    ['a host name that begins like a local one', { host: 'localhost.evil.example' }, 'Host'],
+    ['a network address of this machine', { host: '192.168.1.7:8080' }, 'Host'],
     ['a page of another origin', { host: 'localhost:1', origin: 'http://localhost:2' }, 'Origin'],
     ['a page without an origin', { host: 'localhost:1', origin: 'null' }, 'Origin'],
     [
@@ -69,7 +71,7 @@ describe('the demo', () => {
       { host: 'localhost:1', 'sec-fetch-site': 'same-site' },
       'Sec-Fetch-Site',
     ],
-  ] as const)('does not answer %s', async ([, headers, parameter], { db }) => {
+  ] as const)('the demo refuses %s', async ([, headers, parameter], { db }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
 
@@ -85,14 +87,14 @@ describe('the demo', () => {
     { host: '127.0.0.1:8080' },
     { host: '[::1]:8080' },
     { host: 'localhost:1', origin: 'http://localhost:1', 'sec-fetch-site': 'same-origin' },
-  ])('answers this machine: %j', async (headers, { db }) => {
+  ])('the demo answers local requests with the headers %j', async (headers, { db }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
 
     expect((await send(base, headers)).status).toBe(200)
   })
 
-  it('checks nothing of that for a key, which a stranger’s page does not have', async ({ db }) => {
+  it('requests with a key are not checked for their origin', async ({ db }) => {
     const base = await startApi(db, DEMO)
     const headers = {
       ...bearer(await newKeyText(db)),

@@ -39,7 +39,7 @@ async function open(url: string): Promise<{ dom: string; complaints: string[] }>
 }
 
 it.runIf(runs)(
-  'a browser shows every operation at /docs, and refuses nothing of the page',
+  'a browser shows every operation at /docs and blocks no part of the page',
   async ({ db }) => {
     const base = await startApi(db)
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { ask, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 
-it('/openapi.json is served to whoever asks, and again only when it changed', async ({ db }) => {
+it('/openapi.json needs no key and answers 304 while it is unchanged', async ({ db }) => {
   const base = await startApi(db)
 
   const first = await ask(`${base}/openapi.json`)
@@ -15,9 +15,7 @@ it('/openapi.json is served to whoever asks, and again only when it changed', as
   expect(again).toMatchObject({ status: 304, text: '' })
 })
 
-it('/docs is a page that needs nothing from elsewhere, and runs nothing of elsewhere', async ({
-  db,
-}) => {
+it('/docs loads and runs nothing from other origins', async ({ db }) => {
   const base = await startApi(db)
 
   const page = await ask(`${base}/docs`)

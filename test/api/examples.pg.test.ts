@@ -59,7 +59,7 @@ async function sandboxUpstream() {
 describe.for(EVERY)('the example of %s', ([id, operation]) => {
   const { answer, example, method } = operation
 
-  it('works, and its response has the documented shape', async ({ db }) => {
+  it('the example request works, and its response has the documented shape', async ({ db }) => {
     const seed = await seedApi(db)
     const base = await startApi(db, { verify: { upstream: await sandboxUpstream() } })
 
@@ -77,14 +77,14 @@ describe.for(EVERY)('the example of %s', ([id, operation]) => {
     expect(documented).toEqual(expect.arrayContaining(ofOurs))
   })
 
-  it.skipIf(WRITES)('has a recorded response of the documented shape', () => {
+  it.skipIf(WRITES)('the recorded response has the documented shape', () => {
     expect(Object.hasOwn(answers, id)).toBe(answer.status !== 204)
     if (Object.hasOwn(answers, id)) {
       expect(faults(answer.schema, answers[id as keyof typeof answers])).toEqual([])
     }
   })
 
-  shared.runIf(method === 'GET')('has a HEAD without a body', async ({ api: { seed, base } }) => {
+  shared.runIf(method === 'GET')('HEAD answers without a body', async ({ api: { seed, base } }) => {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(example.params?.[name] ?? ''),
     )

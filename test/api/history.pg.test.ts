@@ -19,7 +19,7 @@ async function at(db: Db, runId: number): Promise<string> {
 }
 
 describe('the history of a route', () => {
-  it('has the intervals of its existence and of its availability, the newest first', async ({
+  it('a route has the intervals of its existence and its availability, newest first', async ({
     db,
   }) => {
     const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -63,7 +63,7 @@ describe('the history of a route', () => {
     })
   })
 
-  it('is of a route that is gone too', async ({ db }) => {
+  it('a removed route has a history too', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-BCN'), SURE)
     const get = await anApi(db)
@@ -74,7 +74,7 @@ describe('the history of a route', () => {
     expect(body.items).toHaveLength(1)
   })
 
-  it('is read page by page, each interval once', async ({ db }) => {
+  it('a history is read page by page, each interval once', async ({ db }) => {
     for (let i = 0; i < 3; i += 1) {
       await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
       await sync(db, routes('PMI-BCN'), SURE)
@@ -94,7 +94,7 @@ describe('the history of a route', () => {
     expect(seen).toEqual(whole)
   })
 
-  it('has no cursor of another route', async ({ db }) => {
+  it('a history refuses the cursor of another route', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
     const get = await anApi(db)
@@ -105,7 +105,7 @@ describe('the history of a route', () => {
     expect(other.body).toMatchObject({ status: 400, code: 'request.invalid_cursor' })
   })
 
-  it('is not there of a route that no list ever had', async ({ db }) => {
+  it('a route that no list ever had has no history', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const get = await anApi(db)
 
@@ -117,8 +117,8 @@ describe('the history of a route', () => {
   })
 })
 
-describe('a place', () => {
-  it('has the attributes that hold now, and those that it had', async ({ db }) => {
+describe('places', () => {
+  it('a place has its present and its past attributes', async ({ db }) => {
     const first = await sync(db, routes('PMI-MAD'))
     const renamed = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Madrid' }) }
     const second = await sync(db, [renamed], SURE)
@@ -141,7 +141,7 @@ describe('a place', () => {
     })
   })
 
-  it('is known by ids of any text', async ({ db }) => {
+  it('a place may have any text as its id', async ({ db }) => {
     const odd = place('a/b %2F;é', { city: 'Odd' })
     await sync(db, [{ ...route('PMI-MAD'), destination: odd }])
     const get = await anApi(db)
@@ -150,7 +150,7 @@ describe('a place', () => {
     expect((await get(`routes/PMI/${encodeURIComponent(odd.id)}/history`)).status).toBe(200)
   })
 
-  it('is not there where no list ever had it', async ({ db }) => {
+  it('a place that no list ever had is not found', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const get = await anApi(db)
 
@@ -158,8 +158,8 @@ describe('a place', () => {
   })
 })
 
-describe('the runs', () => {
-  it('are those of a list, and of how they ended', async ({ db }) => {
+describe('runs', () => {
+  it('runs can be filtered by list and status', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD'))
     await sync(db, [])
@@ -175,7 +175,7 @@ describe('the runs', () => {
     expect(await runs('statuses=applied&list=routes')).toEqual([1])
   })
 
-  it('can be looked at one by one', async ({ db }) => {
+  it('one run is read with its details', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, [])

@@ -17,7 +17,7 @@ function problem(status: number, code: string): unknown {
 }
 
 describe.for(EVERY)('%s', ([, operation]) => {
-  it('answers nobody without a key that opens it', async ({ api: { db, seed, base } }) => {
+  it('a request without a valid key is refused', async ({ api: { db, seed, base } }) => {
     const { alpha, keys } = seed
 
     const none = await call(base, operation)
@@ -37,7 +37,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
     expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
   })
 
-  it('answers no key that lacks its scope', async ({ api: { db, seed, base } }) => {
+  it('a key without the scope is refused', async ({ api: { db, seed, base } }) => {
     const { alpha } = seed
     const without = {
       read: () => scopedKey(db, alpha, ['watch']),
@@ -52,7 +52,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
   })
 
   it.runIf(operation.audience === 'resellers')(
-    'is not for operators',
+    'an operator’s key is refused',
     async ({ api: { seed, base } }) => {
       const { keys } = seed
 
@@ -64,7 +64,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
   )
 
   it.runIf(operation.audience === 'resellers' && operation.params !== undefined)(
-    'has nothing of another reseller',
+    'another reseller’s resource is not found',
     async ({ api: { seed, base } }) => {
       const { keys } = seed
 
@@ -75,7 +75,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
     },
   )
 
-  it('takes a key in the query on the upstream’s own endpoints alone', async ({
+  it('a key in the query is accepted on the upstream’s own endpoints only', async ({
     api: { seed, base },
   }) => {
     const query = { ...operation.example.query, accessToken: rightKey(seed, operation) }
@@ -87,18 +87,18 @@ describe.for(EVERY)('%s', ([, operation]) => {
     expect(answer.text).not.toContain(rightKey(seed, operation))
   })
 
-  it('takes a parameter that it does not have as its interface says', async ({
+  it('an unknown parameter is refused, or ignored on the upstream’s own endpoints', async ({
     api: { seed, base },
   }) => {
     const query = { ...operation.example.query, 'not a parameter,é': '1' }
 
     const answer = await call(base, operation, { query, key: rightKey(seed, operation) })
 
-    expectStrange(operation, answer)
+    expectUnknownParameter(operation, answer)
   })
 })
 
-function expectStrange({ upstream }: AnyOperation, answer: Answer): void {
+function expectUnknownParameter({ upstream }: AnyOperation, answer: Answer): void {
   if (upstream === true) {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('farewatch-ignored')).toBe('not%20a%20parameter%2C%C3%A9')

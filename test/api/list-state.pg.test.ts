@@ -46,7 +46,7 @@ function beliefsOf({ watches }: State): Map<string, object> {
 }
 
 describe('the state of a list', () => {
-  it('has every watch, by reference, and the number that goes with it', async ({ db }) => {
+  it('the state has every watch by reference, and the number of the feed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const references = Array.from({ length: 2_100 }, (_, i) => `R${String(i).padStart(4, '0')}`)
     for (const part of [references.slice(0, 1_000), references.slice(1_000)]) {
@@ -67,7 +67,7 @@ describe('the state of a list', () => {
     ])
   })
 
-  it('of an empty list is empty, and of none is none', async ({ db }) => {
+  it('the state of an empty list is empty, and an unknown list is not found', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await ana.send('POST', '/watch-lists', { name: 'summer' })
 
@@ -78,7 +78,7 @@ describe('the state of a list', () => {
     })
   })
 
-  it('is a consistent start, whatever is recorded meanwhile', async ({ db }) => {
+  it('following the feed from the state misses and repeats no record', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const flights = ['1', '2', '3', '4', '5', '6']
     await listWith(

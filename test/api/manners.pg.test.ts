@@ -20,8 +20,10 @@ async function exchange(base: string, request: string): Promise<string> {
   return text(socket)
 }
 
-describe('an answer', () => {
-  it('says what it is, and that nothing may run, frame or keep it', async ({ db }) => {
+describe('responses', () => {
+  it('a response has a content type and forbids running, framing and storing it', async ({
+    db,
+  }) => {
     const base = await startApi(db)
 
     const { headers } = await ask(`${base}/api/v1/status`, {
@@ -38,7 +40,9 @@ describe('an answer', () => {
     })
   })
 
-  it('bears the id of its request: the client’s own, where that is one', async ({ db }) => {
+  it('a response carries the client’s request id if it is valid, else a new one', async ({
+    db,
+  }) => {
     const base = await startApi(db)
     const idFor = async (given: string) => {
       const { headers, body } = await ask(`${base}/nowhere`, { headers: { 'x-request-id': given } })
@@ -52,7 +56,7 @@ describe('an answer', () => {
     }
   })
 
-  it('gives no page of another origin leave to read it', async ({ db }) => {
+  it('a response cannot be read by a page of another origin', async ({ db }) => {
     const base = await startApi(db)
     const headers = { ...bearer(await newKeyText(db)), origin: 'https://example.org' }
 
@@ -71,31 +75,34 @@ describe('an answer', () => {
   it.for([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
-  ] as const)('of size comes in %s to whoever takes it', async ([encoding, inflate], { db }) => {
-    await sync(db, manyRoutes(300))
-    const base = await startApi(db)
-    const key = await newKeyText(db)
-    const head = `GET /api/v1/data/routes HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}`
-    const { port } = new URL(base)
-    const socket = net.connect(Number(port), '127.0.0.1')
-    socket.write(`${head.replace('1.1', '1.0')}\r\naccept-encoding: ${encoding}\r\n\r\n`)
-    const chunks: Buffer[] = []
-    for await (const chunk of socket) chunks.push(chunk as Buffer)
-    const whole = Buffer.concat(chunks)
-    const cut = whole.indexOf('\r\n\r\n')
+  ] as const)(
+    'a large response is encoded with %s for a client that accepts it',
+    async ([encoding, inflate], { db }) => {
+      await sync(db, manyRoutes(300))
+      const base = await startApi(db)
+      const key = await newKeyText(db)
+      const head = `GET /api/v1/data/routes HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}`
+      const { port } = new URL(base)
+      const socket = net.connect(Number(port), '127.0.0.1')
+      socket.write(`${head.replace('1.1', '1.0')}\r\naccept-encoding: ${encoding}\r\n\r\n`)
+      const chunks: Buffer[] = []
+      for await (const chunk of socket) chunks.push(chunk as Buffer)
+      const whole = Buffer.concat(chunks)
+      const cut = whole.indexOf('\r\n\r\n')
 
-    expect(whole.subarray(0, cut).toString()).toMatch(
-      new RegExp(`content-encoding: ${encoding}`, 'i'),
-    )
-    const plain = await ask(`${base}/api/v1/data/routes`, {
-      headers: { ...bearer(key), 'accept-encoding': 'identity' },
-    })
-    expect(plain.headers.get('content-encoding')).toBeNull()
-    expect(inflate(whole.subarray(cut + 4)).toString()).toBe(plain.text)
-  })
+      expect(whole.subarray(0, cut).toString()).toMatch(
+        new RegExp(`content-encoding: ${encoding}`, 'i'),
+      )
+      const plain = await ask(`${base}/api/v1/data/routes`, {
+        headers: { ...bearer(key), 'accept-encoding': 'identity' },
+      })
+      expect(plain.headers.get('content-encoding')).toBeNull()
+      expect(inflate(whole.subarray(cut + 4)).toString()).toBe(plain.text)
+    },
+  )
 })
 
-describe('a request', () => {
+describe('requests', () => {
   it.for([
     ['GET', '/nowhere', 404, 'request.no_endpoint', null],
     ['GET', '/api/v1/status/', 404, 'request.no_endpoint', null],
@@ -105,7 +112,7 @@ describe('a request', () => {
     ['POST', '/api/v1/status?a=1', 405, 'request.no_method', 'GET, HEAD'],
     ['PROPFIND', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
   ] as const)(
-    'that is %s %s is answered %d',
+    'the request %s %s is answered by %d',
     async ([method, path, status, code, allow], { db }) => {
       const base = await startApi(db)
       const body =
@@ -119,11 +126,11 @@ describe('a request', () => {
   )
 
   it.for([
-    ['an address without end', `/api/v1/status?a=${'x'.repeat(9_000)}`, {}, 414],
+    ['a very long address', `/api/v1/status?a=${'x'.repeat(9_000)}`, {}, 414],
     ['an address that cannot be decoded', '/api/v1/%zz', {}, 400],
-    ['headers without end', '/api/v1/status', { x: 'x'.repeat(20_000) }, 431],
-    ['a body that could unfold', '/api/v1/status', { 'content-encoding': 'gzip' }, 415],
-  ] as const)('with %s is refused', async ([, path, headers, status], { db }) => {
+    ['very large headers', '/api/v1/status', { x: 'x'.repeat(20_000) }, 431],
+    ['a compressed body', '/api/v1/status', { 'content-encoding': 'gzip' }, 415],
+  ] as const)('a request with %s is refused', async ([, path, headers, status], { db }) => {
     const base = await startApi(db)
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
 
@@ -136,9 +143,7 @@ describe('a request', () => {
     expect(answer).toMatch(/content-type: application\/problem\+json/i)
   })
 
-  it('names every parameter that the endpoint does not have, and those that it has', async ({
-    db,
-  }) => {
+  it('the problem of unknown parameters names them and the known ones', async ({ db }) => {
     const base = await startApi(db)
     const headers = bearer(await newKeyText(db))
 
@@ -160,18 +165,23 @@ describe('a request', () => {
     ['limit=NaN', 'limit', 'limit must be a whole number from 1 to 1000'],
     ['list=fares', 'list', 'list must be one of routes, with-availability'],
     ['list=routes%00', 'list', 'list may hold no NUL'],
-  ] as const)('with %s is told what would be right', async ([query, parameter, detail], { db }) => {
-    const base = await startApi(db)
+  ] as const)(
+    'the problem of %s names the valid values',
+    async ([query, parameter, detail], { db }) => {
+      const base = await startApi(db)
 
-    const { status, body } = await ask(`${base}/api/v1/sync-runs?${query}`, {
-      headers: bearer(await newKeyText(db)),
-    })
+      const { status, body } = await ask(`${base}/api/v1/sync-runs?${query}`, {
+        headers: bearer(await newKeyText(db)),
+      })
 
-    expect(status).toBe(400)
-    expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter, detail })
-  })
+      expect(status).toBe(400)
+      expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter, detail })
+    },
+  )
 
-  it('with a parameter twice is refused, on the upstream’s own endpoints too', async ({ db }) => {
+  it('a parameter that is given twice is refused, on the upstream’s own endpoints too', async ({
+    db,
+  }) => {
     const base = await startApi(db)
     const key = await newKeyText(db)
 
@@ -186,8 +196,8 @@ describe('a request', () => {
   })
 })
 
-describe('a page', () => {
-  it('leads to the next one, until all was seen once', async ({ db }) => {
+describe('pages', () => {
+  it('following the cursors shows every item once', async ({ db }) => {
     for (let i = 0; i < 5; i += 1) await sync(db, manyRoutes(3 + i))
     const base = await startApi(db)
     const headers = bearer(await newKeyText(db))
@@ -206,7 +216,7 @@ describe('a page', () => {
   })
 
   it.for(['', 'x', '..', 'MQ.AAAAAAAAAAAA', '💥'])(
-    'does not begin at %j',
+    'a page refuses the cursor %j',
     async (cursor, { db }) => {
       const base = await startApi(db)
 
@@ -218,7 +228,7 @@ describe('a page', () => {
     },
   )
 
-  it('of one list does not go on in another', async ({ db }) => {
+  it('a list refuses the cursor of another list', async ({ db }) => {
     for (let i = 0; i < 3; i += 1) await sync(db, manyRoutes(3 + i))
     const base = await startApi(db)
     const headers = bearer(await newKeyText(db))
@@ -234,7 +244,7 @@ describe('a page', () => {
 })
 
 describe('the rate limit', () => {
-  it('counts each key by itself, says what is left and when to come again', async ({ db }) => {
+  it('each key has its own limit, with headers for the rest and the delay', async ({ db }) => {
     const base = await startApi(db, { requestsPerSecond: 0.2, nowMs: () => 0 })
     const first = { headers: bearer(await newKeyText(db)) }
     const second = { headers: bearer(await newKeyText(db)) }
@@ -255,7 +265,7 @@ describe('the rate limit', () => {
     expect((await ask(url, second)).status).toBe(200)
   })
 
-  it('counts requests without a right key by their address, and no others with them', async ({
+  it('requests without a valid key are counted by address, apart from those with a key', async ({
     db,
   }) => {
     const base = await startApi(db, { requestsPerSecond: 0.2, nowMs: () => 0 })
@@ -268,8 +278,8 @@ describe('the rate limit', () => {
   })
 })
 
-describe('a database that is away', () => {
-  it('is a 503 that says when to come again', async ({ db }) => {
+describe('an unavailable database', () => {
+  it('an unavailable database is answered by a 503 with Retry-After', async ({ db }) => {
     const port = await freePort()
     const url = `postgres://nobody@127.0.0.1:${port}/none`
     const away = openDatabase({ url, applicationName: 'test', log: silentLog })
@@ -282,7 +292,7 @@ describe('a database that is away', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('may also be one that takes too long', async ({ db, databaseUrl }) => {
+  it('a database that answers too slowly is answered by a 503', async ({ db, databaseUrl }) => {
     const key = await newKeyText(db)
     const hasty = openDatabase({
       url: databaseUrl,
@@ -302,7 +312,7 @@ describe('a database that is away', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('may also be one whose connections are all taken', async ({ db, databaseUrl }) => {
+  it('a pool without a free connection is answered by a 503', async ({ db, databaseUrl }) => {
     const key = await newKeyText(db)
     const small = openDatabase({
       url: databaseUrl,

@@ -24,19 +24,19 @@ function read(name: string): string {
 }
 
 describe('docs/reference/openapi.json', () => {
-  it('is what the code says: "npm run openapi" writes it anew', () => {
+  it('the document is what the code generates; "npm run openapi" writes it', () => {
     expect(JSON.parse(read('openapi.json'))).toEqual(JSON.parse(JSON.stringify(API_DOCUMENT)))
   })
 
-  it('is OpenAPI 3.1', () => {
+  it('the document is OpenAPI 3.1', () => {
     expect(API_DOCUMENT).toMatchObject({ openapi: '3.1.0', info: { title: 'farewatch' } })
   })
 })
 
-describe('the headers of answers', () => {
+describe('the headers of responses', () => {
   const { paths, components } = API_DOCUMENT as Document
 
-  it('are told of every answer, and when to come again where that may be', () => {
+  it('every response documents its headers, and Retry-After for 429 and 503', () => {
     const answers = Object.values(paths)
       .flatMap((path) => Object.values(path))
       .flatMap(({ responses }) => Object.entries(responses))
@@ -52,8 +52,8 @@ describe('the headers of answers', () => {
     }
   })
 
-  it('tell of versions where there are some', () => {
-    const said = expect.objectContaining({ name: 'If-None-Match', in: 'header' }) as object
+  it('operations with versions document conditional requests', () => {
+    const ifNoneMatch = expect.objectContaining({ name: 'If-None-Match', in: 'header' }) as object
     const headers = {
       ETag: expect.any(Object) as object,
       'Last-Modified': expect.any(Object) as object,
@@ -62,7 +62,7 @@ describe('the headers of answers', () => {
 
     expect(paths['/api/v1/data/routes']).toMatchObject({
       get: {
-        parameters: expect.arrayContaining([said]) as object,
+        parameters: expect.arrayContaining([ifNoneMatch]) as object,
         responses: { 200: { headers }, 304: { headers } },
       },
     })
@@ -70,7 +70,7 @@ describe('the headers of answers', () => {
 })
 
 describe('docs/reference/api.md', () => {
-  it('has every code of a problem, with its status and its title, and no other', () => {
+  it('the page lists exactly the problem codes with their statuses and titles', () => {
     const rows = [...read('api.md').matchAll(/^\| `([a-z_.]+)` \| (\d{3}) \| (.+) \|$/gm)]
 
     expect(
@@ -80,7 +80,7 @@ describe('docs/reference/api.md', () => {
 })
 
 describe('the operations', () => {
-  it('have each an id and an address of their own', () => {
+  it('every operation has its own id and address', () => {
     const ids = API_OPERATIONS.map(({ id }) => id)
     const addresses = API_OPERATIONS.map(
       ({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`,
@@ -91,7 +91,7 @@ describe('the operations', () => {
   })
 
   it.each(API_OPERATIONS.map((operation) => [operation.id, operation] as const))(
-    '%s declares its parameters, closed, and shows an example of the path’s',
+    '%s declares all its parameters and has example values for those of its path',
     (_id, { path, params, query, body, example, scope, audience }) => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
 
@@ -107,7 +107,7 @@ describe('the operations', () => {
     },
   )
 
-  it('take the largest numbers that they say they take', () => {
+  it('every number parameter accepts its documented maximum', () => {
     const numbers = API_OPERATIONS.flatMap(({ params, query }) =>
       [params, query].flatMap((schema) => Object.entries(propertiesOf(schema))),
     ).filter(([, { maximum }]) => maximum !== undefined)
@@ -129,7 +129,7 @@ describe('the schemas of the document', () => {
   }
   collect(API_DOCUMENT)
 
-  it('are components if clients have a use for their names', () => {
+  it('the schemas that clients use are named components', () => {
     const { components } = API_DOCUMENT as { components: { schemas: object } }
 
     expect(Object.keys(components.schemas)).toEqual(
@@ -148,14 +148,14 @@ describe('the schemas of the document', () => {
     )
   })
 
-  it('give every enum a type', () => {
+  it('every enum has a type', () => {
     const enums = schemas.filter((schema) => Array.isArray(schema.enum))
 
     expect(enums.length).toBeGreaterThan(3)
     expect(enums.filter(({ type }) => type !== 'string')).toEqual([])
   })
 
-  it('refer only to components that exist', () => {
+  it('every reference points to an existing component', () => {
     const references = schemas.map(({ $ref }) => $ref).filter((ref) => typeof ref === 'string')
 
     for (const reference of new Set(references)) {

@@ -37,7 +37,7 @@ function logged(lines: readonly string[]): Record<string, unknown>[] {
 }
 
 describe('held runs', () => {
-  it('are listed, the oldest first, page by page', async ({ db }) => {
+  it('held runs are listed page by page, oldest first', async ({ db }) => {
     await sync(db, ALL)
     const held = [await sync(db, FEW), await sync(db, []), await sync(db, FEW)]
     const { send } = await anOperator(db)
@@ -51,7 +51,7 @@ describe('held runs', () => {
     expect(second.body.next).toBeNull()
   })
 
-  it('can be reviewed, which changes nothing', async ({ db }) => {
+  it('reviewing a held run changes nothing', async ({ db }) => {
     await sync(db, ALL)
     const { runId } = await sync(db, FEW)
     const { send } = await anOperator(db)
@@ -72,7 +72,7 @@ describe('held runs', () => {
     expect(await livePairs(db)).toHaveLength(40)
   })
 
-  it('can be approved once, which is logged with who did it', async ({ db }) => {
+  it('a held run is approved once, and the log names the key', async ({ db }) => {
     await sync(db, ALL)
     const { runId } = await sync(db, FEW)
     const { send, lines } = await anOperator(db)
@@ -93,7 +93,7 @@ describe('held runs', () => {
     ])
   })
 
-  it('can be rejected, with those that agree', async ({ db }) => {
+  it('rejecting a held run also rejects those that agree with it', async ({ db }) => {
     await sync(db, ALL)
     const first = await sync(db, FEW)
     const second = await sync(db, FEW)
@@ -113,7 +113,7 @@ describe('held runs', () => {
     ['GET', '', 1, 409, 'sync.not_held'],
     ['POST', '/reject', 1, 409, 'sync.not_held'],
   ] as const)(
-    'are no other runs: %s held-runs%s of %d',
+    '%s held-runs%s of run %d, which is not held, fails',
     async ([method, path, runId, status, code], { db }) => {
       await sync(db, ALL)
       const { send } = await anOperator(db)
@@ -122,9 +122,7 @@ describe('held runs', () => {
     },
   )
 
-  it('whose list is older than what holds, or is not kept any more, stay undecided', async ({
-    db,
-  }) => {
+  it('a run whose list is outdated or no longer stored cannot be approved', async ({ db }) => {
     await sync(db, ALL)
     const { runId } = await sync(db, FEW)
     const { send } = await anOperator(db)
@@ -141,7 +139,9 @@ describe('held runs', () => {
     expect(await runOf(db, runId)).toMatchObject({ status: 'held' })
   })
 
-  it('wait a moment for a run that is under way, and then say so', async ({ db }) => {
+  it('a decision during a running sync waits briefly and then answers sync.busy', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     const { runId } = await sync(db, FEW)
     const { send } = await anOperator(db)
@@ -157,7 +157,7 @@ describe('held runs', () => {
 })
 
 describe('resellers', () => {
-  it('are created, listed by name, and disabled', async ({ db }) => {
+  it('resellers are created, listed by name, and disabled', async ({ db }) => {
     await resellerWith(db, manyCells(3), 'zephyr')
     const { send } = await anOperator(db)
 
@@ -188,19 +188,16 @@ describe('resellers', () => {
     ['resellers', { name: '' }, 400, 'request.invalid_body'],
     ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
     ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
-  ] as const)(
-    'are not made of anything: POST %s %j',
-    async ([path, body, status, code], { db }) => {
-      await newReseller(db, 'zephyr')
-      const { send } = await anOperator(db)
+  ] as const)('POST %s with the body %j is refused', async ([path, body, status, code], { db }) => {
+    await newReseller(db, 'zephyr')
+    const { send } = await anOperator(db)
 
-      expect((await send('POST', path, body)).body).toMatchObject({ status, code })
-    },
-  )
+    expect((await send('POST', path, body)).body).toMatchObject({ status, code })
+  })
 })
 
 describe('keys', () => {
-  it('are made, shown once, listed by their start, and revoked', async ({ db }) => {
+  it('keys are created, shown once, listed by prefix, and revoked', async ({ db }) => {
     await newReseller(db, 'zephyr')
     const { send, as, lines } = await anOperator(db)
 
@@ -223,7 +220,7 @@ describe('keys', () => {
     expect(logged(lines).map(({ msg }) => msg)).toEqual(['key created', 'key revoked'])
   })
 
-  it('may end by themselves', async ({ db }) => {
+  it('a key may have an expiry', async ({ db }) => {
     const { send } = await anOperator(db)
 
     const made = await send('POST', 'keys', {
@@ -254,7 +251,7 @@ describe('keys', () => {
       'request.invalid_body',
       '/expiresAt',
     ],
-  ] as const)('are not made of anything: %j', async ([body, status, code, pointer], { db }) => {
+  ] as const)('a key cannot be created from %j', async ([body, status, code, pointer], { db }) => {
     await newReseller(db, 'zephyr')
     const { send } = await anOperator(db)
 
@@ -265,7 +262,7 @@ describe('keys', () => {
     expect((await send('GET', 'keys')).body.items).toHaveLength(1)
   })
 
-  it('that are not there cannot be revoked', async ({ db }) => {
+  it('an unknown key cannot be revoked', async ({ db }) => {
     const { send } = await anOperator(db)
 
     expect((await send('POST', 'keys/99/revoke')).body).toMatchObject({
@@ -276,7 +273,7 @@ describe('keys', () => {
 })
 
 describe('incidents', () => {
-  it('are listed, the newest first, open or over', async ({ db }) => {
+  it('incidents are listed newest first, and can be filtered by open', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await sql`
       insert into incident (kind, closed_at)

@@ -49,7 +49,7 @@ async function doorTo(databaseUrl: string): Promise<{ url: string; door: TcpProx
 const namesOf = ({ body }: Health) => body.checks.map(({ name }) => name)
 
 describe('the readiness of an API', () => {
-  it('is database, schema and not draining, told one by one to whoever wants it', async ({
+  it('an API is ready if its database and schema are and it does not drain; ?verbose shows each', async ({
     databaseUrl,
   }) => {
     const { ask } = await started('api', databaseUrl)
@@ -67,7 +67,7 @@ describe('the readiness of an API', () => {
     })
   })
 
-  it('ends while the database is away, or lacks a migration, and comes back', async ({
+  it('an API is not ready while the database is unavailable or lacks a migration', async ({
     db,
     databaseUrl,
   }) => {
@@ -93,7 +93,7 @@ describe('the readiness of an API', () => {
 })
 
 describe('the readiness of a worker', () => {
-  it('is that each of its queues moves; an upstream that is down does not end it', async ({
+  it('a worker is ready if its queues make progress, even while the upstream is down', async ({
     db,
     databaseUrl,
   }) => {

@@ -47,7 +47,7 @@ async function aFeed(db: Db) {
 const seqs = ({ items }: Feed) => items.map(({ seq }) => seq)
 
 describe('the feed of route changes', () => {
-  it('tells every record once, in order, from wherever one goes on', async ({ db }) => {
+  it('the feed shows every record once and in order, from any number on', async ({ db }) => {
     const { read } = await aFeed(db)
 
     const all = await read('')
@@ -66,7 +66,7 @@ describe('the feed of route changes', () => {
     expect(await read('after=6')).toEqual({ items: [], seq: 6, head: 6 })
   })
 
-  it('shows a record as the public SQL does', async ({ db }) => {
+  it('the feed shows a record as the public SQL does', async ({ db }) => {
     const { read } = await aFeed(db)
     const { rows } = await sql<{ row: Record<string, unknown> }>`
       select to_jsonb(c) as row from farewatch.route_changes c order by seq
@@ -107,7 +107,7 @@ describe('the feed of route changes', () => {
     ['since=2100-01-01T00:00:00Z', [], []],
     ['until=2100-01-01T00:00:00Z&after=5', [6], [5]],
   ] as const)(
-    'of which only %s is asked for says what came before',
+    'the feed filtered by %s shows the previous matching record',
     async ([query, expected, previous], { db }) => {
       const { read } = await aFeed(db)
 
@@ -118,7 +118,7 @@ describe('the feed of route changes', () => {
     },
   )
 
-  it('filtered, leads past what does not pass, and misses nothing that does', async ({ db }) => {
+  it('a filtered feed skips other records and misses no matching one', async ({ db }) => {
     const { read } = await aFeed(db)
 
     const first = await read('kinds=route_added&limit=1')
@@ -131,9 +131,7 @@ describe('the feed of route changes', () => {
     expect(rest).toEqual({ items: [], seq: 6, head: 6 })
   })
 
-  it('looks for what passed before among a hundred thousand records, and no farther', async ({
-    db,
-  }) => {
+  it('previous is searched among 100,000 records only', async ({ db }) => {
     const { read } = await aFeed(db)
     const push = async (by: number) => {
       await sql`update route_change set seq = seq + ${by} where seq > 1`.execute(db)
@@ -148,7 +146,7 @@ describe('the feed of route changes', () => {
     expect([near.items[0]?.previous, far.items[0]?.previous]).toEqual([1, 0])
   })
 
-  it('takes instants by when a record was written', async ({ db }) => {
+  it('since and until compare with the time of recording', async ({ db }) => {
     const { read } = await aFeed(db)
     await sql`
       update route_change set recorded_at = '2026-01-01T00:00:00Z'::timestamptz + seq * interval '1 day'
@@ -159,7 +157,7 @@ describe('the feed of route changes', () => {
     ])
   })
 
-  it('is answered in time, however few of many records pass', async ({ db }) => {
+  it('the feed is answered in time although few of many records match', async ({ db }) => {
     const { read } = await aFeed(db)
     await sql`
       insert into route_change (seq, kind, place_id, first_missed_at, sync_run_id)
@@ -174,7 +172,7 @@ describe('the feed of route changes', () => {
     expect(second).toEqual({ items: [], seq: 150_000, head: 150_000 })
   })
 
-  it('has no number that it has not reached', async ({ db }) => {
+  it('a number beyond the head is refused', async ({ db }) => {
     const { refused } = await aFeed(db)
 
     expect(await refused('after=7')).toMatchObject({

@@ -10,9 +10,9 @@ async function hoursPass(db: Db): Promise<void> {
   await sql`update sync_run set fetched_at = fetched_at - interval '5 hours'`.execute(db)
 }
 
-describe('a version', () => {
+describe('versions of the lists', () => {
   it.for([ROUTES, AVAILABLE, CSV])(
-    'of %s that a client has is a 304 that reads no routes, in a fresh process too',
+    'a client that has the version of %s gets a 304 without reading routes, also from a new process',
     async (path, { db }) => {
       await sync(db, routes('PMI-MAD', 'PMI-BCN'))
       await hoursPass(db)
@@ -38,7 +38,7 @@ describe('a version', () => {
     },
   )
 
-  it('is another one when the list is, and the same when a snapshot changed nothing', async ({
+  it('the version changes with the list, and not with a snapshot that changes nothing', async ({
     db,
   }) => {
     const { get, pass } = await readerOn(db)
@@ -64,7 +64,7 @@ describe('a version', () => {
     expect(new Set([first.tag, more.tag, renamed.tag]).size).toBe(3)
   })
 
-  it('of the routes outlasts a change of availability; of the other forms it does not', async ({
+  it('a change of availability changes the version of every form except the routes', async ({
     db,
   }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -87,7 +87,9 @@ describe('a version', () => {
     expect(pairsIn(await get(AVAILABLE))).toEqual(['PMI-BCN', 'PMI-MAD'])
   })
 
-  it('of the CSV tells of a route that a list is the first to call unavailable', async ({ db }) => {
+  it('the version of the CSV changes when a list is the first to show a route as unavailable', async ({
+    db,
+  }) => {
     await sync(db, routes('PMI-MAD'))
     await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -104,7 +106,7 @@ describe('a version', () => {
     expect(after.text).toMatch(/,BCN,.*,false\n/)
   })
 
-  it('of the CSV tells so too where a list before had arrived too early to know the route', async ({
+  it('the version of the CSV also changes if an earlier list arrived before the route was known', async ({
     db,
   }) => {
     const available = { list: 'with-availability' } as const
@@ -128,7 +130,7 @@ describe('a version', () => {
     expect(tagOf(after)).not.toBe(tagOf(before))
   })
 
-  it('of the CSV is the same while lists say what the last ones said', async ({ db }) => {
+  it('the version of the CSV does not change while the lists stay the same', async ({ db }) => {
     const available = { list: 'with-availability' } as const
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const { get, pass } = await readerOn(db)
@@ -148,7 +150,7 @@ describe('a version', () => {
     expect(known).not.toBe(unknown)
   })
 
-  it('has no date where another one became so in the same second', async ({ db }) => {
+  it('a version has no Last-Modified if another one began in the same second', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     await hoursPass(db)
     const { get, pass } = await readerOn(db)
@@ -171,7 +173,7 @@ describe('a version', () => {
     expect(tagOf(second)).not.toBe(tagOf(first))
   })
 
-  it('is at most a second old', async ({ db }) => {
+  it('a served version is at most a second old', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const { get, pass } = await readerOn(db)
     const first = await get(ROUTES)
@@ -183,7 +185,7 @@ describe('a version', () => {
     expect(pairsIn(await get(ROUTES))).toEqual(['PMI-BCN', 'PMI-MAD'])
   })
 
-  it('and its bytes are the same from every process', async ({ db }) => {
+  it('every process serves the same version and bytes', async ({ db }) => {
     await sync(db, manyRoutes(300))
     const [one, other] = [await readerOn(db), await readerOn(db)]
 

@@ -15,7 +15,7 @@ function countQueries({ pool }: Database): () => number {
 }
 
 describe('the routes', () => {
-  it('come in the upstream’s shape, in the order of their ids', async ({ db }) => {
+  it('the routes have the upstream’s shape and are ordered by id', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'BCN-PMI', 'PMI-BCN'))
     await sync(db, routes('PMI-MAD', 'MAD-PMI'), { list: 'with-availability' })
     const { get } = await readerOn(db)
@@ -28,7 +28,7 @@ describe('the routes', () => {
     expect(JSON.parse(available.text)).toEqual([route('PMI-MAD')])
   })
 
-  it('say when their snapshot had arrived, and how long ago that was', async ({ db }) => {
+  it('the headers show when the snapshot arrived and its age', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const last = await sync(db, routes('PMI-MAD'))
     await sql`
@@ -50,7 +50,7 @@ describe('the routes', () => {
   })
 
   it.for([ROUTES, AVAILABLE, CSV])(
-    'of %s are not there before the first list, which is not the same as none',
+    '%s answers 503 before the first list, not an empty list',
     async (path, { db }) => {
       const { get } = await readerOn(db)
 
@@ -61,7 +61,7 @@ describe('the routes', () => {
     },
   )
 
-  it('are not there with availability while only the routes are known', async ({ db }) => {
+  it('the list with availability answers 503 while only the routes are known', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const { get } = await readerOn(db)
 
@@ -70,8 +70,10 @@ describe('the routes', () => {
   })
 })
 
-describe('many who ask at once', () => {
-  it('cost one reading of the routes, and the next ones none', async ({ database }) => {
+describe('concurrent requests for a list', () => {
+  it('concurrent requests read the routes once, and later ones not at all', async ({
+    database,
+  }) => {
     const { db } = database
     await sync(db, manyRoutes(6_000))
     const { get } = await readerOn(db)
@@ -88,7 +90,7 @@ describe('many who ask at once', () => {
     expect(queries()).toBe(first)
   })
 
-  it('of a list that is too large to be kept have it read for each of them', async ({ db }) => {
+  it('a list that is too large to cache is read for each request', async ({ db }) => {
     await sync(db, manyRoutes(300))
     const lists = (maxBytes: number) =>
       createRenderedLists({ db, nowMs: () => performance.now(), maxBytes })
@@ -99,7 +101,7 @@ describe('many who ask at once', () => {
     expect(await (await lists(10_000).current('routes'))?.body()).toBeNull()
   })
 
-  it('hear of a database that fails, and again once it is back', async ({ db }) => {
+  it('requests fail while the database fails, and succeed once it is back', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const { get } = await readerOn(db)
     await sql`alter table farewatch_private.route_version rename to elsewhere`.execute(db)
@@ -112,7 +114,7 @@ describe('many who ask at once', () => {
 })
 
 describe('asOf', () => {
-  it('is the list as it stood then, under the version that it had', async ({ db }) => {
+  it('asOf returns the list of that instant with its version', async ({ db }) => {
     const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
     const { get, pass } = await readerOn(db)
     const then = await get(ROUTES)
@@ -132,7 +134,7 @@ describe('asOf', () => {
     expect(pairsIn(future)).toEqual(['PMI-BCN', 'PMI-MAD'])
   })
 
-  it('of a time before the first list is not found', async ({ db }) => {
+  it('asOf before the first list is not found', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const { get } = await readerOn(db)
 
@@ -143,7 +145,7 @@ describe('asOf', () => {
   })
 })
 
-describe('the places of the routes', () => {
+describe('filters by place', () => {
   const palma = place('1', { iata: 'PMI', city: 'Palma', country: 'Spain' })
   const faro = place('2', { iata: 'FAO', city: 'Faro', country: 'Portugal' })
   const porto = place('3', { iata: 'OPO', city: 'Porto', country: 'Portugal' })
@@ -164,7 +166,7 @@ describe('the places of the routes', () => {
     ['country=portugal&departure=1', ['1-2']],
     ['country=Atlantis', []],
     ['departure=%25', []],
-  ] as const)('%s are %j', async ([query, pairs], { db }) => {
+  ] as const)('%s selects the routes %j', async ([query, pairs], { db }) => {
     await sync(
       db,
       list.map(([departure, destination]) => ({ departure, destination })),
@@ -179,7 +181,7 @@ describe('the places of the routes', () => {
     expect((await get(`${CSV}?${query}`)).text.trim().split('\n')).toHaveLength(1 + pairs.length)
   })
 
-  it('are what they were called then', async ({ db }) => {
+  it('asOf filters by the attributes of that time', async ({ db }) => {
     const before = await sync(db, [{ departure: palma, destination: faro }])
     await sync(db, [{ departure: { ...palma, iata: 'XXX' }, destination: faro }])
     const { get } = await readerOn(db)

@@ -68,7 +68,7 @@ function someFlights({ world }: Sandbox): { here: string[]; gone: string[] } {
 }
 
 describe('a client of the upstream', () => {
-  it('reads the same lists from us', async ({ db }) => {
+  it('a client reads the same lists from us', async ({ db }) => {
     const { upstream, ours } = await both(db)
 
     const [routes, available] = [await ours.routes(), await ours.routesWithAvailability()]
@@ -79,7 +79,7 @@ describe('a client of the upstream', () => {
     expect(available.length).toBeLessThan(routes.length)
   })
 
-  it('reads the same routes from our CSV, beside what we add to it', async ({ db }) => {
+  it('a client reads the same routes from our CSV, which only has more columns', async ({ db }) => {
     const { upstream, ours } = await both(db)
     const rowsOf = (text: string) => parse<Record<string, string>>(text, { columns: true })
 
@@ -91,7 +91,7 @@ describe('a client of the upstream', () => {
     expect(lines(own)).toEqual(lines(theirs))
   })
 
-  it('is told the same of flights', async ({ db }) => {
+  it('a client gets the same answers about flights from us', async ({ db }) => {
     const { sandbox, upstream, ours } = await both(db)
     const { here, gone } = someFlights(sandbox)
     const questions: VerifyRequest[] = [
@@ -102,13 +102,13 @@ describe('a client of the upstream', () => {
       { flightId: 'no flight at all', ...ONE_ADULT },
       { flightId: here[2] ?? '', residents: { adults: 'two' }, nonResidents: { adults: '1' } },
     ]
-    const said = []
+    const answers = []
     for (const question of questions) {
       const answer = await ours.verify(question)
       expect(answer, JSON.stringify(question)).toEqual(await upstream.verify(question))
-      said.push(...Object.values(answer).map(({ available }) => available))
+      answers.push(...Object.values(answer).map(({ available }) => available))
     }
-    expect(new Set(said)).toEqual(new Set([true, false]))
+    expect(new Set(answers)).toEqual(new Set([true, false]))
   })
 
   it.for([
@@ -116,7 +116,7 @@ describe('a client of the upstream', () => {
     { flightId: '1', residents: { adults: 13 }, nonResidents: { adults: 0 } },
     { flightId: '1', residents: { adults: 1, infants: 2 }, nonResidents: { adults: 0 } },
     { flightId: '', ...ONE_ADULT },
-  ] as VerifyRequest[])('is refused the same: %j', async (question, { db }) => {
+  ] as VerifyRequest[])('a client is refused alike for %j', async (question, { db }) => {
     const { upstream, ours } = await both(db)
 
     await expect(upstream.verify(question)).rejects.toThrow(ServiceError)

@@ -20,8 +20,8 @@ async function readLater(port: number, key: string): Promise<net.Socket> {
   return socket
 }
 
-describe('an API that is told to end', () => {
-  it('gives the answer that is under way to its end, and takes no more', async ({
+describe('an API that stops', () => {
+  it('a stopping API completes the running response and accepts no new request', async ({
     db,
     databaseUrl,
   }) => {

@@ -24,7 +24,7 @@ async function fareOfAge(db: Db, flightId: string, seconds: number | null): Prom
 }
 
 describe('the status', () => {
-  it('of a service that has just begun knows nothing yet', async ({ db }) => {
+  it('the status of a new service has no data yet', async ({ db }) => {
     expect(await operatorStatus(db)).toEqual({
       at: expect.any(String) as string,
       lists: [
@@ -51,7 +51,7 @@ describe('the status', () => {
     })
   })
 
-  it('tells how fresh each list is, and what is held', async ({ db }) => {
+  it('the status shows the freshness of each list and the held runs', async ({ db }) => {
     await sync(db, manyRoutes(40))
     const held = await sync(db, manyRoutes(5))
 
@@ -68,7 +68,7 @@ describe('the status', () => {
     ])
   })
 
-  it('tells the ages of beliefs, of those that are checked', async ({ db }) => {
+  it('the status shows the ages of the beliefs of checked fares', async ({ db }) => {
     for (const [i, age] of [10, 20, 30, 40, 50, 60, 70, 80, 90, 7_200].entries()) {
       await fareOfAge(db, `F${i}`, age)
     }
@@ -89,7 +89,7 @@ describe('the status', () => {
     ])
   })
 
-  it('tells a reseller of its own fares alone, and nothing of what others ask', async ({ db }) => {
+  it('a reseller’s status covers only its own fares', async ({ db }) => {
     const mine = await fareOfAge(db, 'mine', 100)
     const alpha = await watchFare(db, 'alpha', mine)
     const beta = await watchFare(db, 'beta', await fareOfAge(db, 'theirs', 3_000))
@@ -112,7 +112,7 @@ describe('the status', () => {
     expect(oldest.map((age) => Math.round(age / 100) * 100)).toEqual([100, 3_000])
   })
 
-  it('tells what the budget is, and what of it was used', async ({ db }) => {
+  it('an operator’s status shows the budget and its use', async ({ db }) => {
     await sql`
       insert into check_minute (minute, checks, unknown)
       select date_trunc('minute', clock_timestamp()) - n * interval '1 minute', 150, 30
@@ -138,7 +138,7 @@ describe('the status', () => {
     expect(aheadSeconds).toBeLessThanOrEqual(4)
   })
 
-  it('tells what keeps the upstream from being asked, and what that did', async ({ db }) => {
+  it('the status shows pauses, open breakers and incidents', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const sinceMs = Date.now() - 60_000
     const open = { sinceMs, fingerprint: 'f', probeAtMs: sinceMs, probe: null }

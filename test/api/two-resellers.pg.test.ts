@@ -107,7 +107,7 @@ async function begin(worlds: Worlds): Promise<void> {
 }
 
 describe('a reseller that shares its questions with another one', () => {
-  it('sees to the last byte what it would see alone', async () => {
+  it('a reseller that shares its questions gets the same bytes as alone', async () => {
     const worlds = await twoWorlds()
     const { other } = worlds.together
     await begin(worlds)
@@ -146,7 +146,7 @@ describe('a reseller that shares its questions with another one', () => {
     await expectSame(worlds, ['GET'])
   })
 
-  it('starts from what is believed already, and sees nothing of who watches it', async () => {
+  it('a new watch starts from the current belief, and shows nothing of other watches', async () => {
     const worlds = await twoWorlds()
     const { db, other, own } = worlds.together
     if (other === undefined) throw new Error('there is no other')
@@ -185,7 +185,7 @@ describe('a reseller that shares its questions with another one', () => {
     expect(together).toEqual(alone)
   })
 
-  it('is told the end of its own watch, though the other goes on', async () => {
+  it('a reseller’s watch ends by its own date although the other continues', async () => {
     const worlds = await twoWorlds()
     const { db, other } = worlds.together
     if (other === undefined) throw new Error('there is no other')
@@ -241,7 +241,7 @@ describe('a reseller that shares its questions with another one', () => {
     }
   })
 
-  it('sees nothing more of anything once it is disabled', async () => {
+  it('a disabled reseller reads the same as alone', async () => {
     const worlds = await twoWorlds()
     await begin(worlds)
     await inBoth(worlds, async (world) => {

@@ -50,7 +50,7 @@ async function tenChanges(db: Db, base: string): Promise<ResellerCalls> {
 }
 
 describe('the feed of a reseller', () => {
-  it('is dense, in order, and read from any number on', async ({ db }) => {
+  it('the feed has no gaps, is in order, and is read from any number on', async ({ db }) => {
     const ana = await tenChanges(db, await startApi(db))
 
     const all = await ana.get('/watch-changes')
@@ -85,7 +85,7 @@ describe('the feed of a reseller', () => {
     'flightId=102',
     'list=summer&kinds=became_unavailable',
     'flightId=nobody',
-  ])('tells each record that passes %s what passed before it', async (query, { db }) => {
+  ])('the feed filtered by %s shows the previous matching record', async (query, { db }) => {
     const ana = await tenChanges(db, await startApi(db))
     const passing = itemsOf<Change>(await ana.get(`/watch-changes?${query}`))
     const { head } = (await ana.get('/watch-changes')).body
@@ -105,9 +105,7 @@ describe('the feed of a reseller', () => {
     expect(passing.length > 0).toBe(query !== 'flightId=nobody')
   })
 
-  it('looks for what passed before among as many records as of a page, and no farther', async ({
-    db,
-  }) => {
+  it('previous is searched among 20,000 records only', async ({ db }) => {
     const ana = await tenChanges(db, await startApi(db))
     const push = async (by: number) => {
       await sql`update watch_change set seq = seq + ${by} where seq > 1`.execute(db)
@@ -121,7 +119,7 @@ describe('the feed of a reseller', () => {
     expect([near?.previous, far?.previous]).toEqual([1, 0])
   })
 
-  it('keeps what a deleted watch was told, without a list', async ({ db }) => {
+  it('the records of a deleted watch stay, without a list', async ({ db }) => {
     const ana = await tenChanges(db, await startApi(db))
     await ana.send('DELETE', '/watch-lists/winter')
     await ana.send('PATCH', '/watch-lists/summer', { name: 'high summer' })
@@ -131,7 +129,7 @@ describe('the feed of a reseller', () => {
     expect(new Set(lists)).toEqual(new Set(['high summer', null]))
   })
 
-  it('has nothing of another’s, and says so of a number that it has not reached', async ({
+  it('the feed has no records of other resellers, and refuses a number beyond its head', async ({
     db,
   }) => {
     const base = await startApi(db)
@@ -155,7 +153,9 @@ describe('the feed of a reseller', () => {
 })
 
 describe('a request that waits', () => {
-  it('is answered when there is a record, and not by what another is told', async ({ db }) => {
+  it('a waiting request is answered by a record of its reseller, and by no other', async ({
+    db,
+  }) => {
     const base = await startApi(db)
     const ana = await newCaller(db, base, 'ana')
     const ben = await newCaller(db, base, 'ben')
@@ -175,7 +175,7 @@ describe('a request that waits', () => {
     expect(itemsOf(await waiting)).toMatchObject([{ seq: 1, reference: 'A-1' }])
   })
 
-  it('goes on waiting while what comes does not pass its filters', async ({ db }) => {
+  it('a waiting request keeps waiting while records do not match its filters', async ({ db }) => {
     const base = await startApi(db)
     const ana = await newCaller(db, base, 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
@@ -191,7 +191,7 @@ describe('a request that waits', () => {
     expect(body.items).toMatchObject([{ seq: 2, previous: 0, kind: 'price_changed' }])
   })
 
-  it('is answered at once where there is a record already, and when its time is up', async ({
+  it('a waiting request is answered at once if there is a record, else when its time is up', async ({
     db,
   }) => {
     const base = await startApi(db)
@@ -207,9 +207,7 @@ describe('a request that waits', () => {
     expect(performance.now() - begun).toBeGreaterThan(900)
   })
 
-  it('holds no connection of the database: a hundred of them leave it to the others', async ({
-    db,
-  }) => {
+  it('a hundred waiting requests hold no connection of the database', async ({ db }) => {
     const base = await startApi(db)
     const ana = await newCaller(db, base, 'ana')
     const ben = await newCaller(db, base, 'ben')
@@ -242,7 +240,7 @@ describe('a request that waits', () => {
     )
   })
 
-  it('ends with its key: what is recorded after that is told nobody', async ({ db }) => {
+  it('a waiting request whose key is revoked gets no later record', async ({ db }) => {
     let nowMs = 0
     const base = await startApi(db, { nowMs: () => nowMs })
     const ana = await newCaller(db, base, 'ana')
@@ -258,7 +256,7 @@ describe('a request that waits', () => {
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
   })
 
-  it('ends with its key within seconds, though nothing is recorded', async ({ db }) => {
+  it('a waiting request ends within seconds of the revocation of its key', async ({ db }) => {
     // Of the timers those alone that look whether a key still holds.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -278,7 +276,7 @@ describe('a request that waits', () => {
     expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
-  it('without a key ends when the first one is made', async ({ db }) => {
+  it('a waiting request without a key ends when the first key is created', async ({ db }) => {
     let nowMs = 0
     const { id: resellerId } = await createReseller(db, 'demo')
     const base = await startApi(db, { openReseller: 'demo', nowMs: () => nowMs })
@@ -291,10 +289,7 @@ describe('a request that waits', () => {
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.no_key' } })
   })
 
-  it('is answered when the process ends, which does not wait for its time', async ({
-    db,
-    databaseUrl,
-  }) => {
+  it('a waiting request is answered when the process stops', async ({ db, databaseUrl }) => {
     const ana = await newCaller(db, 'unused', 'ana')
     const { api, url } = await startApiProcess(databaseUrl)
     const { origin } = url

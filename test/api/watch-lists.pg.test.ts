@@ -28,7 +28,7 @@ function errorsOf({ body }: Answer): { pointer: string; detail: string }[] {
 }
 
 describe('a watch list', () => {
-  it('is made once, and is there under its name', async ({ db }) => {
+  it('a watch list is created once and found by its name', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
 
     const made = await ana.send('POST', '/watch-lists', { name: 'summer' })
@@ -39,7 +39,7 @@ describe('a watch list', () => {
     expect((await ana.get('/watch-lists/summer')).body).toEqual(made.body)
   })
 
-  it('is not named by what nobody could type again', async ({ db }) => {
+  it('a watch list cannot have a name that cannot be typed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await ana.send('POST', '/watch-lists', { name: 'summer' })
 
@@ -56,7 +56,7 @@ describe('a watch list', () => {
     }
   })
 
-  it('takes any name that can be read as its address, and any reference', async ({ db }) => {
+  it('a watch list and its watches may have any name that fits in an address', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const names = [
       '...',
@@ -81,7 +81,7 @@ describe('a watch list', () => {
     )
   })
 
-  it('is renamed with all its watches, unless the name is taken', async ({ db }) => {
+  it('a watch list is renamed with its watches unless the name exists', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
     await ana.send('POST', '/watch-lists', { name: 'winter' })
@@ -99,7 +99,7 @@ describe('a watch list', () => {
     expect(await watchRows(db, ana.resellerId)).toEqual(renamedRows)
   })
 
-  it('is deleted with its watches, once', async ({ db }) => {
+  it('a watch list is deleted once, with its watches', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1'), watch('A-2')])
 
@@ -111,7 +111,7 @@ describe('a watch list', () => {
     expect(await watchRows(db, ana.resellerId)).toEqual([])
   })
 
-  it('comes in pages, by name, with what is in it', async ({ db }) => {
+  it('watch lists are listed by name, page by page, with their counts', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     for (const name of ['c', 'a', 'b']) await listWith(ana, name, [watch('1'), watch('2')])
     await ana.send('POST', '/watch-lists/b/pause', { references: ['2'] })
@@ -129,7 +129,7 @@ describe('a watch list', () => {
 })
 
 describe('watches', () => {
-  it('are added, changed and left alone by their references; the same again changes nothing', async ({
+  it('watches are added or changed by reference, and saving them again changes nothing', async ({
     db,
   }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
@@ -166,7 +166,7 @@ describe('watches', () => {
     ])
   })
 
-  it('are all refused where one is wrong, each fault by its place', async ({ db }) => {
+  it('one invalid watch refuses all, and every error has its place', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
     const before = await watchRows(db, ana.resellerId)
@@ -207,7 +207,7 @@ describe('watches', () => {
     expect(await watchRows(db, ana.resellerId)).toEqual(before)
   })
 
-  it('are told of the first fifty faults only', async ({ db }) => {
+  it('at most fifty errors are listed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
     const watches = Array.from({ length: 5_000 }, (_, i) => watch(`R${i}`, { departsOn: 'soon' }))
@@ -225,7 +225,7 @@ describe('watches', () => {
     ['no watch', [], 400],
     ['too many', Array.from({ length: 5_001 }, (_, i) => watch(`R${i}`)), 400],
     ['too large a body', [watch('A', { flightId: 'x'.repeat(3_000_001) })], 413],
-  ] as const)('with %s are refused whole', async ([, watches, status], { db }) => {
+  ] as const)('a body with %s is refused whole', async ([, watches, status], { db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
 
@@ -236,7 +236,7 @@ describe('watches', () => {
     expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
   })
 
-  it('of a list that is not there make none', async ({ db }) => {
+  it('saving watches does not create a list', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
 
     const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches: [watch('A')] })
@@ -249,7 +249,7 @@ describe('watches', () => {
     ['renamed', sql`update watch_list set name = 'moved'`, ['moved']],
     ['deleted', sql`delete from watch_list`, []],
   ] as const)(
-    'of a list that is %s before their turn comes make none, and do not bring it back',
+    'saving watches of a list that is %s meanwhile does not create it again',
     async ([, change, lists], { db }) => {
       const ana = await newCaller(db, await startApi(db), 'ana')
       await ana.send('POST', '/watch-lists', { name: 'race' })
@@ -268,7 +268,9 @@ describe('watches', () => {
     },
   )
 
-  it('come in pages, by reference; a cursor goes on in its own list alone', async ({ db }) => {
+  it('watches are listed by reference, and a list refuses the cursor of another', async ({
+    db,
+  }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('b'), watch('a'), watch('c')])
     await listWith(ana, 'winter', [watch('z')])
@@ -285,7 +287,7 @@ describe('watches', () => {
     )
   })
 
-  it('are paused and resumed, all of a list or some', async ({ db }) => {
+  it('all or some watches of a list are paused and resumed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('1'), watch('2'), watch('3')])
     const paused = async () =>
@@ -311,7 +313,7 @@ describe('watches', () => {
     ])
   })
 
-  it('are not paused where one of the references is not there', async ({ db }) => {
+  it('an unknown reference pauses no watch', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('1')])
 
@@ -321,7 +323,7 @@ describe('watches', () => {
     expect((await ana.get('/watch-lists/summer')).body.paused).toBe(0)
   })
 
-  it('are deleted one by one', async ({ db }) => {
+  it('watches are deleted one by one', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('1'), watch('2')])
 
@@ -333,7 +335,9 @@ describe('watches', () => {
     expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
   })
 
-  it('of a disabled reseller may be read, paused and deleted, but none begins', async ({ db }) => {
+  it('watches of a disabled reseller can be read, paused and deleted, but not begin', async ({
+    db,
+  }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('1')])
     await ana.send('POST', '/watch-lists/summer/pause', {})

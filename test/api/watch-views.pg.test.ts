@@ -31,7 +31,7 @@ async function oneWatch(
 }
 
 describe('a watch', () => {
-  it('is new until it was looked at', async ({ db }) => {
+  it('a watch is new until its first check', async ({ db }) => {
     const { ana } = await oneWatch(db)
 
     const { body } = await ana.get(A_1)
@@ -46,7 +46,7 @@ describe('a watch', () => {
     })
   })
 
-  it('shows what is believed, and when it is looked at next', async ({ db }) => {
+  it('a watch shows its belief and its next check', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
     await record(db, fareId, ago(10), available('120.50'))
@@ -70,7 +70,7 @@ describe('a watch', () => {
     }
   })
 
-  it('says why the last check told nothing, and that it is asked again soon', async ({ db }) => {
+  it('a watch shows why its last check was unknown, and a retry soon', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await record(db, fareId, ago(20), available())
     await record(db, fareId, ago(10), silent)
@@ -87,7 +87,7 @@ describe('a watch', () => {
     })
   })
 
-  it('is looked at again soon where it may be lost', async ({ db }) => {
+  it('a watch with a pending loss is checked again soon', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await record(db, fareId, ago(20), available())
     await record(db, fareId, ago(10), gone)
@@ -100,7 +100,7 @@ describe('a watch', () => {
     })
   })
 
-  it('is stale when its last good check is over an hour old, or six of its own intervals', async ({
+  it('a watch is stale if its last good check is over an hour or six of its intervals old', async ({
     db,
   }) => {
     const { ana, fareId } = await oneWatch(db)
@@ -123,7 +123,7 @@ describe('a watch', () => {
     expect(slow.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
   })
 
-  it('shows the leg that is known while the other is not', async ({ db }) => {
+  it('a watch shows a known leg while the other is unknown', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db, { returnFlightId: '202' })
     await record(db, fareId, ago(10), available(), silent)
 
@@ -141,7 +141,7 @@ describe('a watch', () => {
     })
   })
 
-  it('has ended when its own departure date has passed', async ({ db }) => {
+  it('a watch ends when its own departure date has passed', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db, { departsOn: '2026-01-10' })
     await record(db, fareId, ago(10), available())
     await expireFares(db)
@@ -155,7 +155,7 @@ describe('a watch', () => {
     })
   })
 
-  it('shows nothing while it is paused, or its reseller disabled', async ({ db }) => {
+  it('a watch shows no belief while it is paused or its reseller is disabled', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await record(db, fareId, ago(10), available())
     const nothing = {
@@ -179,7 +179,7 @@ describe('a watch', () => {
     expect(itemsOf(await ana.get(`${A_1}/timeline`))).toEqual([])
   })
 
-  it('shows at once what is believed when it is resumed', async ({ db }) => {
+  it('a resumed watch shows the current belief at once', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await record(db, fareId, ago(20), available())
     await ana.send('POST', '/watch-lists/summer/pause', {})
@@ -202,7 +202,7 @@ describe('the timeline of a watch', () => {
     await record(db, fareId, ago(10), available('90.00'))
   }
 
-  it('is what was believed since it began, the newest first', async ({ db }) => {
+  it('a timeline shows the beliefs since the watch began, newest first', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await lived(db, fareId)
 
@@ -233,7 +233,7 @@ describe('the timeline of a watch', () => {
     ])
   })
 
-  it('comes in pages, and its prices by themselves', async ({ db }) => {
+  it('a timeline has pages, and its prices are a list of their own', async ({ db }) => {
     const { ana, fareId } = await oneWatch(db)
     await lived(db, fareId)
     const pages = async (path: string) => {
@@ -268,7 +268,7 @@ describe('the timeline of a watch', () => {
       ],
     ],
   ] as const)(
-    'begins with what was believed when it began: %s',
+    'a timeline begins with the belief at the start of the watch: %s',
     async ([, answers, seen], { db }) => {
       const { ana, base, fareId } = await oneWatch(db)
       await record(db, fareId, ago(25), available('80.00'))

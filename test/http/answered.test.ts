@@ -43,7 +43,7 @@ async function answeredOf(paths: readonly string[]): Promise<Answered[]> {
   return answered
 }
 
-it('tells of every request its operation, its status and how long it took, and no address', async () => {
+it('every request reports its operation, status and duration, but not its address', async () => {
   const answered = await answeredOf([
     '/things/1',
     '/things/x',

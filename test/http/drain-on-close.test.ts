@@ -37,12 +37,13 @@ async function connect(port: number): Promise<net.Socket> {
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
-const LONG_MS = 20_000
+/** Longer than the timeout of a test: a server that waits for it fails the test. */
+const LONG_MS = 600_000
 /** More than the system takes off a server’s hands at once. */
 const LARGE = 30_000_000
 
-describe('a server that is closed', () => {
-  it('answers what is under way, and takes no new connection meanwhile', async () => {
+describe('closing a server', () => {
+  it('a closing server answers the requests in progress and accepts no new connection', async () => {
     const slow = await aSlowServer({ drainMs: LONG_MS })
     const answer = fetch(`${slow.base}/slow`)
     await slow.untilAsked()
@@ -56,7 +57,7 @@ describe('a server that is closed', () => {
     await closed
   })
 
-  it('sends to its end what a reader takes slowly', async () => {
+  it('a closing server sends a response to its end although the client reads slowly', async () => {
     const slow = await aSlowServer({ drainMs: LONG_MS })
     const socket = await connect(slow.port)
     socket.pause()
@@ -71,7 +72,7 @@ describe('a server that is closed', () => {
     await closed
   })
 
-  it('answers a request on an open connection, as its last', async () => {
+  it('a closing server answers a request on an open connection as the last of that connection', async () => {
     const slow = await aSlowServer({ drainMs: LONG_MS })
     const socket = await connect(slow.port)
     socket.write(get('/slow'))
@@ -89,35 +90,30 @@ describe('a server that is closed', () => {
     await closed
   })
 
-  it('waits for nobody who asks nothing', async () => {
+  it('a closing server does not wait for idle connections', async () => {
     const slow = await aSlowServer({ drainMs: LONG_MS })
     const silent = await connect(slow.port)
     const kept = await connect(slow.port)
     kept.write(get('/quick'))
     await once(kept, 'data')
-    const fromMs = performance.now()
 
     await slow.server.close()
 
-    expect(performance.now() - fromMs).toBeLessThan(LONG_MS / 2)
     await Promise.all([silent, kept].map(async (socket) => socket.closed || once(socket, 'close')))
   })
 
-  it('waits for nobody who has left', async () => {
+  it('a closing server does not wait for clients that disconnected', async () => {
     const slow = await aSlowServer({ drainMs: LONG_MS })
     const gone = await connect(slow.port)
     gone.write(get('/slow'))
     await slow.untilAsked()
-    const fromMs = performance.now()
 
     const closed = slow.server.close()
     gone.destroy()
     await closed
-
-    expect(performance.now() - fromMs).toBeLessThan(LONG_MS / 2)
   })
 
-  it('cuts off what is not answered in time', async () => {
+  it('a closing server cuts off requests that are not answered in time', async () => {
     const slow = await aSlowServer({ drainMs: 50 })
     const answer = fetch(`${slow.base}/slow`)
     answer.catch(() => undefined)

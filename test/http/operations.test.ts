@@ -11,7 +11,7 @@ import { ProblemError } from '../../src/http/problems.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
 import { streamText } from '../../src/http/send-text.ts'
 
-/** What the handlers of these tests work with, in the place of a database. */
+/** The dependencies of these handlers, instead of a database. */
 interface Shelf {
   readonly things: readonly string[]
 }
@@ -56,7 +56,7 @@ const clear = operator({
 
 const SOME: readonly Operation<Shelf>[] = [own, make, clear]
 
-/** A key here is what it opens. */
+/** The text of a key is its kind and its scopes. */
 const access: Access = {
   callerWithoutKey: async () => undefined,
   callerOf: async (key) => {
@@ -94,7 +94,7 @@ function anApi(list = SOME) {
   return { ask, lines }
 }
 
-/** An operation of everybody that does this. */
+/** A shared operation with this handler. */
 function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shelf> {
   return shared({
     ...common,
@@ -108,7 +108,7 @@ function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shel
 }
 
 describe('an operation', () => {
-  it('of a reseller is given the reseller of the key, whatever the request says', async () => {
+  it('a reseller operation receives the reseller of the key, whatever the request contains', async () => {
     const { ask } = anApi()
 
     const answer = await ask('GET', '/own/3')
@@ -126,14 +126,17 @@ describe('an operation', () => {
     ['GET', '/own/10', undefined, 400, 'request.invalid_parameter'],
     ['GET', `/own/${'1'.repeat(700)}`, undefined, 414, 'request.address_too_long'],
     ['POST', '/own/3', undefined, 405, 'request.no_method'],
-  ] as const)('%s %s for %s is a problem: %d %s', async (method, url, key, status, code) => {
-    const { ask } = anApi()
+  ] as const)(
+    '%s %s with the key %s is answered by %d %s',
+    async (method, url, key, status, code) => {
+      const { ask } = anApi()
 
-    const answer = await ask(method, url, key === undefined ? {} : { key })
+      const answer = await ask(method, url, key === undefined ? {} : { key })
 
-    expect(answer.statusCode).toBe(status)
-    expect(answer.json()).toMatchObject({ status, code })
-  })
+      expect(answer.statusCode).toBe(status)
+      expect(answer.json()).toMatchObject({ status, code })
+    },
+  )
 
   it.each([
     [{ name: 'lamp' }, 201, undefined],
@@ -141,7 +144,7 @@ describe('an operation', () => {
     [{ name: 'lamp', colour: 'red' }, 400, 'request.invalid_body'],
     [{ name: 'x'.repeat(200) }, 413, 'request.too_large'],
     ['', 400, 'request.invalid_body'],
-  ])('reads its body %j', async (payload, status, code) => {
+  ])('the body %j is answered by %d', async (payload, status, code) => {
     const { ask } = anApi()
 
     const answer = await ask('POST', '/own', { payload })
@@ -155,7 +158,7 @@ describe('an operation', () => {
     ['{"__proto__":{}}', 'the body is not JSON, or one of its names is not allowed'],
     [Buffer.from('{"name":"caf\xe9"}', 'latin1'), 'the body is not UTF-8'],
     ['', 'a body of JSON is needed'],
-  ])('says of a body that cannot be read why: %j', async (payload, detail) => {
+  ])('the problem of the unreadable body %j says what is wrong', async (payload, detail) => {
     const { ask } = anApi()
 
     const answer = await ask('POST', '/own', {
@@ -166,7 +169,7 @@ describe('an operation', () => {
     expect(answer.json()).toMatchObject({ status: 400, code: 'request.invalid_body', detail })
   })
 
-  it('that needs no body takes none, whatever type it is said to have', async () => {
+  it('an operation without a body ignores the content type of an empty one', async () => {
     const { ask } = anApi()
 
     const answer = await ask('DELETE', '/things', {
@@ -178,7 +181,7 @@ describe('an operation', () => {
   })
 
   it.each(['Basic YTpi', 'Bearer', '', 'fwk_x'])(
-    'wants a bearer key where it is shown %j',
+    'a request with Authorization %j is told to send a bearer key',
     async (authorization) => {
       const { ask } = anApi()
 
@@ -193,7 +196,7 @@ describe('an operation', () => {
   )
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
-    'takes no body that a page elsewhere can send unasked: %s',
+    'a body of type %s, which a foreign page can send without preflight, is refused',
     async (type) => {
       const { ask } = anApi()
 
@@ -206,7 +209,7 @@ describe('an operation', () => {
     },
   )
 
-  it('refuses a caller before it has read the body', async () => {
+  it('a caller without the scope is refused before its body is read', async () => {
     const { ask } = anApi()
 
     const answer = await ask('POST', '/own', { key: 'reseller-read', payload: 'x'.repeat(500) })
@@ -214,7 +217,7 @@ describe('an operation', () => {
     expect(answer.json()).toMatchObject({ code: 'access.missing_scope' })
   })
 
-  it('may answer with nothing', async () => {
+  it('an operation with status 204 answers without a body', async () => {
     const { ask } = anApi()
 
     const answer = await ask('DELETE', '/things', { key: 'operator-operate' })
@@ -230,14 +233,14 @@ class FullError extends AppError {
   readonly retryAfterMs = 1_200
 }
 
-class StrangeError extends AppError {
-  override readonly name = 'StrangeError'
-  override readonly code = 'strange.thing'
+class UnlistedError extends AppError {
+  override readonly name = 'UnlistedError'
+  override readonly code = 'unlisted.error'
   override readonly retryable = false
 }
 
 describe('a handler that throws', () => {
-  it('a problem has it answered', async () => {
+  it('a thrown ProblemError is answered as that problem', async () => {
     const failing = doing(() => Promise.reject(new ProblemError('not_found')))
 
     const answer = await anApi([failing]).ask('GET', '/doing')
@@ -245,7 +248,7 @@ describe('a handler that throws', () => {
     expect(answer.json()).toMatchObject({ status: 404, code: 'not_found' })
   })
 
-  it('an error whose code is in the table has it answered with its message and its pause', async () => {
+  it('a thrown error with a known code is answered with its message and its Retry-After', async () => {
     const failing = doing(() => Promise.reject(new FullError('the shelf is full')))
 
     const answer = await anApi([failing]).ask('GET', '/doing')
@@ -254,8 +257,8 @@ describe('a handler that throws', () => {
     expect(answer.headers['retry-after']).toBe('2')
   })
 
-  it.each([new StrangeError('inner workings'), new Error('inner workings')])(
-    'anything else tells nothing, and is logged',
+  it.each([new UnlistedError('inner workings'), new Error('inner workings')])(
+    'any other thrown error is logged, and its message is not shown',
     async (thrown) => {
       const { ask, lines } = anApi([doing(() => Promise.reject(thrown))])
 
@@ -267,7 +270,7 @@ describe('a handler that throws', () => {
     },
   )
 
-  it('before the first part of a text is answered with a problem', async () => {
+  it('an error before the first part of a text is answered as a problem', async () => {
     async function* parts(): AsyncGenerator<string, void> {
       yield* []
       throw new ProblemError('not_found')
@@ -282,7 +285,7 @@ describe('a handler that throws', () => {
   })
 })
 
-describe('a version', () => {
+describe('conditional requests', () => {
   const MODIFIED = new Date('2026-01-31T12:00:00.900Z')
   const versioned = doing(async (_deps, { request, reply }) => {
     if (isNotModified(request, reply, { tag: 'v1', lastModified: MODIFIED })) {
@@ -300,12 +303,12 @@ describe('a version', () => {
     [{ 'if-none-match': 'v1' }, 200],
     [{ 'if-modified-since': 'Sat, 31 Jan 2026 12:00:00 GMT' }, 304],
     [{ 'if-modified-since': 'Sat, 31 Jan 2026 11:59:59 GMT' }, 200],
-    // Of a client's own clock: what it got then may have been the version before.
+    // This date is from the client's clock. At that time it may have received the previous version.
     [{ 'if-modified-since': 'Sat, 31 Jan 2026 12:00:01 GMT' }, 200],
     [{ 'if-modified-since': 'yesterday' }, 200],
-    // The tag knows better.
+    // The tag takes precedence.
     [{ 'if-none-match': '"v2"', 'if-modified-since': 'Sat, 31 Jan 2026 12:00:00 GMT' }, 200],
-  ])('that the client has, by %j, is a %d', async (headers, status) => {
+  ])('a request with the headers %j is answered by %d', async (headers, status) => {
     const answer = await anApi([versioned]).ask('GET', '/doing', { headers })
 
     expect(answer.statusCode).toBe(status)

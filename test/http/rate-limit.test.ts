@@ -13,7 +13,7 @@ function aLimit(requestsPerSecond: number, maxKeys?: number) {
 }
 
 describe('the rate limit', () => {
-  it('lets ten seconds’ worth go at once, then one at a time as it comes back', () => {
+  it('a key may make ten seconds’ worth of requests at once, then one at a time as the quota refills', () => {
     const { limit, clock } = aLimit(2)
     const burst = Array.from({ length: 21 }, () => limit.take('k').allowed)
 
@@ -28,7 +28,7 @@ describe('the rate limit', () => {
     expect([limit.take('k').allowed, limit.take('k').allowed]).toEqual([true, false])
   })
 
-  it('counts each key by itself, and knows only so many', () => {
+  it('each key has its own count, and the least recently used key is dropped', () => {
     const { limit } = aLimit(0.1, 2)
 
     expect(['a', 'b', 'a', 'b', 'c', 'a'].map((key) => limit.take(key).allowed)).toEqual([
@@ -42,7 +42,7 @@ describe('the rate limit', () => {
     ])
   })
 
-  it('forgets no key for the sake of strangers, however many addresses they have', () => {
+  it('keys are not dropped for unauthenticated addresses, however many there are', () => {
     const { limit } = aLimit(0.1, 2)
     limit.take('key 1')
     for (const address of ['a', 'b', 'c', 'd']) limit.take(`address ${address}`)
@@ -52,7 +52,7 @@ describe('the rate limit', () => {
     expect(limit.take('address a').allowed).toBe(true)
   })
 
-  it('never lets more through in any stretch of time than the quota and what came back', () => {
+  it('no interval of time lets more requests pass than the quota and its refill', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 2_000 }), { maxLength: 200 }), (pausesMs) => {
         const { limit, clock } = aLimit(1)
@@ -66,7 +66,7 @@ describe('the rate limit', () => {
     )
   })
 
-  it('says of a refused request when the next one goes', () => {
+  it('a refused request reports when the next one is allowed', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 1_000, noNaN: true }), (perSecond) => {
         const { limit, clock } = aLimit(perSecond)

@@ -20,8 +20,8 @@ const Query = Type.Object(
 )
 const read = parameterReader(Query)
 
-describe('a parameter', () => {
-  it('is read as what its schema says', () => {
+describe('parameters', () => {
+  it('every parameter is read in the type of its schema', () => {
     const given = {
       limit: '7',
       share: '0.5',
@@ -63,7 +63,7 @@ describe('a parameter', () => {
     ['name', '', 'name must have 1 to 5 characters'],
     ['name', 'abcdef', 'name must have 1 to 5 characters'],
     ['name', 'a\0', 'name may hold no NUL'],
-  ])('%s is not %j', (parameter, text, detail) => {
+  ])('the parameter %s refuses %j', (parameter, text, detail) => {
     const reading = () => read({ [parameter]: text })
 
     expect(reading).toThrow(
@@ -71,7 +71,7 @@ describe('a parameter', () => {
     )
   })
 
-  it('that is wrong is named, and its value is told nobody', () => {
+  it('the problem of an invalid parameter names it and never shows its value', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12, unit: 'grapheme' }), (secret) => {
         expect(() => read({ name: secret })).toThrow(
@@ -81,14 +81,14 @@ describe('a parameter', () => {
     )
   })
 
-  it('that is missing though it must be there is named', () => {
+  it('the problem of a missing parameter names it', () => {
     const strict = parameterReader(Type.Object({ id: Type.String() }))
 
     expect(() => strict({})).toThrow(expect.objectContaining({ message: 'id is missing' }))
   })
 })
 
-describe('a body', () => {
+describe('bodies', () => {
   const Item = Type.Object(
     { reference: Type.String({ maxLength: 3 }) },
     { additionalProperties: false },
@@ -97,7 +97,7 @@ describe('a body', () => {
     Type.Object({ items: Type.Array(Item) }, { additionalProperties: false }),
   )
 
-  it('of the right shape is read', () => {
+  it('a body of the right shape is read', () => {
     expect(readBody({ items: [{ reference: 'A' }] })).toEqual({ items: [{ reference: 'A' }] })
   })
 
@@ -111,7 +111,7 @@ describe('a body', () => {
     [{ items: [{ reference: 'a\0' }] }, '/items/0/reference'],
     [{ items: [{ reference: '\ud800' }] }, '/items/0/reference'],
     [{ items: [{ 'a\0': 1 }] }, '/items/0'],
-  ])('that is %j is refused, with the place', (given, pointer) => {
+  ])('the body %j is refused with the place of the fault', (given, pointer) => {
     expect(() => readBody(given)).toThrow(
       expect.objectContaining({
         code: 'request.invalid_body',
@@ -119,7 +119,7 @@ describe('a body', () => {
       }),
     )
   })
-  it('that has a name which is not known is told those that are', () => {
+  it('the problem of an unknown name lists the known ones', () => {
     expect(() => readBody({ items: [{ reference: 'A', colour: 'red' }] })).toThrow(
       '"colour" is not known: there are reference',
     )
@@ -129,7 +129,7 @@ describe('a body', () => {
   it.each([
     ['lists', (inner: unknown) => [inner]],
     ['objects', (inner: unknown) => ({ inner })],
-  ])('that is nested without end is refused as far as one looks: %s', (_what, wrap) => {
+  ])('a deeply nested body of %s is refused without exhausting the stack', (_what, wrap) => {
     let deep: unknown = 'x'
     for (let i = 0; i < 400_000; i += 1) deep = wrap(deep)
 

@@ -20,7 +20,7 @@ function anAccess(db: Db) {
 }
 
 describe('the check of a key', () => {
-  it('tells whose it is and what for', async ({ db }) => {
+  it('a key has its reseller and its scopes', async ({ db }) => {
     const resellerId = await newReseller(db)
     const theirs = await createApiKey(db, { resellerId, scopes: ['read'] })
     const ours = await createApiKey(db, { resellerId: null })
@@ -40,7 +40,7 @@ describe('the check of a key', () => {
     await access.allUsesRecorded()
   })
 
-  it('knows of a revocation within a second, in every process', async ({ db }) => {
+  it('a revocation takes effect within a second in every process', async ({ db }) => {
     const { text, key } = await createApiKey(db, { resellerId: null })
     const processes = [anAccess(db), anAccess(db)]
     for (const { access } of processes) expect(await access.callerOf(text)).toHaveProperty('kind')
@@ -54,7 +54,7 @@ describe('the check of a key', () => {
     }
   })
 
-  it('ends a key when it expires, by the clock of the database', async ({ db }) => {
+  it('a key expires by the clock of the database', async ({ db }) => {
     const { text } = await createApiKey(db, {
       resellerId: null,
       expiresAt: new Date(Date.now() + 3_600_000),
@@ -69,7 +69,7 @@ describe('the check of a key', () => {
     await access.allUsesRecorded()
   })
 
-  it('ends a key when it expires, though it is remembered', async ({ db }) => {
+  it('a cached key expires in time', async ({ db }) => {
     const { text } = await createApiKey(db, {
       resellerId: null,
       expiresAt: new Date(Date.now() + 60_000),
@@ -86,21 +86,19 @@ describe('the check of a key', () => {
     await access.allUsesRecorded()
   })
 
-  it('asks the database nothing about a key that was mistyped', async ({ db }) => {
+  it('a mistyped key makes no query', async ({ db }) => {
     const { access } = anAccess(db.withSchema('nowhere'))
     const { text } = await createApiKey(db, { resellerId: null })
 
     expect(await access.callerOf(`${text.slice(0, -1)}_`)).toBe('mistyped')
   })
 
-  it('asks the database a bounded number of times, however many keys somebody makes up', async ({
-    db,
-  }) => {
+  it('guessed keys make a bounded number of queries', async ({ db }) => {
     const { text } = await createApiKey(db, { resellerId: null })
-    let asked = 0
+    let queries = 0
     const counting = db.withPlugin({
       transformQuery: ({ node }) => {
-        asked += 1
+        queries += 1
         return node
       },
       transformResult: async ({ result }) => result,
@@ -108,19 +106,21 @@ describe('the check of a key', () => {
     const { access } = anAccess(counting)
     expect(await access.callerOf(text)).toHaveProperty('kind')
     await access.allUsesRecorded()
-    asked = 0
+    queries = 0
 
     const madeUp = Array.from({ length: 10_500 }, () => newKey(randomInt))
     const answers = await Promise.all(madeUp.map((key) => access.callerOf(key)))
     expect(new Set(answers)).toEqual(new Set(['unknown']))
-    expect(asked).toBeLessThan(10)
+    expect(queries).toBeLessThan(10)
 
-    asked = 0
+    queries = 0
     expect(await access.callerOf(text)).toHaveProperty('kind')
-    expect(asked).toBe(0)
+    expect(queries).toBe(0)
   })
 
-  it('notes its use beside the request, once a minute over all processes', async ({ db }) => {
+  it('the use of a key is recorded in the background, once a minute across all processes', async ({
+    db,
+  }) => {
     const { text, key } = await createApiKey(db, { resellerId: null })
     const { access } = anAccess(db)
     await access.callerOf(text)
@@ -135,7 +135,7 @@ describe('the check of a key', () => {
     expect(await recordKeyUse(db, key.id)).toBe(true)
   })
 
-  it('is not hindered by a use that cannot be noted', async ({ db }) => {
+  it('a key is accepted although its use cannot be recorded', async ({ db }) => {
     const { text } = await createApiKey(db, { resellerId: null })
     const { access } = anAccess(db)
     await sql`alter table farewatch_private.api_key rename last_used_at to used_at`.execute(db)
@@ -146,7 +146,7 @@ describe('the check of a key', () => {
 })
 
 describe('keys', () => {
-  it('are kept as hashes alone', async ({ db }) => {
+  it('only the hash of a key is stored', async ({ db }) => {
     const { text } = await createApiKey(db, { resellerId: null })
 
     const { rows } = await sql<{ row: string }>`
@@ -158,7 +158,7 @@ describe('keys', () => {
     expect(rows[0]?.row).toContain(text.slice(0, 12))
   })
 
-  it('have no scope that is not of their kind', async ({ db }) => {
+  it('a key cannot have a scope of the other kind', async ({ db }) => {
     const resellerId = await newReseller(db)
 
     for (const args of [
@@ -173,7 +173,9 @@ describe('keys', () => {
     expect(await listApiKeys(db)).toEqual([])
   })
 
-  it('are revoked once; again changes nothing, and nobody’s is an error', async ({ db }) => {
+  it('revoking a key a second time changes nothing, and revoking an unknown key fails', async ({
+    db,
+  }) => {
     const { key } = await createApiKey(db, { resellerId: null })
 
     const first = await revokeApiKey(db, key.id)

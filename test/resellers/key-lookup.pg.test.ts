@@ -18,8 +18,8 @@ function nearMiss(right: string): string {
   return newKey(() => given.shift() ?? 0)
 }
 
-/** The database, and every statement that it is sent, with its parameters. */
-function watched(db: Db): { db: Db; sent: { fragments: unknown; parameters: unknown[] }[] } {
+/** The database, and a list of every statement with its parameters. */
+function recorded(db: Db): { db: Db; sent: { fragments: unknown; parameters: unknown[] }[] } {
   const sent: { fragments: unknown; parameters: unknown[] }[] = []
   const plugged = db.withPlugin({
     transformQuery: ({ node }) => {
@@ -35,14 +35,14 @@ function watched(db: Db): { db: Db; sent: { fragments: unknown; parameters: unkn
   return { db: plugged, sent }
 }
 
-it('a key is looked up by its hash alone, so that no time tells how much of a guess was right', async ({
+it('a key is looked up by its hash only, so the timing reveals nothing about how much of a guess is right', async ({
   db,
 }) => {
   const { text } = await createApiKey(db, { resellerId: null })
   const near = nearMiss(text)
   const far = newKey((max) => max - 1)
-  const { db: asked, sent } = watched(db)
-  const access = createKeyAccess({ db: asked, log: silentLog, nowMs: () => 0 })
+  const { db: recordedDb, sent } = recorded(db)
+  const access = createKeyAccess({ db: recordedDb, log: silentLog, nowMs: () => 0 })
 
   const answers = [await access.callerOf(near), await access.callerOf(far)]
 

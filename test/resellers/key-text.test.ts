@@ -5,17 +5,17 @@ import { hashOf, isWellFormedKey, newKey, prefixOf } from '../../src/resellers/k
 const FIRST = newKey(() => 0)
 
 describe('a key', () => {
-  it('is its start, thirty random letters and digits, and their checksum', () => {
+  it('a key consists of fwk_, thirty random letters and digits, and a checksum', () => {
     expect(newKey(randomInt)).toMatch(/^fwk_[0-9A-Za-z]{36}$/)
     expect(FIRST).toMatch(/^fwk_0{30}[0-9A-Za-z]{6}$/)
     expect(newKey(randomInt)).not.toBe(newKey(randomInt))
   })
 
-  it('is known as one without asking anybody', () => {
+  it('a key is recognized without a query', () => {
     for (let i = 0; i < 100; i += 1) expect(isWellFormedKey(newKey(randomInt))).toBe(true)
   })
 
-  it('is told from any that has one character wrong, or two in the wrong order', () => {
+  it('one wrong character or two swapped ones make a key malformed', () => {
     const key = newKey(randomInt)
     for (let i = 0; i < key.length; i += 1) {
       const wrong = key[i] === 'x' ? 'y' : 'x'
@@ -33,11 +33,11 @@ describe('a key', () => {
     FIRST.toUpperCase(),
     `${FIRST}0`,
     FIRST.slice(0, -1),
-  ])('is not %j', (text) => {
+  ])('the text %j is not a key', (text) => {
     expect(isWellFormedKey(text)).toBe(false)
   })
 
-  it('shows in lists what nobody can go on from', () => {
+  it('the prefix and the hash do not reveal the key', () => {
     expect(prefixOf(FIRST)).toBe('fwk_00000000')
     expect(hashOf(FIRST)).toHaveLength(32)
   })

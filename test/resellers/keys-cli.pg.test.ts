@@ -10,7 +10,7 @@ async function keys(databaseUrl: string, ...args: string[]) {
 }
 
 describe('farewatch keys', () => {
-  it('prints a key once, lists it by its start, and ends it', async ({ db, databaseUrl }) => {
+  it('a key is printed once, listed by its prefix, and revoked', async ({ db, databaseUrl }) => {
     await newReseller(db, 'northwind')
 
     const made = await keys(databaseUrl, 'create', '--reseller', 'northwind', '--scopes', 'read')
@@ -33,7 +33,7 @@ describe('farewatch keys', () => {
     })
   })
 
-  it('gives a script the key with all of it as JSON', async ({ databaseUrl }) => {
+  it('--json prints the key and its details', async ({ databaseUrl }) => {
     const { stdout } = await keys(
       databaseUrl,
       'create',
@@ -62,11 +62,14 @@ describe('farewatch keys', () => {
     [['create', '--reseller', 'nobody'], 2, 'no reseller named "nobody"'],
     [['revoke', '7'], 2, 'there is no key 7'],
     [['revoke', 'fwk_x'], 2, 'whole number'],
-  ] as const)('explains %j', async ([args, exit, said], { databaseUrl }) => {
-    const ended = await keys(databaseUrl, ...args)
+  ] as const)(
+    'the arguments %j fail with an explanation',
+    async ([args, exit, message], { databaseUrl }) => {
+      const ended = await keys(databaseUrl, ...args)
 
-    expect(ended.exit).toBe(exit)
-    expect(ended.stderr).toContain(said)
-    expect(ended.stdout).toBe('')
-  })
+      expect(ended.exit).toBe(exit)
+      expect(ended.stderr).toContain(message)
+      expect(ended.stdout).toBe('')
+    },
+  )
 })

@@ -19,7 +19,7 @@ import {
 } from '../watch/watch-fixtures.ts'
 
 describe('resellers', () => {
-  it('have a name of their own', async ({ db }) => {
+  it('two resellers cannot have one name', async ({ db }) => {
     const created = await createReseller(db, 'northwind')
 
     await expect(createReseller(db, 'northwind')).rejects.toMatchObject({
@@ -29,7 +29,7 @@ describe('resellers', () => {
     expect(await findReseller(db, 'Northwind')).toBeUndefined()
   })
 
-  it('are not named what nobody could see or type', async ({ db }) => {
+  it('a reseller cannot have a name that cannot be seen or typed', async ({ db }) => {
     for (const name of [
       '',
       '.',
@@ -45,7 +45,9 @@ describe('resellers', () => {
     }
   })
 
-  it('are listed with the size of their watch lists, none active once disabled', async ({ db }) => {
+  it('resellers are listed with the size of their watch lists, and a disabled one has no active watch', async ({
+    db,
+  }) => {
     const one = await resellerWith(db, [...manyCells(3), cells({ list: 'winter' })], 'one')
     await pauseWatches(db, { resellerId: one, list: 'winter' })
     const two = await resellerWith(db, manyCells(2), 'two')
@@ -59,7 +61,7 @@ describe('resellers', () => {
     ])
   })
 
-  it('never touch or see each other’s watches, although lists and references are alike', async ({
+  it('resellers never change or see each other’s watches, even with equal lists and references', async ({
     db,
   }) => {
     const mine = await resellerWith(db, manyCells(4), 'mine')
