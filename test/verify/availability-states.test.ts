@@ -21,13 +21,13 @@ const PAGE = readFileSync(
 )
 const CASES = tableRows(PAGE, 'answers')
 
-interface Question {
+interface Answers {
   readonly seconds: number
   readonly legs: readonly LegObservation[]
   readonly rules?: DecisionRules
 }
 
-function ask(state: FareState, { seconds, legs, rules = RULES }: Question): Decision {
+function ask(state: FareState, { seconds, legs, rules = RULES }: Answers): Decision {
   const [outbound = unknown(), back = null] = legs
   return decide(state, { askedAt: at(seconds), observation: observation(outbound, back) }, rules)
 }
@@ -67,12 +67,12 @@ function play(believed: string, answers: string) {
 }
 
 describe('the table of cases', () => {
-  it('is read', () => {
+  it('the page has its table of cases', () => {
     expect(CASES.length).toBeGreaterThan(80)
   })
 
   it.each(CASES)(
-    'believed $believed, answered $answers',
+    'a fare believed $believed, after $answers, is as the table says',
     ({ believed = '', answers = '', ...expected }) => {
       expect(beliefsOf(believing(believed))).toBe(believed)
 
@@ -84,7 +84,7 @@ describe('the table of cases', () => {
 describe('the diagrams', () => {
   const [legArrows = [], pairArrows = []] = diagramArrows(PAGE)
 
-  it('show every move of a leg, and no other', () => {
+  it('the first diagram shows every move of a leg, and no other', () => {
     const nameOf = ({ outbound: { belief, contradictions } }: FareState) =>
       contradictions === 0 ? belief : `${belief}_${contradictions}`
     const answers = [[available()], [UNAVAILABLE], [unknown()]]
@@ -95,7 +95,7 @@ describe('the diagrams', () => {
     expect(new Set(arrows)).toEqual(new Set(legArrows))
   })
 
-  it('show every move of a pair and its record, and no other', () => {
+  it('the second diagram shows every move of a pair with its record, and no other', () => {
     const one = [available(), UNAVAILABLE, unknown()]
     const answers = one.flatMap((outbound) => one.map((back) => [outbound, back]))
 
@@ -119,7 +119,7 @@ interface Naming {
   readonly labelsOf: (decision: Decision) => string[]
 }
 
-/** Every move that the answers can make, from the first state on, each once. */
+/** Every move that the answers can cause, from the initial state on, each once. */
 function explore(answers: readonly (readonly LegObservation[])[], naming: Naming): Move[] {
   const moves = new Map<string, Move>()
   const seen = new Set<string>()

@@ -13,8 +13,8 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000 }
 const OTHER = eur('300.00')
 
 /**
- * Reads the column "answers": checks by commas, legs by a slash, and before the answers of a check what holds from
- * there on (`incident opens`, `incident ends`, `loss 3`, `gain 2`) or how much later it comes (`after 10 s`).
+ * Reads the column "answers": checks separated by commas, legs by a slash. Before the answers of a check stands a rule that
+ * holds from there on (`incident opens`, `incident ends`, `loss 3`, `gain 2`), or its time after the one before (`after 10 s`).
  */
 export function parseAnswers(text: string): CaseCheck[] {
   let rules = RULES
@@ -63,17 +63,17 @@ export function parseAnswer(text: string): LegObservation {
   }
 }
 
-/** Answers by which a fare comes to be believed so, each leg by as many. */
+/** Answers that lead to a belief, as many for each leg. */
 export function answersFor(believed: string): readonly (readonly LegObservation[])[] {
-  const roads: Readonly<Record<string, readonly LegObservation[]>> = {
+  const paths: Readonly<Record<string, readonly LegObservation[]>> = {
     available: [available(), available(), available()],
     unavailable: [available(), UNAVAILABLE, UNAVAILABLE],
     unknown: [unknown(), unknown(), unknown()],
   }
-  const legs = believed.split(' / ').map((leg) => roads[leg])
+  const legs = believed.split(' / ').map((leg) => paths[leg])
   return [0, 1, 2].map((step) =>
-    legs.map((road) => {
-      const answer = road?.[step]
+    legs.map((path) => {
+      const answer = path?.[step]
       if (answer === undefined) throw new Error(`the cases know no belief "${believed}"`)
       return answer
     }),

@@ -4,16 +4,16 @@ import { type FareView, initialState, pairOf, viewOf } from '../../src/verify/de
 import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
 import { RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
-import { anyCounts, anyStory, type Played, play, type Scene, saidBy } from './stories.ts'
+import { answerOf, anyCounts, anyStory, type Played, play, type Scene } from './stories.ts'
 
 const RUNS = { numRuns: 1_500 }
 
-/** The last state of a story that has no end is its first. */
+/** The last state of a story; the initial state of an empty one. */
 function endOf(played: readonly Played[], hasReturn: boolean) {
   return played.at(-1)?.decision.state ?? initialState(hasReturn)
 }
 
-function toldChanges(played: readonly Played[]) {
+function recordedChanges(played: readonly Played[]) {
   return played.flatMap(({ decision }) =>
     decision.changes.map(({ kind, after, detectedAt, lastGoodCheckAt }) => {
       return { kind, detectedAt, lastGoodCheckAt, pair: after.pair, price: after.price }
@@ -25,25 +25,25 @@ function mute({ gapSeconds, return: back, held }: Scene, reason: 'timeout' | 'ht
   return { gapSeconds, outbound: unknown(reason), return: back && unknown(reason), held }
 }
 
-describe('over any story', () => {
-  it('records what the naive model expects, and nothing else', () => {
+describe('in any story', () => {
+  it('decide records what the naive model expects, and nothing else', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         const played = play(story, counts)
 
         const asked = played.map(({ scene, askedAt }) => ({
           askedAt,
-          outbound: saidBy(scene.outbound),
-          return: scene.return && saidBy(scene.return),
+          outbound: answerOf(scene.outbound),
+          return: scene.return && answerOf(scene.return),
           held: scene.held,
         }))
-        expect(toldChanges(played)).toEqual(expectedChanges(asked, { ...RULES, ...counts }))
+        expect(recordedChanges(played)).toEqual(expectedChanges(asked, { ...RULES, ...counts }))
       }),
       RUNS,
     )
   })
 
-  it('lets the records replay to what is believed, each beginning where the last one ended', () => {
+  it('the records replay to the belief, each beginning where the last one ended', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         const played = play(story, counts)
@@ -59,7 +59,7 @@ describe('over any story', () => {
     )
   })
 
-  it('records nothing without a difference, and no kind twice in one check', () => {
+  it('every record has a difference, and no check records a kind twice', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { decision } of play(story, counts)) {
@@ -72,24 +72,24 @@ describe('over any story', () => {
     )
   })
 
-  it('records a change once: the same answers again confirm it', () => {
+  it('a change is recorded once, however often its answers repeat', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         const last = story.at(-1)
         if (last === undefined) return
         const again = { ...last, gapSeconds: 60, held: false }
-        // As often as the slowest confirmation needs: from there on the answers are what is believed.
+        // As often as the slowest confirmation needs: after that the answers agree with the belief.
         const echo = [again, again, again, again]
 
         const played = play([...story, ...echo, ...echo], counts)
 
-        expect(toldChanges(played.slice(-echo.length))).toEqual([])
+        expect(recordedChanges(played.slice(-echo.length))).toEqual([])
       }),
       RUNS,
     )
   })
 
-  it('tells when: after the last good check, by the first answer, and never later than it was asked', () => {
+  it('a change has an interval that begins before it is detected, and ends no later than its check', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { askedAt, decision } of play(story, counts)) {
@@ -103,7 +103,7 @@ describe('over any story', () => {
     )
   })
 
-  it('learns nothing from an answer that tells nothing', () => {
+  it('an unknown answer changes nothing of its leg', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { scene, before, decision } of play(story, counts)) {
@@ -119,7 +119,7 @@ describe('over any story', () => {
     )
   })
 
-  it('comes to the same belief whatever unknown answers lie between, in whatever order', () => {
+  it('unknown answers in between, in any order, lead to the same belief', () => {
     const anyMutes = fc.array(fc.constantFrom('timeout' as const, 'http_5xx' as const), {
       maxLength: 4,
     })
@@ -138,13 +138,13 @@ describe('over any story', () => {
         const hasReturn = first.return !== null
         expect(endOf(muted, hasReturn)).toEqual(endOf(plain, hasReturn))
         expect(endOf(turned, hasReturn)).toEqual(endOf(plain, hasReturn))
-        expect(toldChanges(muted)).toEqual(toldChanges(plain))
+        expect(recordedChanges(muted)).toEqual(recordedChanges(plain))
       }),
       RUNS,
     )
   })
 
-  it('believes a loss only after two answers in a row that said so, outside of an incident', () => {
+  it('a loss is believed only after two such answers in a row, and not during an incident', () => {
     fc.assert(
       fc.property(anyStory, (story) => {
         const played = play(story)
@@ -166,7 +166,7 @@ describe('over any story', () => {
     )
   })
 
-  it('enters and leaves bookable with exactly the records of that name', () => {
+  it('a pair enters and leaves bookable with exactly the records of that name', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { before, decision } of play(story, counts)) {
@@ -181,7 +181,7 @@ describe('over any story', () => {
     )
   })
 
-  it('keeps a state that the database gives back as it was', () => {
+  it('a stored state is read back unchanged', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { decision } of play(story, counts)) {
@@ -193,7 +193,7 @@ describe('over any story', () => {
     )
   })
 
-  it('is good when every leg was told, and asks again when it was not', () => {
+  it('a check is good if it showed every leg, and is followed early if it did not', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { askedAt, before, decision } of play(story, counts)) {

@@ -7,8 +7,8 @@ import { at, available, eur, flight, observation, RULES, UNAVAILABLE, unknown } 
 
 type Asked = readonly [seconds: number, outbound: LegObservation, back?: LegObservation]
 
-/** Decides one answer after the other; the last decision, and every change on the way. */
-function tell(story: readonly Asked[], rules: Partial<DecisionRules> = {}) {
+/** Decides one answer after the other. Returns the last decision, and every change on the way. */
+function decideAll(story: readonly Asked[], rules: Partial<DecisionRules> = {}) {
   let state = initialState(story[0]?.[2] !== undefined)
   const decisions: Decision[] = story.map(([seconds, outbound, back]) => {
     const input = { askedAt: at(seconds), observation: observation(outbound, back ?? null) }
@@ -27,8 +27,8 @@ function iso(seconds: number): string {
 const OTHER = available({ identity: 'L2 PMI-MAD 2026-05-01', price: eur('300.00') })
 
 describe('the interval of a change', () => {
-  it('runs from the last check before a loss to the first answer that told it', () => {
-    const { change } = tell([
+  it('the interval of a loss runs from the last check before it to the first that showed it', () => {
+    const { change } = decideAll([
       [0, available()],
       [60, available()],
       [120, UNAVAILABLE],
@@ -42,8 +42,8 @@ describe('the interval of a change', () => {
     })
   })
 
-  it('begins with a check that told of every leg', () => {
-    const { change } = tell([
+  it('an interval begins with a check that showed every leg', () => {
+    const { change } = decideAll([
       [0, available(), available()],
       [60, available(), unknown()],
       [120, UNAVAILABLE, available()],
@@ -53,8 +53,8 @@ describe('the interval of a change', () => {
     expect(change).toMatchObject({ lastGoodCheckAt: iso(0), detectedAt: iso(120) })
   })
 
-  it('begins anew where a doubted leg showed itself again', () => {
-    const { change } = tell([
+  it('the interval begins again where a contradicted leg was shown again', () => {
+    const { change } = decideAll([
       [0, available()],
       [60, UNAVAILABLE],
       [80, available()],
@@ -65,8 +65,8 @@ describe('the interval of a change', () => {
     expect(change).toMatchObject({ lastGoodCheckAt: iso(80), detectedAt: iso(140) })
   })
 
-  it('has no beginning where nothing was believed', () => {
-    const { change } = tell([
+  it('an interval has no beginning where nothing was believed', () => {
+    const { change } = decideAll([
       [0, UNAVAILABLE],
       [20, available()],
     ])
@@ -78,8 +78,8 @@ describe('the interval of a change', () => {
     })
   })
 
-  it('of a price begins where it was last read', () => {
-    const { change } = tell([
+  it('the interval of a price begins where the price was last read', () => {
+    const { change } = decideAll([
       [0, available()],
       [60, available({ price: null })],
       [120, available({ price: eur('120.00') })],
@@ -92,8 +92,8 @@ describe('the interval of a change', () => {
     })
   })
 
-  it('of another flight that comes back for one that was sold out is that of its coming back', () => {
-    const { changes } = tell([
+  it('another flight that returns in place of a sold-out one has the interval of that return', () => {
+    const { changes } = decideAll([
       [0, available()],
       [60, UNAVAILABLE],
       [80, UNAVAILABLE],
@@ -107,8 +107,8 @@ describe('the interval of a change', () => {
     ])
   })
 
-  it('of a pair that became bookable ends with the first sight of its last leg', () => {
-    const { change } = tell(
+  it('the interval of a pair that became bookable ends with the first answer that shows its last leg', () => {
+    const { change } = decideAll(
       [
         [0, UNAVAILABLE, UNAVAILABLE],
         [20, UNAVAILABLE, UNAVAILABLE],
@@ -126,8 +126,8 @@ describe('the interval of a change', () => {
     })
   })
 
-  it('of a pair that both legs left ends with the first of their losses', () => {
-    const { change } = tell([
+  it('the interval of a pair that lost both legs ends with the first loss', () => {
+    const { change } = decideAll([
       [0, available(), available()],
       [60, UNAVAILABLE, unknown()],
       [80, unknown(), UNAVAILABLE],
@@ -142,9 +142,9 @@ describe('the interval of a change', () => {
   })
 })
 
-describe('what a change shows', () => {
-  it('is the sum of the legs and each of them, before and after', () => {
-    const { change } = tell([
+describe('before and after of a change', () => {
+  it('a change shows the sum of the legs and each leg, before and after', () => {
+    const { change } = decideAll([
       [0, available(), available({ price: eur('50.50') })],
       [60, available({ price: eur('120.25') }), available({ price: eur('50.50') })],
     ])
@@ -161,8 +161,8 @@ describe('what a change shows', () => {
     })
   })
 
-  it('is which flight sold out, and of one that is gone nothing more', () => {
-    const { change } = tell([
+  it('a loss shows which flight sold out, and nothing of it afterwards', () => {
+    const { change } = decideAll([
       [0, available()],
       [60, UNAVAILABLE],
       [80, UNAVAILABLE],
@@ -186,9 +186,9 @@ describe('what a change shows', () => {
     })
   })
 
-  it('is both legs where they are not in one currency', () => {
+  it('a change shows both legs, and no sum, where they are not in one currency', () => {
     const dollars = available({ price: { amount: '50.00', currency: 'USD' } })
-    const { change } = tell([
+    const { change } = decideAll([
       [0, available(), available()],
       [60, available(), dollars],
     ])
@@ -203,11 +203,11 @@ describe('what a change shows', () => {
     })
   })
 
-  it('is no new text for what is the same', () => {
+  it('an equal price and itinerary in other words change nothing', () => {
     const shortened = flight({ price: { amount: '100', currency: 'EUR' } })
     const renamed = { ...shortened, flight: { ...shortened.flight, airline: 'Tramontana Air' } }
 
-    const { state, changes } = tell([
+    const { state, changes } = decideAll([
       [0, available()],
       [60, { kind: 'available', flight: renamed }],
     ])
@@ -222,8 +222,8 @@ function shownOf({ price, identity, itinerary, flight: summary }: ReturnType<typ
 }
 
 describe('a decision', () => {
-  it('tells the metrics what each leg was', () => {
-    const { last } = tell([
+  it('a decision has the outcome of each leg for the metrics', () => {
+    const { last } = decideAll([
       [0, available(), available()],
       [60, OTHER, unknown('http_5xx')],
     ])
@@ -235,7 +235,7 @@ describe('a decision', () => {
     expect(last?.good).toBe(false)
   })
 
-  it('takes an answer that leaves a leg out for one that says nothing of it', () => {
+  it('an answer without a leg says nothing of that leg', () => {
     const both = decide(
       initialState(true),
       { askedAt: at(0), observation: observation(available(), null) },
@@ -246,7 +246,7 @@ describe('a decision', () => {
     expect(both.good).toBe(false)
   })
 
-  it('takes no notice of a leg that was not asked for', () => {
+  it('a leg outside the question is ignored', () => {
     const one = decide(
       initialState(false),
       { askedAt: at(0), observation: observation(available(), UNAVAILABLE) },
@@ -257,9 +257,9 @@ describe('a decision', () => {
     expect(one.state.return).toBeNull()
   })
 
-  it('remembers when the fare was first bookable, and for good', () => {
-    const half = tell([[0, available(), unknown()]])
-    const whole = tell([
+  it('the state keeps when the fare was first bookable', () => {
+    const half = decideAll([[0, available(), unknown()]])
+    const whole = decideAll([
       [0, available(), unknown()],
       [60, available(), available()],
       [120, available(), available()],
@@ -271,16 +271,16 @@ describe('a decision', () => {
     expect(whole.state.everAvailableAt).toBe(iso(60))
   })
 
-  it('tells of a loss that an incident holds, and of nothing else', () => {
+  it('a decision reports a loss that an incident holds, and nothing else as held', () => {
     const hold = { holdLosses: true }
 
-    expect(tell([[0, UNAVAILABLE]], hold).last?.heldLoss).toBe(true)
-    expect(tell([[0, available()]], hold).last?.heldLoss).toBe(false)
-    expect(tell([[0, unknown()]], hold).last?.heldLoss).toBe(false)
-    expect(tell([[0, UNAVAILABLE]]).last?.heldLoss).toBe(false)
+    expect(decideAll([[0, UNAVAILABLE]], hold).last?.heldLoss).toBe(true)
+    expect(decideAll([[0, available()]], hold).last?.heldLoss).toBe(false)
+    expect(decideAll([[0, unknown()]], hold).last?.heldLoss).toBe(false)
+    expect(decideAll([[0, UNAVAILABLE]]).last?.heldLoss).toBe(false)
   })
 
-  it('leaves the state it was given as it was', () => {
+  it('decide does not modify the state it is given', () => {
     const state = initialState(true)
     const copy = structuredClone(state)
 

@@ -16,7 +16,7 @@ import { available, gone, kinds, pairStates, record, watchFeed } from './fare-fi
 const PAST = '2020-01-01'
 const LATER = '2099-01-01'
 
-/** So many minutes from now: later than all that begins in a test. */
+/** So many minutes from now: later than everything that begins in a test. */
 function soon(minutes: number): Date {
   return new Date(Date.now() + minutes * 60_000)
 }
@@ -27,24 +27,24 @@ async function onlyFare(db: Db): Promise<number> {
   return fare.id
 }
 
-/** The day that the watches gave comes and goes. */
+/** Moves the departure dates of all watches into the past. */
 async function passTheDay(db: Db): Promise<void> {
   await sql`update watch set departs_on = ${PAST}`.execute(db)
   await sql`update tracked_fare set departs_on = ${PAST}`.execute(db)
 }
 
-/** The flight that was seen has left. */
+/** Moves the departure of the observed flight into the past. */
 async function depart(db: Db): Promise<void> {
   await sql`
     update fare_state set state = jsonb_set(state, '{outbound,flight,departsAt}', '"2020-01-01 10:00"')
   `.execute(db)
 }
 
-/** What the feed's last record says of a fare, and what is believed of it. */
-async function lastSaid(db: Db, fareId: number): Promise<unknown> {
+/** The pair state in the last record of a fare, and in its belief. */
+async function lastPair(db: Db, fareId: number): Promise<unknown> {
   const { rows } = await sql`
     select (select after ->> 'pair' from farewatch.availability_changes
-             where tracked_fare_id = ${fareId} order by seq desc limit 1) as told,
+             where tracked_fare_id = ${fareId} order by seq desc limit 1) as recorded,
            pair as believed
       from farewatch.availability_current where tracked_fare_id = ${fareId}
   `.execute(db)
@@ -62,12 +62,12 @@ describe('a fare that is watched again after its end', () => {
     return { fare, resellerId }
   }
 
-  it('becomes available anew, in the feed as in its history', async ({ db }) => {
+  it('the fare becomes available again, in the feed and in its history', async ({ db }) => {
     const { fare, resellerId } = await revived(db)
-    expect(await lastSaid(db, fare)).toMatchObject({ believed: 'unknown' })
+    expect(await lastPair(db, fare)).toMatchObject({ believed: 'unknown' })
 
     await record(db, fare, soon(5), available())
-    expect(await lastSaid(db, fare)).toEqual({ told: 'bookable', believed: 'bookable' })
+    expect(await lastPair(db, fare)).toEqual({ recorded: 'bookable', believed: 'bookable' })
     await record(db, fare, soon(6), gone)
     await record(db, fare, soon(7), gone)
 
@@ -80,10 +80,10 @@ describe('a fare that is watched again after its end', () => {
       'became_unavailable',
     ])
     expect(await pairStates(db, fare)).toEqual(['bookable', 'bookable', 'not_bookable'])
-    expect(await lastSaid(db, fare)).toEqual({ told: 'not_bookable', believed: 'not_bookable' })
+    expect(await lastPair(db, fare)).toEqual({ recorded: 'not_bookable', believed: 'not_bookable' })
   })
 
-  it('is not believed bookable by an answer that says it is gone', async ({ db }) => {
+  it('the fare is not believed bookable after an answer that it is unavailable', async ({ db }) => {
     const { fare } = await revived(db)
 
     await record(db, fare, soon(5), gone)
@@ -94,7 +94,7 @@ describe('a fare that is watched again after its end', () => {
     expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
   })
 
-  it('drops an answer to a request that began before its end', async ({ db }) => {
+  it('an answer to a request from before the end is dropped', async ({ db }) => {
     const { fare } = await revived(db)
 
     expect(await record(db, fare, soon(0.5), available())).toEqual([])
@@ -111,7 +111,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
     return { fare, late: await resellerWith(db, [cells()], 'late') }
   }
 
-  it('is told that it has ended, without what others knew', async ({ db }) => {
+  it('the watch receives its end, which shows nothing of the fare', async ({ db }) => {
     const { fare, late: resellerId } = await late(db)
 
     expect(await endWatches(db)).toBe(1)
@@ -127,7 +127,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
   })
 
-  it('brings nothing on record: what is asked on demand does not count', async ({ db }) => {
+  it('an on-demand check of the fare records nothing', async ({ db }) => {
     const { fare } = await late(db)
 
     expect(await record(db, fare, soon(5), gone)).toEqual([])
@@ -141,8 +141,8 @@ describe('a watch that begins after its fare has departed and expired', () => {
   })
 })
 
-describe('a watch receives `expired`', () => {
-  it('when its fare expires before the watch has started', async ({ db }) => {
+describe('the record `expired`', () => {
+  it('a watch that has not started receives the end of its fare', async ({ db }) => {
     await resellerWith(db, [cells()], 'first')
     const fare = await onlyFare(db)
     await record(db, fare, new Date(), available())
@@ -158,7 +158,7 @@ describe('a watch receives `expired`', () => {
     expect(rows).toEqual([])
   })
 
-  it('where its day had passed before its fare was ever asked about', async ({ db }) => {
+  it('a watch receives its end though its fare was never checked', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells({ departs_on: PAST, return_flight_id: '9' })])
 
     expect([await expireFares(db), await endWatches(db)]).toEqual([0, 1])
@@ -169,7 +169,7 @@ describe('a watch receives `expired`', () => {
 })
 
 describe('the ends of one day', () => {
-  it('come in one go, however many they are', async ({ db }) => {
+  it('all ends of a day are written in one run of the job', async ({ db }) => {
     const resellerId = await newReseller(db)
     await importRows(db, resellerId, manyCells(1_100, { departs_on: LATER }))
     const fare = await onlyFare(db)
@@ -186,15 +186,15 @@ describe('the ends of one day', () => {
     expect(expired).toBeGreaterThan(500)
     expect(expired + ended).toBeGreaterThanOrEqual(1_100)
     const { rows } = await sql`
-      select (select count(*) from fare_schedule) as turns,
+      select (select count(*) from fare_schedule) as scheduled,
              (select count(*) from watch where ended_at is null) as active,
-             (select count(*) from watch_change) as told
+             (select count(*) from watch_change) as records
     `.execute(db)
-    // One of them became available before.
-    expect(rows).toEqual([{ turns: 0, active: 0, told: 1_101 }])
+    // One watch started before.
+    expect(rows).toEqual([{ scheduled: 0, active: 0, records: 1_101 }])
   })
 
-  it('stop between two batches when they are told to', async ({ db }) => {
+  it('the job stops between two batches when its signal aborts', async ({ db }) => {
     await resellerWith(db, manyCells(600, { departs_on: PAST }))
 
     expect(await endWatches(db, AbortSignal.abort())).toBe(500)

@@ -15,14 +15,14 @@ import {
 
 const BEFORE = Date.now() - 6 * 3_600_000
 
-async function turns(db: Db): Promise<number> {
+async function scheduled(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from fare_schedule
   `.execute(db)
   return rows[0]?.count ?? -1
 }
 
-/** Moves the departure that was observed to so many hours from now, read as UTC. */
+/** Moves the observed departure to so many hours from now, read as UTC. */
 async function departIn(db: Db, fareId: number, hours: number): Promise<void> {
   await sql`
     update fare_state
@@ -45,8 +45,10 @@ async function spells(db: Db): Promise<unknown[]> {
   return rows
 }
 
-describe('a fare expires', () => {
-  it('when its departure has passed everywhere on earth, once, and is told', async ({ db }) => {
+describe('the end of a fare', () => {
+  it('a fare expires once, with a record, when its departure has passed everywhere on earth', async ({
+    db,
+  }) => {
     const fare = await trackFare(db)
     const reseller = await watchFare(db, 'ana', fare)
     await record(db, fare, minute(0), available())
@@ -62,7 +64,7 @@ describe('a fare expires', () => {
       [1, 'watch_started'],
       [2, 'expired'],
     ])
-    expect(await turns(db)).toBe(0)
+    expect(await scheduled(db)).toBe(0)
     const { rows } = await sql`
       select c.pair, c.price, h.valid_to is null as open, v.censored
         from farewatch.availability_current c
@@ -72,9 +74,7 @@ describe('a fare expires', () => {
     expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: true }])
   })
 
-  it('and until then is known to have lasted to its last good check, not to this moment', async ({
-    db,
-  }) => {
+  it('a fare that goes on lasted until its last good check, not until now', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(0), available())
     await record(db, fare, minute(7), available())
@@ -83,7 +83,7 @@ describe('a fare expires', () => {
     expect(await spells(db)).toEqual([{ to: null, censored: true, lasted: 420 }])
   })
 
-  it('which is no sell-out: it could be bought until its last good check, and no end was seen', async ({
+  it('a fare that expires while bookable lasted until its last good check, and its end is censored', async ({
     db,
   }) => {
     const fare = await trackFare(db)
@@ -97,9 +97,7 @@ describe('a fare expires', () => {
     expect(await spells(db)).toEqual([{ to: null, censored: true, lasted: 420 }])
   })
 
-  it('and begins a new spell where it is watched again: nobody looked in between', async ({
-    db,
-  }) => {
+  it('a fare that is watched again after its end begins a new spell', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, past(0), available())
     await record(db, fare, past(7), available())
@@ -118,7 +116,9 @@ describe('a fare expires', () => {
     ])
   })
 
-  it('when the date that its watches gave has passed everywhere', async ({ db }) => {
+  it('a fare expires when the departure date of its watches has passed everywhere', async ({
+    db,
+  }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(0), available())
     await sql`update tracked_fare set departs_on = (now() - interval '3 days')::date`.execute(db)
@@ -126,7 +126,7 @@ describe('a fare expires', () => {
     expect(await expireFares(db)).toBe(1)
   })
 
-  it('after thirty days without ever being available', async ({ db }) => {
+  it('a fare that was never available expires after thirty days', async ({ db }) => {
     const [never, once] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
     await record(db, never, minute(0), { kind: 'unknown', reason: 'id_missing' })
     await record(db, once, minute(0), available())
@@ -135,6 +135,6 @@ describe('a fare expires', () => {
     `.execute(db)
 
     expect(await expireFares(db)).toBe(1)
-    expect(await turns(db)).toBe(1)
+    expect(await scheduled(db)).toBe(1)
   })
 })

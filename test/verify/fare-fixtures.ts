@@ -13,7 +13,7 @@ export const RULES = {
   countGapMs: 0,
 }
 
-/** A tracked fare with its turn, as an import would leave it. */
+/** A scheduled fare, as an import would leave it. */
 export async function trackFare(
   db: Db,
   {

@@ -38,11 +38,11 @@ describe('the price of a fare', () => {
     return { belief: 'available', price: { amount, currency } }
   }
 
-  it('is the sum of its legs', () => {
+  it('a fare has the sum of its legs as its price', () => {
     expect(shownPrice(fare([leg('10.10'), leg('20.95')]))).toEqual(eur('31.05'))
   })
 
-  it('is nothing where a leg has none, or another currency', () => {
+  it('a fare has no price where a leg has none, or another currency', () => {
     expect(shownPrice(fare([leg('10.10'), { belief: 'available' }]))).toBeNull()
     expect(shownPrice(fare([leg('10.10'), leg('20.95', 'USD')]))).toBeNull()
     expect(shownPrice(fare([{ belief: 'unavailable' }]))).toBeNull()
@@ -61,7 +61,7 @@ describe('a stored state', () => {
     return json
   }
 
-  it('is read back, without what it does not know', () => {
+  it('a stored state is read without unknown fields', () => {
     const newer = { ...JSON.parse(stored), unknown: 'field' }
 
     expect(parseFareState(newer)).toEqual(state)
@@ -110,7 +110,7 @@ describe('a stored state', () => {
       ({ outbound }) => Object.assign(outbound, { candidate: 'L2' }),
       'candidate',
     ],
-  ])('is refused for %s, naming the place', (_what, damage, place) => {
+  ])('a stored state with %s is refused, with the path to it', (_what, damage, place) => {
     expect(() => parseFareState(damaged(damage))).toThrow(
       expect.objectContaining({
         code: 'verify.state_malformed',
@@ -119,7 +119,7 @@ describe('a stored state', () => {
     )
   })
 
-  it.each([null, undefined, [], 'state', {}])('is refused where it is %j', (value) => {
+  it.each([null, undefined, [], 'state', {}])('a stored state that is %j is refused', (value) => {
     expect(() => parseFareState(value)).toThrow('the stored state of a fare is malformed')
   })
 })

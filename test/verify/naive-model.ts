@@ -1,17 +1,17 @@
 import { type Money, sameMoney, sumMoney } from '../../src/base/money.ts'
 
-/** What the upstream said of one leg: which flight and at what price, that there is none, or nothing of use. */
-export type Said =
+/** The answer for one leg: a flight with its price, that there is none, or nothing usable. */
+export type LegAnswer =
   | { readonly price: Money | null; readonly identity: string; readonly itinerary: string }
   | 'unavailable'
   | 'nothing'
 
-/** One check of a fare, in the order of the requests. */
-export interface Asked {
+/** One check of a fare. A story has them in the order of their requests. */
+export interface ModelCheck {
   readonly askedAt: Date
-  readonly outbound: Said
-  readonly return: Said | null
-  /** Whether an incident was open when it was decided. */
+  readonly outbound: LegAnswer
+  readonly return: LegAnswer | null
+  /** Whether an incident was open when the check was decided. */
   readonly held?: boolean
 }
 
@@ -21,13 +21,13 @@ export interface ModelRules {
   readonly countGapMs: number
 }
 
-/** A change that must have been recorded, by what matters of it. */
+/** A change that must have been recorded. */
 export interface ExpectedChange {
   readonly kind: string
   readonly detectedAt: string
   readonly lastGoodCheckAt: string | null
   readonly pair: string
-  /** The pair's price after it. */
+  /** The price of the pair after the change. */
   readonly price: Money | null
 }
 
@@ -36,11 +36,11 @@ interface LegFacts {
   readonly identity: string | null
   readonly itinerary: string | null
   readonly price: Money | null
-  /** The word that counted: none where the answer told nothing of the flight that we know. */
-  readonly word: 'yes' | 'no' | null
-  /** Positions of the first answers that showed what changed by this one. */
+  /** What the answer says of the known flight; null where it says nothing. */
+  readonly says: 'yes' | 'no' | null
+  /** Positions of the first answers that showed the changes of this one. */
   readonly moved?: number
-  readonly settled?: number
+  readonly replaced?: number
   readonly retimed?: number
   readonly repriced?: number
 }
@@ -50,107 +50,114 @@ const NOTHING_KNOWN: LegFacts = {
   identity: null,
   itinerary: null,
   price: null,
-  word: null,
+  says: null,
 }
 const IDENTITY_GAP_MS = 20_000
 
 /**
- * What must have been recorded of a fare, by looking back over all answers at every check: slow, without
- * counters and without state, so that it cannot be wrong in the way the decision could be.
+ * The changes that must have been recorded of a fare. It reads all answers again at every check: slow, without counters
+ * and without state, so that it cannot share an error with `decide`.
  */
-export function expectedChanges(story: readonly Asked[], rules: ModelRules): ExpectedChange[] {
+export function expectedChanges(story: readonly ModelCheck[], rules: ModelRules): ExpectedChange[] {
   const legs = legsOf(story, rules)
   return story.flatMap((_, i) => changesAt(story, legs, i))
 }
 
 /** Whether the last check was good: it showed the state of every leg. */
-export function wasLastGood(story: readonly Asked[], rules: ModelRules): boolean {
-  return legsOf(story, rules).every((leg) => leg.at(-1)?.word !== null)
+export function wasLastGood(story: readonly ModelCheck[], rules: ModelRules): boolean {
+  return legsOf(story, rules).every((leg) => leg.at(-1)?.says !== null)
 }
 
-function legsOf(story: readonly Asked[], rules: ModelRules): LegFacts[][] {
-  const legs = [tellLeg(story, (asked) => asked.outbound, rules)]
+function legsOf(story: readonly ModelCheck[], rules: ModelRules): LegFacts[][] {
+  const legs = [factsOfLeg(story, (check) => check.outbound, rules)]
   if (story[0] && story[0].return !== null) {
-    legs.push(tellLeg(story, (asked) => asked.return ?? 'nothing', rules))
+    legs.push(factsOfLeg(story, (check) => check.return ?? 'nothing', rules))
   }
   return legs
 }
 
 /** What is believed of a leg after each check. */
-function tellLeg(
-  story: readonly Asked[],
-  saidOf: (asked: Asked) => Said,
+function factsOfLeg(
+  story: readonly ModelCheck[],
+  answerOf: (check: ModelCheck) => LegAnswer,
   rules: ModelRules,
 ): LegFacts[] {
   const facts: LegFacts[] = []
-  for (const [i, asked] of story.entries()) {
+  for (const [i, check] of story.entries()) {
     const before = facts[i - 1] ?? NOTHING_KNOWN
-    facts.push(factsAfter({ story, saidOf, rules, facts, before, i, asked }))
+    facts.push(factsAfter({ story, answerOf, rules, facts, before, i, check }))
   }
   return facts
 }
 
-interface Telling {
-  readonly story: readonly Asked[]
-  readonly saidOf: (asked: Asked) => Said
+interface FactsArgs {
+  readonly story: readonly ModelCheck[]
+  readonly answerOf: (check: ModelCheck) => LegAnswer
   readonly rules: ModelRules
   readonly facts: readonly LegFacts[]
   readonly before: LegFacts
   readonly i: number
-  readonly asked: Asked
+  readonly check: ModelCheck
 }
 
-function factsAfter(telling: Telling): LegFacts {
-  const { before, i, asked, saidOf } = telling
+function factsAfter(args: FactsArgs): LegFacts {
+  const { before, i, check, answerOf } = args
   const { belief, identity, itinerary, price } = before
-  const quiet: LegFacts = { belief, identity, itinerary, price, word: null }
-  const said = saidOf(asked)
-  if (said === 'nothing') return quiet
-  if (said === 'unavailable') {
-    const lost = believedAfter(telling, 'no')
-    if (lost === undefined) return { ...quiet, word: 'no' }
-    return { ...quiet, belief: 'unavailable', price: null, word: 'no', moved: lost }
+  const unchanged: LegFacts = { belief, identity, itinerary, price, says: null }
+  const answer = answerOf(check)
+  if (answer === 'nothing') return unchanged
+  if (answer === 'unavailable') {
+    const lost = believedAfter(args, 'no')
+    if (lost === undefined) return { ...unchanged, says: 'no' }
+    return { ...unchanged, belief: 'unavailable', price: null, says: 'no', moved: lost }
   }
-  const settled = settledAt(telling, said.identity)
-  if (settled === 'not yet') return quiet
+  const replaced = replacedSince(args, answer.identity)
+  if (replaced === 'not yet') return unchanged
   const known: LegFacts =
-    settled === 'ours'
-      ? { ...quiet, word: 'yes' }
-      : { ...quiet, ...said, price: null, word: 'yes', settled }
-  const gained = believedAfter(telling, 'yes')
+    replaced === 'same'
+      ? { ...unchanged, says: 'yes' }
+      : { ...unchanged, ...answer, price: null, says: 'yes', replaced }
+  const gained = believedAfter(args, 'yes')
   if (belief !== 'available' && gained === undefined) return known
-  const now = { ...known, ...said, price: said.price ?? known.price, belief: 'available' as const }
+  const now = {
+    ...known,
+    ...answer,
+    price: answer.price ?? known.price,
+    belief: 'available' as const,
+  }
   if (gained !== undefined) return { ...now, moved: gained }
-  if (settled !== 'ours') return now
+  if (replaced !== 'same') return now
   return {
     ...now,
-    ...(said.itinerary === itinerary ? {} : { retimed: i }),
+    ...(answer.itinerary === itinerary ? {} : { retimed: i }),
     ...(sameMoney(now.price, price) ? {} : { repriced: i }),
   }
 }
 
-/** The position of the first of the answers that make this one believed; undefined where the belief stays. */
+/** The position of the first answer of the row that changes the belief; undefined where the belief stays. */
 function believedAfter(
-  { story, facts, before, i, asked, rules }: Telling,
-  word: 'yes' | 'no',
+  { story, facts, before, i, check, rules }: FactsArgs,
+  says: 'yes' | 'no',
 ): number | undefined {
-  if (before.belief === (word === 'yes' ? 'available' : 'unavailable')) return undefined
-  if (word === 'yes' && before.belief === 'unknown') return i
-  if (word === 'no' && asked.held === true) return undefined
-  const spoken = facts.flatMap((fact, at) => (fact.word === null ? [] : [{ word: fact.word, at }]))
-  spoken.push({ word, at: i })
-  const run = spoken.slice(spoken.findLastIndex((one) => one.word !== word) + 1)
-  const needed = word === 'no' ? rules.lossConfirmations : rules.gainConfirmations
+  if (before.belief === (says === 'yes' ? 'available' : 'unavailable')) return undefined
+  if (says === 'yes' && before.belief === 'unknown') return i
+  if (says === 'no' && check.held === true) return undefined
+  const answered = facts.flatMap((fact, at) =>
+    fact.says === null ? [] : [{ says: fact.says, at }],
+  )
+  answered.push({ says, at: i })
+  const run = answered.slice(answered.findLastIndex((one) => one.says !== says) + 1)
+  const needed = says === 'no' ? rules.lossConfirmations : rules.gainConfirmations
   return countedOf(
-    run.map(({ at }) => story[at] ?? asked),
+    run.map(({ at }) => story[at] ?? check),
     rules,
   ) >= needed
     ? run[0]?.at
     : undefined
 }
 
-/** How many of these answers count: each but the first lies as many gaps behind the first as have counted before it. */
-function countedOf(run: readonly Asked[], { countGapMs }: ModelRules): number {
+/** How many of these answers count: the first does, and each later one that is a gap after the first for each counted before. */
+function countedOf(run: readonly ModelCheck[], { countGapMs }: ModelRules): number {
   let counted = 0
   for (const { askedAt } of run) {
     const sinceMs = askedAt.getTime() - (run[0] ?? { askedAt }).askedAt.getTime()
@@ -159,26 +166,26 @@ function countedOf(run: readonly Asked[], { countGapMs }: ModelRules): number {
   return counted
 }
 
-/** Whether the flight is ours, or since when another one was seen that now takes its place. */
-function settledAt(
-  { story, saidOf, before, i, asked }: Telling,
+/** Whether the flight is the known one; otherwise the position from which on another one has been shown that replaces it. */
+function replacedSince(
+  { story, answerOf, before, i, check }: FactsArgs,
   identity: string,
-): 'ours' | 'not yet' | number {
-  if (before.identity === null || before.identity === identity) return 'ours'
+): 'same' | 'not yet' | number {
+  if (before.identity === null || before.identity === identity) return 'same'
   let first = i
   for (let at = i - 1; at >= 0; at -= 1) {
     const earlier = story[at]
-    const said = earlier ? saidOf(earlier) : 'nothing'
-    if (said === 'nothing' || said === 'unavailable') continue
-    if (said.identity !== identity) break
+    const answer = earlier ? answerOf(earlier) : 'nothing'
+    if (answer === 'nothing' || answer === 'unavailable') continue
+    if (answer.identity !== identity) break
     first = at
   }
-  const firstAt = story[first]?.askedAt ?? asked.askedAt
-  return asked.askedAt.getTime() - firstAt.getTime() >= IDENTITY_GAP_MS ? first : 'not yet'
+  const firstAt = story[first]?.askedAt ?? check.askedAt
+  return check.askedAt.getTime() - firstAt.getTime() >= IDENTITY_GAP_MS ? first : 'not yet'
 }
 
 function changesAt(
-  story: readonly Asked[],
+  story: readonly ModelCheck[],
   legs: readonly (readonly LegFacts[])[],
   i: number,
 ): ExpectedChange[] {
@@ -190,7 +197,7 @@ function changesAt(
       : wasPair === 'bookable' && pair !== 'bookable'
         ? 'became_unavailable'
         : 'legs_changed'
-  const record = (kind: string, mark: 'moved' | 'settled' | 'retimed' | 'repriced') => {
+  const record = (kind: string, mark: 'moved' | 'replaced' | 'retimed' | 'repriced') => {
     const concerned = legs.filter(
       (leg) =>
         leg[i]?.[mark] !== undefined &&
@@ -198,7 +205,7 @@ function changesAt(
     )
     if (concerned.length === 0) return []
     const firsts = concerned.map((leg) => leg[i]?.[mark] ?? i)
-    const begins = concerned.map((leg, at) => lastBorneOut(story, { legs, leg }, firsts[at] ?? i))
+    const begins = concerned.map((leg, at) => lastConfirmed(story, { legs, leg }, firsts[at] ?? i))
     const found = kind === 'became_available' ? Math.max(...firsts) : Math.min(...firsts)
     const begin = begins.includes(-1) ? -1 : Math.min(...begins)
     return [
@@ -211,7 +218,7 @@ function changesAt(
       },
     ]
   }
-  const greater = [...record('identity_changed', 'settled'), ...record(beliefKind, 'moved')]
+  const greater = [...record('identity_changed', 'replaced'), ...record(beliefKind, 'moved')]
   if (greater.some((change) => change.kind !== 'legs_changed')) return greater
   const priced = wasPair === 'bookable' && pair === 'bookable'
   return [
@@ -221,21 +228,21 @@ function changesAt(
   ]
 }
 
-/** The last check before a position that told of every leg, and of this one exactly what was believed; or -1. */
-function lastBorneOut(
-  story: readonly Asked[],
+/** The position of the last good check before another that showed exactly what was believed of the leg; or -1. */
+function lastConfirmed(
+  story: readonly ModelCheck[],
   { legs, leg }: { legs: readonly (readonly LegFacts[])[]; leg: readonly LegFacts[] },
   before: number,
 ): number {
   const isOutbound = leg === legs[0]
   for (let at = before - 1; at >= 0; at -= 1) {
     const fact = leg[at]
-    const asked = story[at]
-    if (!fact || !asked || legs.some((any) => any[at]?.word === null)) continue
-    const said = isOutbound ? asked.outbound : asked.return
-    if (fact.word === 'no' && fact.belief === 'unavailable') return at
-    if (fact.word !== 'yes' || fact.belief !== 'available' || typeof said !== 'object') continue
-    if (said?.price !== null || fact.price === null) return at
+    const check = story[at]
+    if (!fact || !check || legs.some((any) => any[at]?.says === null)) continue
+    const answer = isOutbound ? check.outbound : check.return
+    if (fact.says === 'no' && fact.belief === 'unavailable') return at
+    if (fact.says !== 'yes' || fact.belief !== 'available' || typeof answer !== 'object') continue
+    if (answer?.price !== null || fact.price === null) return at
   }
   return -1
 }
@@ -252,6 +259,6 @@ function priceAt(legs: readonly (readonly LegFacts[])[], i: number): Money | nul
   return prices.length === legs.length ? sumMoney(prices) : null
 }
 
-function timeAt(story: readonly Asked[], i: number): string | null {
+function timeAt(story: readonly ModelCheck[], i: number): string | null {
   return story[i]?.askedAt.toISOString() ?? null
 }

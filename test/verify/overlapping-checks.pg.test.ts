@@ -25,7 +25,7 @@ const FLIGHT = 'F1'
 const ALL_GONE: readonly Answer[] = [['gone', 'gone']]
 const COUNTS = { lossConfirmations: 2, gainConfirmations: 1 }
 
-/** A fare that two resellers watch; how long ago, in seconds, it was said to be there or gone. */
+/** A fare that two resellers watch, after these answers; each so many seconds ago. */
 async function watchedFare(
   db: Db,
   past: readonly (readonly [number, ReturnType<typeof available>])[],
@@ -57,7 +57,7 @@ async function waitingSessions(db: Db): Promise<number> {
   return rows[0]?.waiting ?? 0
 }
 
-/** Gives all jobs their answers, one after the other, and lets none record before all want to. */
+/** Gives all jobs their answers, and blocks every recording until all have begun. */
 async function recordAtOnce(db: Db, url: string, jobs: readonly WaitingJob[]): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -93,7 +93,7 @@ async function feedsOf(db: Db): Promise<unknown[]> {
 }
 
 describe('checks of one fare that overlap', () => {
-  it('start a watch that begins while one is under way, whose fare has no fresh belief', async ({
+  it('a watch that begins during the first check of its fare starts with that check', async ({
     db,
   }) => {
     await watchedFare(db, [])
@@ -109,10 +109,10 @@ describe('checks of one fare that overlap', () => {
     expect(rows).toEqual([{ lane: null }])
   })
 
-  it('count a loss once when one job runs twice at a time', async ({ db, databaseUrl }) => {
+  it('a loss counts once when one job runs twice at the same time', async ({ db, databaseUrl }) => {
     const fare = await watchedFare(db, [[60, available()]])
     const claimId = await claimOf(db)
-    // Each job has a gate of its own, as in two processes.
+    // Each job has a semaphore of its own, as in two processes.
     const jobs = [
       await createJobs(db, COUNTS).claim(claimId, 1),
       await createJobs(db, COUNTS).claim(claimId, 1),
@@ -124,7 +124,7 @@ describe('checks of one fare that overlap', () => {
     expect(await kinds(db, fare)).toEqual(['became_available'])
   })
 
-  it('record a loss once when its turn and a user confirm it at a time', async ({
+  it('a loss is recorded once when a scheduled and two on-demand checks confirm it at the same time', async ({
     db,
     databaseUrl,
   }) => {
@@ -146,7 +146,7 @@ describe('checks of one fare that overlap', () => {
     expect(await brokenFeeds(db)).toEqual([])
   })
 
-  it('confirm no loss where a user asks twice in one breath', async ({ db }) => {
+  it('on-demand checks within ten seconds confirm no loss', async ({ db }) => {
     const fare = await watchedFare(db, [[60, available()]])
     const jobs = createJobs(db, { ...COUNTS, countGapMs: COUNT_GAP_MS })
     for (let times = 0; times < 3; times += 1) {
@@ -161,7 +161,9 @@ describe('checks of one fare that overlap', () => {
     expect(rows).toEqual([{ lane: 'confirmation' }])
   })
 
-  it('leave the turn to the newer one when an older one of a user comes last', async ({ db }) => {
+  it('an older on-demand check that is recorded last does not reschedule the fare', async ({
+    db,
+  }) => {
     await watchedFare(db, [[60, available()]])
     const jobs = createJobs(db, COUNTS)
     const older = await jobs.onDemand(0)
@@ -181,15 +183,14 @@ describe('checks of one fare that overlap', () => {
   })
 })
 
-describe('a worker that is stopped for longer than its lease, and continued', () => {
-  it('drops its late answer: the claim has passed on', { timeout: 60_000 }, async ({
-    db,
-    databaseUrl,
-  }) => {
+describe('a worker that continues after its lease has ended', () => {
+  it('the worker drops its late answer, because another claim holds the fare', {
+    timeout: 60_000,
+  }, async ({ db, databaseUrl }) => {
     const upstream = await startVerifyServer()
     onTestFinished(() => upstream.close())
     const flightId = '201'
-    // Were the late answer counted, it would be the second one that says so.
+    // If the late answer counted, it would confirm the loss.
     const fare = await watchedFare(db, [[60, gone]], flightId)
     await makeDue(db)
     upstream.hold([flightId])

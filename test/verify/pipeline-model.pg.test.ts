@@ -79,7 +79,7 @@ async function readFeeds(db: Db) {
   return rows
 }
 
-/** Records of one check share before and after; every other begins where the last one ended. */
+/** Records of one check share before and after; every other record begins where the last one ended. */
 function replay(changes: readonly AvailabilityChange[], hasReturn: boolean): unknown {
   let from: unknown = viewOf(initialState(hasReturn))
   let to = from
@@ -102,8 +102,8 @@ function expectHistory({ history, shown }: HeldFare, fare: ModelFare): void {
       expect(next.shown).not.toEqual(history[i]?.shown)
     }
   }
-  const told = fare.changes.length > 0
-  expect(history.at(-1)?.shown).toEqual(told ? shown : undefined)
+  const hasChanges = fare.changes.length > 0
+  expect(history.at(-1)?.shown).toEqual(hasChanges ? shown : undefined)
 }
 
 async function expectFares(db: Db, model: PipelineModel): Promise<void> {
@@ -156,7 +156,7 @@ async function expectFeeds(db: Db, model: PipelineModel): Promise<void> {
   }
 }
 
-describe('whatever happens to jobs, processes and watches', () => {
+describe('in any order of jobs, crashes and changes of watches', () => {
   it('each answer counts at most once, and each watch receives one start and its own changes', async ({
     db,
   }) => {
@@ -182,7 +182,7 @@ describe('whatever happens to jobs, processes and watches', () => {
       { numRuns: RUNS },
     )
 
-    // A test of empty worlds would prove nothing.
+    // Otherwise the worlds were too empty to prove anything.
     expect(seen.counted).toBeGreaterThan(50)
     expect(seen.dropped).toBeGreaterThan(20)
     expect([...seen.kinds.keys()]).toEqual(

@@ -1,27 +1,27 @@
 import type { Money } from '../../src/base/money.ts'
 import { isTroubleOver, isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
 import {
-  type Asked,
   type ExpectedChange,
   expectedChanges,
+  type ModelCheck,
   type ModelRules,
   wasLastGood,
 } from './naive-model.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'
-import { saidBy } from './stories.ts'
+import { answerOf } from './stories.ts'
 
-/** A question of a job: when it was asked, among all that ever were. */
-export interface Ask {
+/** A call of a job, and its place in the order of all calls. */
+export interface Call {
   readonly question: number
   readonly order: number
 }
 
-/** A record that a reseller must receive, by what matters of it. */
+/** A record that a reseller must receive. */
 export interface ExpectedRecord {
   readonly reference: string
   readonly kind: string
-  /** Of the fare after it. */
+  /** The pair state of the fare after it. */
   readonly pair: string
   readonly price: Money | null
 }
@@ -35,17 +35,17 @@ export interface ModelWatch extends WatchPlan {
 }
 
 export interface ModelFare {
-  /** The answers that counted, in the order of the requests. */
-  readonly story: Asked[]
+  /** The checks that counted, in the order of the requests. */
+  readonly story: ModelCheck[]
   changes: ExpectedChange[]
-  /** Whether a good check has shown where it stands; in the short life of a world such a belief stays fresh. */
+  /** Whether it had a good check. A world is so short that the belief stays fresh. */
   known: boolean
   /** The claim whose answer would count. */
   claim: string | null
   lastCounted: number
 }
 
-/** What must come of a script, by the rules of which answers count and of who is told. */
+/** The results that a script must have: which checks count, and which records each reseller receives. */
 export class PipelineModel {
   readonly fares: ModelFare[] = QUESTIONS.map(() => {
     return { story: [], changes: [], known: false, claim: null, lastCounted: -1 }
@@ -53,7 +53,7 @@ export class PipelineModel {
   readonly watches: ModelWatch[] = []
   readonly feeds = { ana: [] as ExpectedRecord[], ben: [] as ExpectedRecord[] }
   readonly #rules: ModelRules
-  readonly #heard = { checks: 0, unknown: 0 }
+  readonly #minute = { checks: 0, unknown: 0 }
   #trouble: 'open' | 'none' = 'none'
 
   constructor(rules: ModelRules) {
@@ -76,7 +76,7 @@ export class PipelineModel {
 
   pause(watch: ModelWatch): void {
     watch.paused = true
-    this.settleWatches()
+    this.releaseUnwatched()
   }
 
   /** A watch that is paused begins again. */
@@ -90,45 +90,45 @@ export class PipelineModel {
     return this.watches.some((watch) => watch.question === question && !watch.paused)
   }
 
-  /** A watch was paused: the turn of a fare that nobody watches is gone, and its claim with it. */
-  settleWatches(): void {
+  /** A fare without an active watch leaves the schedule, and its claim ends. */
+  releaseUnwatched(): void {
     for (const [question, fare] of this.fares.entries()) {
       if (!this.isActive(question)) fare.claim = null
     }
   }
 
-  /** The questions whose answers would count, were they recorded now. */
-  countable(claim: string | null, asks: readonly Ask[]): Ask[] {
-    return asks.filter(({ question, order }) => {
+  /** The calls whose answers count if they are recorded now. */
+  countable(claim: string | null, calls: readonly Call[]): Call[] {
+    return calls.filter(({ question, order }) => {
       const fare = this.fare(question)
       if (claim !== null && fare.claim !== claim) return false
       return order > fare.lastCounted
     })
   }
 
-  /** Whether the upstream tells so little that losses are held; a batch's own answers count first. */
-  hear(answers: readonly Answer[], questions: readonly number[]): boolean {
-    this.#heard.checks += questions.length
-    this.#heard.unknown += questions.filter((question) => {
+  /** Whether there is upstream trouble, so that losses are held; the answers of the batch count already. */
+  hasTrouble(answers: readonly Answer[], questions: readonly number[]): boolean {
+    this.#minute.checks += questions.length
+    this.#minute.unknown += questions.filter((question) => {
       const { outbound, back } = legsOf(answers, question)
       return outbound.kind === 'unknown' || back?.kind === 'unknown'
     }).length
     const isOpen = (this.#trouble as string) === 'open'
-    const goesOn = isOpen ? !isTroubleOver(this.#heard) : isUpstreamTrouble(this.#heard)
+    const goesOn = isOpen ? !isTroubleOver(this.#minute) : isUpstreamTrouble(this.#minute)
     this.#trouble = goesOn ? 'open' : 'none'
     return goesOn
   }
 
-  /** An answer counted: what it changes, and who is told. */
+  /** Counts an answer: its changes, and the records of resellers. */
   count(
-    ask: Ask,
+    call: Call,
     { answers, ...when }: { answers: readonly Answer[]; askedAt: Date; held: boolean },
   ): void {
-    const fare = this.fare(ask.question)
-    const { outbound, back } = legsOf(answers, ask.question)
-    fare.story.push({ ...when, outbound: saidBy(outbound), return: back && saidBy(back) })
+    const fare = this.fare(call.question)
+    const { outbound, back } = legsOf(answers, call.question)
+    fare.story.push({ ...when, outbound: answerOf(outbound), return: back && answerOf(back) })
     fare.claim = null
-    fare.lastCounted = ask.order
+    fare.lastCounted = call.order
     const before = fare.changes.at(-1)?.price ?? null
     const known = fare.changes.length
     fare.changes = expectedChanges(fare.story, this.#rules)
@@ -136,13 +136,13 @@ export class PipelineModel {
     const isGood = wasLastGood(fare.story, this.#rules)
     fare.known ||= isGood
     for (const watch of this.watches) {
-      if (watch.question !== ask.question || watch.paused) continue
+      if (watch.question !== call.question || watch.paused) continue
       if (isGood && !watch.started) this.#startIfKnown(watch)
       else this.#notify(watch, before, changes)
     }
   }
 
-  /** One record for each beginning, with what is believed by then. */
+  /** Writes the one record of a beginning, with the present belief. */
   #startIfKnown(watch: ModelWatch): void {
     const { known, changes } = this.fare(watch.question)
     if (!known) return

@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { until } from '../support/until.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
-import type { Ask, PipelineModel } from './pipeline-model.ts'
+import type { Call, PipelineModel } from './pipeline-model.ts'
 import { type Answer, QUESTIONS, type Script, type Step, type WatchPlan } from './pipeline-steps.ts'
 import {
   createJobs,
@@ -16,7 +16,7 @@ import {
 
 interface Waiting {
   readonly job: WaitingJob
-  readonly asks: readonly Ask[]
+  readonly calls: readonly Call[]
 }
 
 interface Playing {
@@ -30,7 +30,7 @@ interface Playing {
   asked: number
 }
 
-/** Plays a script on the product and on the model. Returns how many questions were asked. */
+/** Plays a script on the product and on the model. Returns how many calls were made. */
 export async function playScript(
   db: Db,
   script: Script,
@@ -49,7 +49,7 @@ export async function playScript(
   for (const step of script.steps) await playStep(playing, step)
   for (const { job } of playing.waiting) job.kill()
   await Promise.all(playing.waiting.map(({ job }) => job.ended))
-  // However it went, nothing that somebody watches is forgotten.
+  // Whatever happened, every fare with an active watch is scheduled.
   await dispatchDue(playing, { due: QUESTIONS.map(() => true), twice: false })
   return playing
 }
@@ -118,8 +118,8 @@ async function askOnDemand(playing: Playing, question: number): Promise<void> {
 }
 
 function wait(playing: Playing, job: WaitingJob): void {
-  const asks = job.asked().map((question) => ({ question, order: playing.asked++ }))
-  playing.waiting.push({ job, asks })
+  const calls = job.asked().map((question) => ({ question, order: playing.asked++ }))
+  playing.waiting.push({ job, calls })
 }
 
 async function answerOne(
@@ -148,23 +148,23 @@ async function answerOne(
 
 async function countAnswers(
   { db, model }: Playing,
-  { job, asks }: Waiting,
+  { job, calls }: Waiting,
   answers: readonly Answer[],
 ): Promise<void> {
-  // What nobody watches any more is not recorded on demand.
-  const heard = asks.filter(({ question }) => job.claim !== null || model.isActive(question))
-  if (heard.length === 0) return
-  const held = model.hear(
+  // An on-demand check of a fare without an active watch is not recorded.
+  const recorded = calls.filter(({ question }) => job.claim !== null || model.isActive(question))
+  if (recorded.length === 0) return
+  const held = model.hasTrouble(
     answers,
-    heard.map((one) => one.question),
+    recorded.map((one) => one.question),
   )
-  for (const counted of model.countable(job.claim, heard)) {
+  for (const counted of model.countable(job.claim, recorded)) {
     const askedAt = await readAskedAt(db, counted.question)
     model.count(counted, { answers, askedAt, held })
   }
 }
 
-/** When the answer that counted last was asked, which only the product knows; later than the one before. */
+/** When the request of the last counted answer began: only the product knows. */
 async function readAskedAt(db: Db, question: number): Promise<Date> {
   const { rows } = await sql<{ askedAt: Date | null }>`
     select s.asked_at as "askedAt" from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
@@ -174,7 +174,7 @@ async function readAskedAt(db: Db, question: number): Promise<Date> {
   return rows[0]?.askedAt ?? new Date(0)
 }
 
-/** Two questions of one fare are never asked within one millisecond, which is all that their order is told by. */
+/** Waits so that two requests of one fare never begin in the same millisecond: their order follows from it. */
 async function untilNextMoment(): Promise<void> {
   const from = Date.now()
   await until('the next moment', () => Date.now() > from + 2)

@@ -23,15 +23,15 @@ const WORDS = {
   '105': available('105.00'),
   '111': available('111.00'),
   retimed: available('100.00', { itinerary: '09:30|3900' }),
-  stranger: available('100.00', { identity: 'IB|1|PMI-MAD|2027-01-10' }),
+  another: available('100.00', { identity: 'IB|1|PMI-MAD|2027-01-10' }),
   gone,
   silent,
 } as const satisfies Record<string, LegObservation>
 
-/** What the upstream says of a leg, in a word: a failing script must be short enough to be read. */
+/** The answer for a leg as one word: a failing script must be short enough to read. */
 type Word = keyof typeof WORDS
 
-/** What the upstream says of a fare; the second word counts where the question has a return flight. */
+/** The answer for a fare. The second word is for the return flight, where the question has one. */
 export type Answer = readonly [Word, Word]
 
 export function legsOf(
@@ -43,19 +43,19 @@ export function legsOf(
   return { outbound: WORDS[outbound], back: hasReturn ? WORDS[back] : null }
 }
 
-/** What becomes of an answer: it is recorded, its transaction is rolled back, its process is killed before it. */
+/** The fate of an answer: it is recorded, its transaction is rolled back, or its process is killed before. */
 export type Fate = 'recorded' | 'rolled back' | 'killed'
 
-/** Numbers choose among what there is at that moment, counted round. */
+/** Numbers choose among the items that exist at that moment, modulo their count. */
 export type Step =
   /** A check of one fare from end to end, with nothing in between. */
   | { readonly do: 'check'; readonly question: number; readonly answers: readonly Answer[] }
-  /** Leases and intervals of these fares are over, and the schedule is asked, maybe by two processes at once. */
+  /** Leases and intervals of these fares end, and one or two processes dispatch. */
   | { readonly do: 'dispatch'; readonly due: readonly boolean[]; readonly twice: boolean }
-  /** A job of a claim that was ever made asks, maybe for the second time, or too late for its slots. */
+  /** The job of any claim so far makes its calls, perhaps for the second time, or too late for its slots. */
   | { readonly do: 'ask'; readonly claim: number; readonly late: boolean }
   | { readonly do: 'ask on demand'; readonly question: number }
-  /** One of the jobs that wait gets its answers. */
+  /** One of the waiting jobs gets its answers. */
   | {
       readonly do: 'answer'
       readonly job: number
@@ -72,15 +72,15 @@ export interface Script {
 }
 
 /**
- * As many steps as there may be: each records one check of each fare at most, and every third loses a fare at most.
- * From twenty losses on the guard against mass losses would hold them.
+ * The most steps of a script. Each records at most one check of each fare, and every third loses at most one: from twenty
+ * losses on, the guard against mass losses would hold them.
  */
 const MOST_STEPS = 50
 
 const anyWord: fc.Arbitrary<Word> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Word>('100', '103', '105', '111') },
   { weight: 6, arbitrary: fc.constant<Word>('gone') },
-  { weight: 2, arbitrary: fc.constantFrom<Word>('silent', 'retimed', 'stranger') },
+  { weight: 2, arbitrary: fc.constantFrom<Word>('silent', 'retimed', 'another') },
 )
 const anyAnswer: fc.Arbitrary<Answer> = fc.tuple(anyWord, anyWord)
 const forEach = <T>(arbitrary: fc.Arbitrary<T>) =>
@@ -114,7 +114,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('ask' as const),
-      // The last claim is the likeliest to hold its fares still.
+      // The last claim most likely still holds its fares.
       claim: fc.oneof(fc.constant(0), fc.nat(5)),
       late: fc.nat(9).map((n) => n === 0),
     }),

@@ -14,14 +14,14 @@ import { type Answer, legsOf, QUESTIONS, type Script } from './pipeline-steps.ts
 
 const REQUESTS_PER_SECOND = 1_000
 
-/** A job that has asked its questions and waits for the answers. */
+/** A job that has made its calls and waits for the answers. */
 export interface WaitingJob {
   readonly claim: string | null
-  /** Numbers of the questions that it has asked. */
+  /** The questions of its calls, by number. */
   readonly asked: () => number[]
   readonly answer: (answers: readonly Answer[]) => void
   readonly kill: () => void
-  /** Resolves with what the job failed by, or undefined. */
+  /** Resolves with the error of the job, or undefined. */
   readonly ended: Promise<unknown>
 }
 
@@ -29,7 +29,7 @@ export function questionOf(flightId: string): number {
   return QUESTIONS.findIndex((question) => question.flightId === flightId)
 }
 
-/** Takes everything of the last world away, and makes its commits fail again where a test says so. */
+/** Deletes everything of the last world. */
 export async function clearWorld(db: Db): Promise<void> {
   await sql`
     truncate reseller, api_key, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
@@ -39,7 +39,7 @@ export async function clearWorld(db: Db): Promise<void> {
   await sql`update recheck_clock set v = 0`.execute(db)
 }
 
-/** From here on a transaction that has heard answers fails at its commit while `sabotage` has a row. */
+/** Makes every transaction that records answers fail at its commit while `sabotage` has a row. */
 export async function prepareSabotage(db: Db): Promise<void> {
   await sql`create table sabotage (only_row boolean primary key)`.execute(db)
   await sql`
@@ -55,7 +55,7 @@ export async function prepareSabotage(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** The product's own jobs, with an upstream that answers when it is told to. */
+/** The product's own jobs, with an upstream that answers when the test says so. */
 export function createJobs(db: Db, counts: Script['counts'] & { readonly countGapMs?: number }) {
   const deps: Omit<VerifyJobDeps, 'upstream'> = {
     db,
@@ -75,7 +75,7 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
     claim: string | null,
     work: (deps: VerifyJobDeps, signal: AbortSignal) => Promise<unknown>,
   ): WaitingJob {
-    const calls = new Map<number, (said: Observation) => void>()
+    const calls = new Map<number, (observation: Observation) => void>()
     const killing = new AbortController()
     const upstream: VerifyJobDeps['upstream'] = {
       verifyFares: ({ flightId }, { signal }) =>
@@ -102,7 +102,7 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
     }
   }
 
-  /** Resolves when the job has asked so many questions, or has ended: it should where there are none. */
+  /** Resolves when the job has made so many calls, or has ended: with none to make it should. */
   async function untilAsked(job: WaitingJob, questions: number): Promise<void> {
     let ended = false
     void job.ended.then(() => {
@@ -129,7 +129,7 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
   }
 }
 
-/** Ends leases and intervals of some fares and of no other, and asks the schedule. Returns claims by question. */
+/** Ends leases and intervals of these fares alone, and dispatches. Returns claims by question. */
 export async function dispatch(
   db: Db,
   { flightIds, processes }: { flightIds: readonly string[]; processes: number },
@@ -149,9 +149,11 @@ export async function dispatch(
     },
   }
   const deps = { db, queue, requestsPerSecond: REQUESTS_PER_SECOND }
-  const given = await Promise.all(Array.from({ length: processes }, () => dispatchChecks(deps)))
-  const turns = given.flat()
-  const claims = new Set(turns.map((turn) => turn.claimId))
+  const dispatched = await Promise.all(
+    Array.from({ length: processes }, () => dispatchChecks(deps)),
+  )
+  const checks = dispatched.flat()
+  const claims = new Set(checks.map((check) => check.claimId))
   const wanted = [...claims].map((claimId) => `${VERIFY_QUEUE} ${JSON.stringify({ claimId })}`)
   if (jobs.length !== wanted.length || wanted.some((job) => !jobs.includes(job))) {
     throw new Error('not exactly one job for each claim')
@@ -160,8 +162,8 @@ export async function dispatch(
     select id, flight_id as "flightId" from tracked_fare
   `.execute(db)
   const flightOf = new Map(rows.map((row) => [row.id, row.flightId]))
-  const claimed = turns.map(
-    (turn) => [questionOf(flightOf.get(turn.fareId) ?? ''), turn.claimId] as const,
+  const claimed = checks.map(
+    (check) => [questionOf(flightOf.get(check.fareId) ?? ''), check.claimId] as const,
   )
   if (new Set(claimed.map(([question]) => question)).size !== claimed.length) {
     throw new Error('a fare was claimed twice')
@@ -169,7 +171,7 @@ export async function dispatch(
   return new Map(claimed)
 }
 
-/** Puts the slots of a claim to this moment, or to one that has passed by more than a job waits. */
+/** Moves the slots of a claim to now, or to a time that is too late for its job. */
 export async function moveSlots(
   db: Db,
   claimId: string,

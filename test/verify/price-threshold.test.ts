@@ -5,7 +5,7 @@ import { priceMoved } from './price-threshold.ts'
 
 const ANY = { amount: null, percent: null }
 
-describe('a watch is told of a price', () => {
+describe('the price thresholds of a watch', () => {
   it.each<[string, string, { amount?: string; percent?: string }, boolean]>([
     ['100.00', '100.01', {}, true],
     ['100.00', '100.00', {}, false],
@@ -30,7 +30,7 @@ describe('a watch is told of a price', () => {
     expect(priceMoved(eur(told), eur(now), { ...ANY, ...thresholds })).toBe(expected)
   })
 
-  it('where it cannot be measured: a first price, another currency, no single price', () => {
+  it('a price that cannot be compared passes: a first price, another currency, no single price', () => {
     const strict = { amount: '1000000', percent: '1000000' }
 
     expect(priceMoved(null, eur('100.00'), strict)).toBe(true)
@@ -38,7 +38,7 @@ describe('a watch is told of a price', () => {
     expect(priceMoved(eur('100.00'), null, strict)).toBe(true)
   })
 
-  it('alike for a rise and the fall of the same amount', () => {
+  it('a rise and a fall by the same amount pass alike', () => {
     const anyCents = fc.integer({ min: 0, max: 10_000_000 })
     const anyAmount = fc.option(anyCents.map((cents) => (cents / 1000).toFixed(3)))
     fc.assert(
@@ -51,7 +51,7 @@ describe('a watch is told of a price', () => {
     )
   })
 
-  it('exactly from the threshold on, by whole numbers', () => {
+  it('a price passes from exactly the threshold on', () => {
     const anyCents = fc.integer({ min: 1, max: 1_000_000 })
     fc.assert(
       fc.property(anyCents, anyCents, fc.nat(20_000), (told, now, hundredths) => {
@@ -65,7 +65,7 @@ describe('a watch is told of a price', () => {
     )
   })
 
-  it.each(['-1', '1e3', '', '5 %', 'NaN'])('never by a threshold such as "%s"', (amount) => {
+  it.each(['-1', '1e3', '', '5 %', 'NaN'])('the threshold "%s" is refused', (amount) => {
     expect(() => priceMoved(eur('1.00'), eur('2.00'), { amount, percent: null })).toThrow(
       RangeError,
     )

@@ -4,33 +4,33 @@ import { type Money, sameMoney, toCents } from '../../src/base/money.ts'
 export interface PriceThresholds {
   /** In the currency of the price. */
   readonly amount: string | null
-  /** Of the price that was told last. */
+  /** Of the price in the last record. */
   readonly percent: string | null
 }
 
 const DECIMAL = /^(\d+)(?:\.(\d+))?$/
 
 /**
- * Whether a watch is told of a price: it differs from the one told last by as much as either of its thresholds
- * asks, or at all where it has none. What cannot be measured is told: a first price, another currency, a pair
- * that has no single price. Exact. Throws RangeError for a threshold that is no decimal number.
+ * Whether a price passes the thresholds of a watch: it differs from the price of the last record by at least one of them,
+ * or at all where there is none. A price that cannot be compared passes: a first one, one in another currency, a pair
+ * without a single price. Exact. Throws RangeError for a threshold that is not a decimal number.
  * @example priceMoved(100 EUR, 105 EUR, { amount: null, percent: '5' }) // true
  */
 export function priceMoved(
-  told: Money | null,
+  last: Money | null,
   now: Money | null,
   { amount, percent }: PriceThresholds,
 ): boolean {
-  if (told === null || now === null || told.currency !== now.currency) return true
-  if (sameMoney(told, now)) return false
+  if (last === null || now === null || last.currency !== now.currency) return true
+  if (sameMoney(last, now)) return false
   if (amount === null && percent === null) return true
-  const toldCents = toCents(told.amount)
+  const lastCents = toCents(last.amount)
   const nowCents = toCents(now.amount)
-  const movedCents = nowCents > toldCents ? nowCents - toldCents : toldCents - nowCents
+  const movedCents = nowCents > lastCents ? nowCents - lastCents : lastCents - nowCents
   return (
     (amount !== null && atLeast(movedCents, amount, 100n)) ||
-    // moved >= percent / 100 * told, without a division
-    (percent !== null && atLeast(movedCents * 100n, percent, toldCents))
+    // moved >= percent / 100 * last, without a division
+    (percent !== null && atLeast(movedCents * 100n, percent, lastCents))
   )
 }
 

@@ -15,7 +15,9 @@ import {
 } from './fare-fixtures.ts'
 
 describe('a recorded check', () => {
-  it('makes a fare bookable at first sight, with its price and its history', async ({ db }) => {
+  it('the first available answer makes a fare bookable, with its price and its history', async ({
+    db,
+  }) => {
     const fare = await trackFare(db)
 
     await record(db, fare, minute(0), available('80.00'))
@@ -37,7 +39,7 @@ describe('a recorded check', () => {
     expect(await pairStates(db, fare)).toEqual(['bookable'])
   })
 
-  it('believes a loss when two answers agree, and says between which checks it happened', async ({
+  it('a loss is believed when two answers agree, with the interval in which it happened', async ({
     db,
   }) => {
     const fare = await trackFare(db)
@@ -62,7 +64,9 @@ describe('a recorded check', () => {
     expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
   })
 
-  it('believes no loss of an answer that came once, with silence around it', async ({ db }) => {
+  it('a loss that only one answer shows is not believed, whatever timeouts surround it', async ({
+    db,
+  }) => {
     const fare = await trackFare(db)
     for (const [i, answer] of [
       available(),
@@ -79,7 +83,7 @@ describe('a recorded check', () => {
     expect(await kinds(db, fare)).toEqual(['became_available'])
   })
 
-  it('adds no row when it finds nothing new', async ({ db }) => {
+  it('a check that finds nothing new adds no row', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(0), available())
     const count = async () => {
@@ -96,7 +100,7 @@ describe('a recorded check', () => {
     expect(await count()).toBe(before)
   })
 
-  it('is dropped when its request began before the last counted one', async ({ db }) => {
+  it('a check whose request began before the last counted one is dropped', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(5), available())
 
@@ -107,7 +111,7 @@ describe('a recorded check', () => {
     expect(await kinds(db, fare)).toEqual(['became_available'])
   })
 
-  it('keeps the answer behind a change, once, with where it came from', async ({ db }) => {
+  it('the answer behind changes is stored once, with its provenance', async ({ db }) => {
     const [a, b] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
     await record(db, a, minute(0), available())
     await record(db, b, minute(0), available())
@@ -122,7 +126,7 @@ describe('a recorded check', () => {
     ])
   })
 
-  it('asks again soon after a first loss, once more after a failure, and else in its turn', async ({
+  it('a first loss is followed by a confirmation, a failure by one retry, and all else by the schedule', async ({
     db,
   }) => {
     const fare = await trackFare(db)
@@ -147,7 +151,9 @@ describe('a recorded check', () => {
 })
 
 describe('the feeds of resellers', () => {
-  it('tell each reseller of its own watches, under dense numbers of its own', async ({ db }) => {
+  it('the feed of a reseller has the records of its watches, under dense numbers of its own', async ({
+    db,
+  }) => {
     const [shared, single] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
     const ana = await watchFare(db, 'ana', shared)
     await watchFare(db, 'ana', single)
@@ -169,7 +175,7 @@ describe('the feeds of resellers', () => {
     ])
   })
 
-  it('leave out paused watches and disabled resellers', async ({ db }) => {
+  it('paused watches and disabled resellers receive no record', async ({ db }) => {
     const fare = await trackFare(db)
     const paused = await watchFare(db, 'paused', fare)
     const disabled = await watchFare(db, 'disabled', fare)
@@ -182,7 +188,7 @@ describe('the feeds of resellers', () => {
     expect(await watchFeed(db, disabled)).toEqual([])
   })
 
-  it('tell a price when it has crept past a threshold since the last that was told', async ({
+  it('a price is reported once it has moved by the threshold since the last record', async ({
     db,
   }) => {
     const fare = await trackFare(db)
@@ -193,15 +199,15 @@ describe('the feeds of resellers', () => {
       await record(db, fare, minute(i), available(amount))
     }
 
-    const told = async (id: number) => (await watchFeed(db, id)).length - 1
-    expect(await told(any)).toBe(4)
-    expect(await told(five)).toBe(2)
-    expect(await told(tenth)).toBe(1)
+    const records = async (id: number) => (await watchFeed(db, id)).length - 1
+    expect(await records(any)).toBe(4)
+    expect(await records(five)).toBe(2)
+    expect(await records(tenth)).toBe(1)
   })
 })
 
 describe('a mass loss', () => {
-  it('is not believed: losses are held, gains and prices go on, and it is asked again after', async ({
+  it('a mass loss is held while gains and prices go on, and is checked again afterwards', async ({
     db,
   }) => {
     const fares: number[] = []
@@ -220,7 +226,7 @@ describe('a mass loss', () => {
     expect(incidents.rows).toEqual([{ kind: 'mass_loss' }])
 
     for (const fare of fares) await record(db, fare, minute(3), available('90.00'))
-    // The incident is judged by what was known before a check: the next one ends it.
+    // The counts before a check decide whether the incident goes on, so the next check ends it.
     await record(db, fares[0] ?? 0, minute(4), available('90.00'))
 
     const after = await sql<{ open: number; bookable: number }>`

@@ -13,11 +13,11 @@ import { startWorker } from './worker-fixtures.ts'
 
 const SECONDS = 60
 const REQUESTS_PER_SECOND = 15
-/** More than the budget can ask in that time: all of it is wanted. */
+/** More fares than the budget can check in that time: all of it is wanted. */
 const FARES = 1_200
 const TOKEN = 'budget-access-token'
 
-/** Milliseconds at which the sandbox got its requests, in order. */
+/** When the sandbox received its requests, in milliseconds, in order. */
 async function requestTimes(url: string): Promise<number[]> {
   const times: number[] = []
   for (let after = 0; ; ) {
@@ -37,7 +37,7 @@ function mostWithin(times: readonly number[], seconds: number): number {
   }, 0)
 }
 
-/** A process of the API that is asked all the while; how many of its answers were good. */
+/** An API process that verifies on demand all the time, and the count of its good answers. */
 async function readApiUntil(end: number, env: Readonly<Record<string, string>>): Promise<number> {
   const api = startFarewatch(['api'], { ...env, API_PORT: '0', ADMIN_PORT: '0' })
   onTestFinished(() => void api.child.kill('SIGKILL'))
@@ -54,8 +54,8 @@ async function readApiUntil(end: number, env: Readonly<Record<string, string>>):
   return good
 }
 
-describe('two workers, an API and users beside them, with a tenth of the answers corrupted', () => {
-  it('spend one budget together, and no more', { timeout: 150_000 }, async ({
+describe('two workers and an API, with a tenth of the answers corrupted', () => {
+  it('all processes together spend one budget, and no more', { timeout: 150_000 }, async ({
     db,
     databaseUrl,
   }) => {
@@ -75,7 +75,7 @@ describe('two workers, an API and users beside them, with a tenth of the answers
       UPSTREAM_ACCESS_TOKEN: TOKEN,
       UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
       MIN_RECHECK_SECONDS: '1',
-      // Both lists once a minute, beside the checks.
+      // Both lists once a minute, in addition to the checks.
       ROUTE_SYNC_SCHEDULE: '* * * * *',
       AVAILABILITY_SYNC_SCHEDULE: '* * * * *',
     }
@@ -104,7 +104,7 @@ describe('two workers, an API and users beside them, with a tenth of the answers
     expect(exits.filter((exit) => exit !== EXIT.ok && exit !== EXIT.failed)).toEqual([])
     expect(exits.filter((exit) => exit === EXIT.ok).length).toBeGreaterThan(0)
     expect(corrupted).toBeGreaterThan(10)
-    // The workers take some seconds to start; from then on nothing of the budget lies idle.
+    // The workers start within some seconds; after that all of the budget is used.
     expect(mostWithin(times, 10)).toBeGreaterThan(0.5 * REQUESTS_PER_SECOND * 10)
     for (const seconds of [1, 5, 10, 30]) {
       expect(mostWithin(times, seconds)).toBeLessThanOrEqual(

@@ -20,7 +20,7 @@ interface LogPage {
 }
 
 describe('ten thousand watches of two resellers on five hundred questions', () => {
-  it('are five hundred tracked fares, and five hundred questions to the upstream', async ({
+  it('the watches share five hundred tracked fares, and each fare is checked once', async ({
     db,
     databaseUrl,
   }) => {
@@ -79,7 +79,7 @@ describe('ten thousand watches of two resellers on five hundred questions', () =
     const unconfirmed = await sql<{ count: number }>`
       select count(*) as count from fare_state where pair <> 'bookable'
     `.execute(db)
-    // Once each, and a second look at those that were not available at first sight.
+    // Once each, and a confirmation of those that were unavailable.
     expect(asked.length).toBeLessThanOrEqual(QUESTIONS + 2 * Number(unconfirmed.rows[0]?.count))
   })
 })

@@ -22,14 +22,14 @@ const REQUESTS_PER_SECOND = 5
 const STALL_MS = 4_000
 const WATCHED_MS = 12_000
 
-/** An upstream that notes when it is asked what. */
-async function noting() {
+/** An upstream that records when it receives which question. */
+async function recordingUpstream() {
   const times: number[] = []
   const server = await answering((request, response) => {
     times.push(performance.now())
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const id = searchParams.get('flightId')
-    // One question in seven is asked twice.
+    // One question in seven gets an error, and a quick retry.
     const fails = id !== null && times.length % 7 === 0
     response.writeHead(fails ? 502 : 200, { 'content-type': 'application/json' })
     response.end(pathname.endsWith('/verify') ? `{"${id}":{"available":false}}` : '[]')
@@ -38,7 +38,7 @@ async function noting() {
   return { url: server.url, times }
 }
 
-/** What one process is made of, whose way to the database is the proxy's. */
+/** The parts of one process, whose connections to the database go through the proxy. */
 async function processBehind(databaseUrl: string, upstreamUrl: string) {
   const { hostname, port } = new URL(databaseUrl)
   const door = await createTcpProxy({ host: hostname, port: Number(port) })
@@ -75,10 +75,10 @@ function mostWithin(times: readonly number[], seconds: number): number {
   )
 }
 
-it('keeps the budget where the database falls silent for four seconds between slots and calls', {
+it('the budget is kept when the database does not answer for four seconds between slots and calls', {
   timeout: 90_000,
 }, async ({ db, databaseUrl }) => {
-  const { url, times } = await noting()
+  const { url, times } = await recordingUpstream()
   const { door, deps, pull } = await processBehind(databaseUrl, url)
   for (let i = 0; i < 60; i += 1) await trackFare(db, { flightId: `10${i}` })
   const jobs: Promise<unknown>[] = []
@@ -89,7 +89,7 @@ it('keeps the budget where the database falls silent for four seconds between sl
   }
   const startMs = performance.now()
   const at = (ms: number) => until('its time', () => performance.now() - startMs >= ms)
-  // Another process, which hears the database all the while, gives the turns.
+  // Another process, whose connections are not interrupted, dispatches the checks.
   const dispatching = (async () => {
     for (let ms = 0; ms < WATCHED_MS; ms += 1_000) {
       await at(ms)

@@ -5,7 +5,7 @@ import { type Decision, decide } from '../../src/verify/decide/decide.ts'
 import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'
 import { at, available, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
-import type { Said } from './naive-model.ts'
+import type { LegAnswer } from './naive-model.ts'
 
 /** One check of a random story. */
 export interface Scene {
@@ -84,7 +84,7 @@ export function play(story: readonly Scene[], counts: Partial<DecisionRules> = {
   })
 }
 
-export function saidBy(answer: LegObservation): Said {
+export function answerOf(answer: LegObservation): LegAnswer {
   if (answer.kind === 'unknown') return 'nothing'
   if (answer.kind === 'unavailable') return 'unavailable'
   const { price, identity, itinerary } = answer.flight

@@ -29,9 +29,9 @@ function refusing(status: number, headers: Record<string, string> = {}): Answer 
 }
 
 /** The product's parts on one database and an upstream whose answer a test may change; two gates as of two processes. */
-async function scene(db: Db, { fares, answer }: { fares: number; answer: Answer }) {
-  let say = answer
-  const server = await answering((request, response) => say(request, response))
+async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answer }) {
+  let setAnswer = answer
+  const server = await answering((request, response) => setAnswer(request, response))
   onTestFinished(() => server[Symbol.asyncDispose]())
   const [breaker, otherProcess] = [breakerOn(db), breakerOn(db)]
   const { client, calls } = clientOf(server.url, { breaker })
@@ -59,10 +59,10 @@ async function scene(db: Db, { fares, answer }: { fares: number; answer: Answer 
     deps,
     server,
     calls,
-    say: (next: Answer) => {
-      say = next
+    setAnswer: (next: Answer) => {
+      setAnswer = next
     },
-    /** What another process gives, and what it gave is then asked by this one. */
+    /** Another process dispatches, and this one runs the jobs. */
     dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
       dispatchChecks({ db, queue, requestsPerSecond, breaker: otherProcess }),
     work: async () => {
@@ -80,7 +80,7 @@ interface Turn {
   readonly checked: boolean
 }
 
-async function turns(db: Db): Promise<Turn[]> {
+async function schedules(db: Db): Promise<Turn[]> {
   const { rows } = await sql<Turn>`
     select q.tracked_fare_id as id, q.vdue, q.claim_id is not null as claimed,
            q.not_before <= clock_timestamp() as due, coalesce(s.checks, 0) > 0 as checked
@@ -98,19 +98,21 @@ async function nextSlot(db: Db): Promise<Date | undefined> {
 }
 
 describe('a batch that meets a 429', () => {
-  it('gives its turns back unspent, and nobody asks until the pause is over', async ({ db }) => {
-    const { dispatch, work, say, server, deps } = await scene(db, {
+  it('the batch releases its fares, and no call is made until the pause has ended', async ({
+    db,
+  }) => {
+    const { dispatch, work, setAnswer, server, deps } = await prepare(db, {
       fares: 20,
       answer: refusing(429, { 'retry-after': '60' }),
     })
-    const before = await turns(db)
+    const before = await schedules(db)
     await dispatch(40)
 
     await work()
 
     const asked = server.requests.length
     expect(asked).toBeLessThan(20)
-    expect(await turns(db)).toEqual(before)
+    expect(await schedules(db)).toEqual(before)
     expect(await dispatch()).toEqual([])
     const dropped = await deps.metrics.checksDropped.get()
     expect(dropped.values).toContainEqual(
@@ -118,15 +120,15 @@ describe('a batch that meets a 429', () => {
     )
 
     await passHealth(db, 60_000)
-    say(gone)
-    const fresh = await scene(db, { fares: 0, answer: gone })
+    setAnswer(gone)
+    const fresh = await prepare(db, { fares: 0, answer: gone })
     expect(await fresh.dispatch()).toHaveLength(20)
     await fresh.work()
-    expect((await turns(db)).every((turn) => turn.checked)).toBe(true)
+    expect((await schedules(db)).every((row) => row.checked)).toBe(true)
   })
 
-  it('uses no slot that was promised before', async ({ db }) => {
-    const { dispatch, work, server } = await scene(db, { fares: 6, answer: gone })
+  it('no slot that was reserved before the pause is used', async ({ db }) => {
+    const { dispatch, work, server } = await prepare(db, { fares: 6, answer: gone })
     await dispatch(3)
     const pausing = breakerOn(db)
     await pausing.acquirePermit('verify')
@@ -136,38 +138,43 @@ describe('a batch that meets a 429', () => {
     await work()
 
     expect(server.requests).toEqual([])
-    expect((await turns(db)).every((turn) => !turn.claimed && turn.due && turn.vdue === 0)).toBe(
+    expect((await schedules(db)).every((row) => !row.claimed && row.due && row.vdue === 0)).toBe(
       true,
     )
   })
 })
 
 describe('a batch whose credential is refused', () => {
-  it('asks no more; one fare alone is asked when it is time, and then all', async ({ db }) => {
-    const { dispatch, work, say, server } = await scene(db, { fares: 40, answer: refusing(401) })
+  it('no fare is checked until one probe succeeds, and then all are', async ({ db }) => {
+    const { dispatch, work, setAnswer, server } = await prepare(db, {
+      fares: 40,
+      answer: refusing(401),
+    })
     await dispatch(80)
     await work()
 
     const asked = server.requests.length
     expect(asked).toBeLessThan(20)
-    expect((await turns(db)).filter((turn) => turn.checked).length).toBe(asked)
-    expect((await turns(db)).filter((turn) => turn.due && turn.vdue === 0)).toHaveLength(40 - asked)
+    expect((await schedules(db)).filter((row) => row.checked).length).toBe(asked)
+    expect((await schedules(db)).filter((row) => row.due && row.vdue === 0)).toHaveLength(
+      40 - asked,
+    )
 
     await passHealth(db, 30_000)
-    say(gone)
-    const later = await scene(db, { fares: 0, answer: gone })
+    setAnswer(gone)
+    const later = await prepare(db, { fares: 0, answer: gone })
     expect(await later.dispatch()).toHaveLength(1)
     await later.work()
     expect(later.server.requests).toHaveLength(1)
     expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
-    const after = await scene(db, { fares: 0, answer: gone })
+    const after = await prepare(db, { fares: 0, answer: gone })
     expect((await after.dispatch()).length).toBe(40 - asked - 1)
   })
 })
 
 describe('an upstream that fails', () => {
-  it('is asked little, and believed in nothing', async ({ db }) => {
-    const { dispatch, work, server } = await scene(db, { fares: 300, answer: refusing(500) })
+  it('an upstream that fails receives few calls, and no loss is believed', async ({ db }) => {
+    const { dispatch, work, server } = await prepare(db, { fares: 300, answer: refusing(500) })
     await dispatch(300)
 
     await work()
@@ -187,8 +194,10 @@ describe('an upstream that fails', () => {
 })
 
 describe('on demand', () => {
-  it('says that it did not ask while the breaker is closed, and spends no slot', async ({ db }) => {
-    const { deps, server } = await scene(db, { fares: 1, answer: refusing(401) })
+  it('an on-demand check while the breaker is open is answered without a call and without a slot', async ({
+    db,
+  }) => {
+    const { deps, server } = await prepare(db, { fares: 1, answer: refusing(401) })
     const asked = question({ flightId: '100' })
     await verifyOnDemand(deps, asked, signal)
     const slot = await nextSlot(db)
@@ -207,18 +216,18 @@ describe('on demand', () => {
     expect(rows).toEqual([{ checks: 1 }])
   })
 
-  it('counts a wait that was asked for against no fare', async ({ db }) => {
-    const { deps } = await scene(db, { fares: 1, answer: refusing(429) })
+  it('a 429 does not count as a failure of the fare', async ({ db }) => {
+    const { deps } = await prepare(db, { fares: 1, answer: refusing(429) })
 
     const { observation } = await verifyOnDemand(deps, question({ flightId: '100' }), signal)
 
     expect(observation.outbound).toEqual({ kind: 'unknown', reason: 'rate_limited' })
-    expect((await turns(db)).map((turn) => turn.checked)).toEqual([false])
+    expect((await schedules(db)).map((row) => row.checked)).toEqual([false])
   })
 })
 
 describe('a list', () => {
-  it('is not asked for while a breaker is open, and takes no slot', async ({ db }) => {
+  it('a list is not fetched while a breaker is open, and takes no slot', async ({ db }) => {
     const breaker = breakerOn(db)
     const server = await answering(refusing(401))
     onTestFinished(() => server[Symbol.asyncDispose]())
@@ -244,7 +253,7 @@ describe('a list', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('is told of a pause at once, spends no slot on it, and is fetched when it is over', async ({
+  it('a fetch of a list is refused during a pause without taking a slot, and made when the pause has ended', async ({
     db,
   }) => {
     const breaker = breakerOn(db)

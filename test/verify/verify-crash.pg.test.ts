@@ -23,11 +23,11 @@ import {
 } from './worker-fixtures.ts'
 
 const FLIGHTS = ['101', '102', '103', '104', '105', '106']
-/** What the upstream has; the others it has not. */
+/** The flights that the upstream has; all others are unavailable. */
 const SOLD = ['105', '106']
-/** Said to be gone once before: one answer more makes it true. */
+/** One answer has shown these as unavailable: one more confirms it. */
 const LOST_ONCE = ['103', '104']
-/** What one more answer a fare makes of it. Two watches of each start with its first good check. */
+/** The fares after one more answer each. The two watches of each start with its first good check. */
 const LOST = { pair: 'not_bookable', contradictions: '0', checks: 2, kinds: ['legs_changed'] }
 const FOUND = { pair: 'bookable', contradictions: '0', checks: 1, kinds: ['became_available'] }
 const PENDING = { pair: 'unknown', contradictions: '1', checks: 1, kinds: [] }
@@ -43,14 +43,14 @@ const CHECKS_BEFORE = LOST_ONCE.length
 const CHECKS_AFTER = CHECKS_BEFORE + FLIGHTS.length
 const HALF = ['102', '104', '106']
 
-interface Scene {
+interface Fixture {
   readonly db: Db
   readonly databaseUrl: string
   readonly upstream: VerifyServer
 }
 
-/** Two resellers watch all fares; some have a past. All are due. */
-async function setScene({ db }: Scene): Promise<void> {
+/** Two resellers watch all fares. Some have been checked. All are due. */
+async function prepareFares({ db }: Fixture): Promise<void> {
   const rows = FLIGHTS.map((id) => cells({ reference: `R${id}`, flight_id: id }))
   await resellerWith(db, rows, 'ana')
   await resellerWith(db, rows, 'ben')
@@ -62,7 +62,7 @@ async function setScene({ db }: Scene): Promise<void> {
   await makeDue(db)
 }
 
-/** Everything that a check leaves behind, at one moment. */
+/** Everything that checks have written, at one moment. */
 async function readFares(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select f.flight_id as "flightId", s.pair, s.state #>> '{outbound,contradictions}' as contradictions, s.checks,
@@ -81,10 +81,10 @@ async function readFares(db: Db): Promise<unknown[]> {
 
 interface CrashPoint {
   readonly point: string
-  /** Puts what stops the worker in its way; the functions that it gives clear the way again. */
-  readonly block: (scene: Scene) => Promise<(() => Promise<void> | void)[]>
-  /** Resolves when the worker has come to the point. */
-  readonly reach: (scene: Scene, release: (() => Promise<void> | void)[]) => Promise<unknown>
+  /** Blocks the worker at this point; the returned functions unblock it. */
+  readonly block: (fixture: Fixture) => Promise<(() => Promise<void> | void)[]>
+  /** Resolves when the worker has reached the point. */
+  readonly reach: (fixture: Fixture, release: (() => Promise<void> | void)[]) => Promise<unknown>
   /** How many checks may have been counted by then. */
   readonly counted: { readonly least: number; readonly most: number }
 }
@@ -111,7 +111,7 @@ const POINTS: readonly CrashPoint[] = [
     counted: { least: CHECKS_BEFORE, most: CHECKS_BEFORE + 3 },
   },
   {
-    point: 'with half of a batch recorded',
+    point: 'when half of a batch is recorded',
     block: held(HALF),
     reach: ({ db }) =>
       until('half of the records', async () => (await countedChecks(db)) === CHECKS_BEFORE + 3),
@@ -132,7 +132,7 @@ const POINTS: readonly CrashPoint[] = [
     ],
     reach: async ({ db, databaseUrl }, release) => {
       await untilWaiting(db, 'availability_change')
-      // From here on the queue cannot note that the job has ended.
+      // From here on the queue cannot record that the job has ended.
       const letQueueGo = await blockTable(databaseUrl, 'farewatch_queue.job')
       await release.pop()?.()
       release.push(letQueueGo)
@@ -156,7 +156,7 @@ async function recordedClaims(db: Db): Promise<string[]> {
   return rows.map((row) => row.claimId)
 }
 
-/** Carries out the jobs of these claims once more, as a queue does that has not heard of their end. */
+/** Runs the jobs of these claims again, as a queue does that has not recorded their end. */
 async function repeatJobs(db: Db, claims: readonly string[]): Promise<void> {
   const never = new AbortController().signal
   const deps = {
@@ -166,25 +166,25 @@ async function repeatJobs(db: Db, claims: readonly string[]): Promise<void> {
     metrics: createMetrics(),
     log: silentLog,
     recording: createSemaphore(1),
-    upstream: { verifyFares: () => Promise.reject(new Error('asked once more')) },
+    upstream: { verifyFares: () => Promise.reject(new Error('called again')) },
   }
   for (const claimId of claims) await verifyFaresJob(deps, { claimId }, never)
 }
 
 describe('a worker that is killed', () => {
   it.for(POINTS)(
-    '$point loses no check, and counts none twice',
+    'a worker that is killed $point loses no check, and counts none twice',
     { timeout: 60_000 },
     async (crash, { db, databaseUrl }) => {
       const upstream = await startVerifyServer()
       onTestFinished(() => upstream.close())
       upstream.sell(SOLD)
-      const scene = { db, databaseUrl, upstream }
-      await setScene(scene)
+      const fixture = { db, databaseUrl, upstream }
+      await prepareFares(fixture)
 
-      const release = await crash.block(scene)
+      const release = await crash.block(fixture)
       const worker = startWorker({ databaseUrl, upstreamUrl: upstream.url })
-      await crash.reach(scene, release)
+      await crash.reach(fixture, release)
       const claims = [...(await openClaims(db)), ...(await recordedClaims(db))]
       expect(claims.length).toBeGreaterThan(0)
       await killWorker(db, worker)

@@ -3,17 +3,17 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
-/** A bare upstream whose answers about flights a test sets, and may keep back. */
+/** A simple upstream whose answers about flights a test sets, and may hold back. */
 export interface VerifyServer {
   readonly url: string
-  /** Flight ids, in the order in which they were asked and answered. */
+  /** Flight ids, in the order of the requests and of the answers. */
   readonly asked: readonly string[]
   readonly answered: readonly string[]
-  /** Flights that can be had from now on; all others cannot. */
+  /** Flights that are available from now on; all others are not. */
   sell(flightIds: readonly string[]): void
-  /** Keeps back the answers about these flights that come in from now on; the others are answered at once. */
+  /** Holds back the answers about these flights from now on; others are answered at once. */
   hold(flightIds: readonly string[]): void
-  /** Answers what was kept back, and keeps nothing back any more. */
+  /** Sends the answers that were held back, and holds back no more. */
   release(): void
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ export async function startVerifyServer(): Promise<VerifyServer> {
       return
     }
     const flightId = searchParams.get('flightId') ?? ''
-    // What is said is known when it is asked; it may only arrive later.
+    // The answer is decided when the request arrives, and may be sent later.
     const body = sold.includes(flightId)
       ? flightFor(flightId)
       : { [flightId]: { available: false } }

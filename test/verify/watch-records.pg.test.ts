@@ -13,7 +13,7 @@ import {
   watchFeed,
 } from './fare-fixtures.ts'
 
-/** Available at so much of a currency; null: at a price that cannot be read. */
+/** Available at an amount; null: at a price that cannot be read. */
 function at(amount: string | null, currency = 'EUR'): LegObservation {
   const leg = available()
   if (leg.kind !== 'available') throw new Error('the leg is not available')
@@ -24,7 +24,7 @@ function at(amount: string | null, currency = 'EUR'): LegObservation {
 const kindsOf = async (db: Db, resellerId: number) =>
   (await watchFeed(db, resellerId)).map(([, kind]) => kind)
 
-describe('a price that comes after none', () => {
+describe('a price after a record without one', () => {
   it('a first price after a record without one is reported, though it is the old price', async ({
     db,
   }) => {

@@ -11,7 +11,7 @@ export interface WorkerArgs {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** A worker process that asks each fare once within the hour, and each list once. */
+/** A worker process that checks each fare once an hour, and fetches each list once. */
 export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs): RunningCommand {
   const worker = startFarewatch(['worker'], {
     DATABASE_URL: databaseUrl,
@@ -27,7 +27,7 @@ export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs):
   return worker
 }
 
-/** Kills a process where it stands, and waits until its database sessions are gone too. */
+/** Kills a process at once, and waits until its database sessions have ended. */
 export async function killWorker(db: Db, worker: RunningCommand): Promise<void> {
   worker.child.kill('SIGKILL')
   await worker.ended
@@ -40,7 +40,7 @@ export interface WorkerSession {
   readonly waits: boolean
 }
 
-/** What the workers of this database are at. */
+/** The sessions of the workers of this database. */
 export async function workerSessions(db: Db): Promise<WorkerSession[]> {
   const { rows } = await sql<WorkerSession>`
     select query as statement, state, coalesce(wait_event_type = 'Lock', false) as waits
@@ -50,7 +50,7 @@ export async function workerSessions(db: Db): Promise<WorkerSession[]> {
   return rows
 }
 
-/** Keeps writers out of a table until released, or until the test is over. */
+/** Locks a table against writers until released, or until the test ends. */
 export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
@@ -65,7 +65,7 @@ export async function blockTable(url: string, table: string): Promise<() => Prom
   return release
 }
 
-/** Makes every fare due, and takes back what a process that is gone, or stopped, still holds. */
+/** Makes every fare due, and ends the leases of processes that are dead or stopped. */
 export async function endLeases(db: Db): Promise<void> {
   await sql`
     update fare_schedule
@@ -75,7 +75,7 @@ export async function endLeases(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** Lets every fare be due at once. */
+/** Makes every fare due. */
 export async function makeDue(db: Db): Promise<void> {
   await sql`
     update fare_schedule
@@ -98,9 +98,9 @@ export async function countedChecks(db: Db): Promise<number> {
   return rows[0]?.checks ?? 0
 }
 
-/** Stops a process that holds no lock and no open transaction: what others then wait for is its claims alone. */
+/** Stops a process while it holds no lock and no open transaction: others then wait for its claims alone. */
 export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void> {
-  await until('a quiet moment', async () => {
+  await until('a moment without transactions', async () => {
     worker.child.kill('SIGSTOP')
     if ((await workerSessions(db)).every((session) => session.state === 'idle')) return true
     worker.child.kill('SIGCONT')
@@ -111,7 +111,7 @@ export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void>
 /** The address of a worker's metrics, from its log. */
 export async function readMetrics(worker: RunningCommand): Promise<string> {
   const address = /"metrics":"([^"]+)"/.exec(worker.stdout())?.[1]
-  if (address === undefined) throw new Error('the worker has not said that it is ready')
+  if (address === undefined) throw new Error('the worker has not logged that it is ready')
   return (await fetch(address)).text()
 }
 
