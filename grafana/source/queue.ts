@@ -139,7 +139,7 @@ export const QUEUE: Dashboard = {
           {
             title: 'Finished attempts',
             about:
-              'Attempts at jobs per second, by outcome. Healthy: only done. put_off is a sync that is snoozed while the upstream is paused.',
+              'Attempts at jobs per second, by outcome. Healthy: only done. snoozed is a sync that is snoozed while the upstream is paused.',
             unit: 'reqps',
             runbook: 'DeadJobs',
           },

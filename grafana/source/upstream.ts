@@ -67,7 +67,7 @@ export const UPSTREAM: Dashboard = {
           limits: [1, 120],
           runbook: 'UpstreamPaused',
         }),
-        stat('max(farewatch_checks_turn_seconds)', {
+        stat('max(farewatch_checks_round_seconds)', {
           title: 'Expected interval of a fare',
           about:
             'The time that one check of every fare takes at the present budget. Healthy: not longer than resellers were promised.',
@@ -120,7 +120,7 @@ export const UPSTREAM: Dashboard = {
           ],
           {
             title: '429 responses and quick retries',
-            about: 'Per minute. Healthy: no 429, and quick retries that end as mended.',
+            about: 'Per minute. Healthy: no 429, and quick retries that end as recovered.',
             unit: 'cpm',
             runbook: 'BudgetThrottled',
           },
@@ -140,7 +140,7 @@ export const UPSTREAM: Dashboard = {
           {
             title: 'Use of the budget',
             about:
-              'Slots per second, by lane. Healthy: mostly turn, the regular checks. The other lanes together take at most two fifths. Many retries mean that the upstream fails.',
+              'Slots per second, by lane. Healthy: mostly scheduled checks. The other lanes together take at most two fifths. Many retries mean that the upstream fails.',
             unit: 'reqps',
             stacked: true,
             runbook: 'UpstreamErrors',
@@ -156,7 +156,7 @@ export const UPSTREAM: Dashboard = {
           {
             title: 'Fares waiting for a slot',
             about:
-              'Healthy: few in all lanes except turn. Some fares of turn always wait, because the budget limits regular checks.',
+              'Healthy: few in all lanes except scheduled. Some scheduled checks always wait, because the budget limits them.',
             unit: 'short',
             runbook: 'BeliefsStale',
           },
@@ -170,7 +170,7 @@ export const UPSTREAM: Dashboard = {
           ],
           {
             title: 'Longest wait for a slot',
-            about: 'Healthy: seconds for confirmation, and near the expected interval for turn.',
+            about: 'Healthy: seconds for confirmation, and near the expected interval for scheduled.',
             unit: 's',
             runbook: 'BeliefsStale',
           },
@@ -178,8 +178,8 @@ export const UPSTREAM: Dashboard = {
         timeseries(
           [
             {
-              expr: 'topk(10, sum by (endpoint, oddity) (increase(farewatch_upstream_contract_oddities_total{endpoint=~"$endpoint"}[1h])))',
-              legend: '{{endpoint}} {{oddity}}',
+              expr: 'topk(10, sum by (endpoint, anomaly) (increase(farewatch_upstream_anomalies_total{endpoint=~"$endpoint"}[1h])))',
+              legend: '{{endpoint}} {{anomaly}}',
             },
           ],
           {

@@ -13,7 +13,7 @@ export function countJobs<P>(
   queue: string,
   handler: JobHandler<P>,
 ): JobHandler<P> {
-  for (const outcome of ['done', 'failed', 'put_off']) metrics.queueJobs.inc({ queue, outcome }, 0)
+  for (const outcome of ['done', 'failed', 'snoozed']) metrics.queueJobs.inc({ queue, outcome }, 0)
   metrics.queueWait.zero({ queue })
   metrics.queueJobDuration.zero({ queue })
   return async (payload, context) => {
@@ -24,7 +24,7 @@ export function countJobs<P>(
       metrics.queueJobs.inc({ queue, outcome: 'done' })
     } catch (err) {
       const snoozed = err instanceof SnoozeError && context.canSnooze
-      metrics.queueJobs.inc({ queue, outcome: snoozed ? 'put_off' : 'failed' })
+      metrics.queueJobs.inc({ queue, outcome: snoozed ? 'snoozed' : 'failed' })
       throw err
     } finally {
       end()

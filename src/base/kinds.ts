@@ -58,8 +58,8 @@ export type Belief = (typeof BELIEFS)[number]
 
 /** The lanes in which a check may be due before its regular due time. */
 export const FAST_LANES = ['confirmation', 'new_watch', 'retry'] as const
-/** The lanes of checks; `turn` is the regular one. */
-export const CHECK_LANES = ['turn', ...FAST_LANES] as const
+/** The lanes of checks; `scheduled` is the regular one. */
+export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const
 export type CheckLane = (typeof CHECK_LANES)[number]
 /** The purposes for which a slot of the budget is taken. */
 export const BUDGET_LANES = [...CHECK_LANES, 'on_demand', 'quick_retry', 'list'] as const

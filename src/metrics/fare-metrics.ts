@@ -88,7 +88,7 @@ export function budgetGauges({ gauge }: Declare) {
       ['lane'],
     ),
     expectedInterval: gauge(
-      'farewatch_checks_turn_seconds',
+      'farewatch_checks_round_seconds',
       'Time that one check of every fare takes at the present budget: the expected interval of a fare.',
     ),
   }

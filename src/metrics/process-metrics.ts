@@ -61,7 +61,7 @@ export function queueMetrics({ counter, gauge, histogram }: Declare) {
   return {
     queueJobs: counter(
       'farewatch_queue_jobs_total',
-      'Attempts at jobs that ended in this process: done, failed, or put_off (snoozed without an attempt, because the upstream was paused).',
+      'Attempts at jobs that ended in this process: done, failed, or snoozed (snoozed without an attempt, because the upstream was paused).',
       { queue: [], outcome: [] },
     ),
     queueWait: histogram(

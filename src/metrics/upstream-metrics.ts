@@ -42,13 +42,13 @@ export function upstreamMetrics({ counter, histogram }: Declare) {
     ),
     quickRetries: counter(
       'farewatch_upstream_quick_retries_total',
-      'Second requests after a failure that may pass: mended, failed, or no_slot where none was near.',
+      'Second requests after a failure that may pass: recovered, failed, or no_slot where none was near.',
       { endpoint: [], outcome: [] },
     ),
     contractAnomalies: counter(
-      'farewatch_upstream_contract_oddities_total',
+      'farewatch_upstream_anomalies_total',
       'Anomalies of accepted answers, by endpoint; docs/reference/upstream.md describes each.',
-      { endpoint: [], oddity: [] },
+      { endpoint: [], anomaly: [] },
     ),
   }
   for (const endpoint of ENDPOINTS) {

@@ -3,7 +3,7 @@ import { sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
 
-/** What a check is made for: the schedule (`turn`), or one of the lanes that go before it. */
+/** What a check is made for: the schedule (`scheduled`), or one of the lanes that go before it. */
 
 /** A fare that is due, locked until the transaction ends. */
 export interface DueFare {
@@ -54,7 +54,7 @@ export async function findDueFares(
   { limit, without }: { limit: number; without: readonly number[] },
 ): Promise<DueFare[]> {
   const { rows } = await sql<DueFare>`
-    select tracked_fare_id as "fareId", vdue, 'turn' as lane
+    select tracked_fare_id as "fareId", vdue, 'scheduled' as lane
       from fare_schedule
      where not_before <= now() and tracked_fare_id <> all(${without}::bigint[])
      order by vdue

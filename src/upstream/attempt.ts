@@ -32,8 +32,8 @@ export interface CallRecord {
   retryAfterMs?: number
 }
 
-/** `mended`: the second call succeeded. `no_slot`: the budget had no near slot, so there was no second call. */
-export const QUICK_RETRY_OUTCOMES = ['mended', 'failed', 'no_slot'] as const
+/** `recovered`: the second call succeeded. `no_slot`: the budget had no near slot, so there was no second call. */
+export const QUICK_RETRY_OUTCOMES = ['recovered', 'failed', 'no_slot'] as const
 
 export interface QuickRetry {
   readonly endpoint: string
@@ -74,8 +74,8 @@ export async function callWithRetry<T>(
   if (permit === 'no_slot') deps.onQuickRetry?.({ endpoint, outcome: 'no_slot' })
   if (typeof permit === 'string') return resultOf(first)
   const second = await attempt(deps, { ...call, permit }, run)
-  const mended = classifyOutcome(second.record) === 'good'
-  deps.onQuickRetry?.({ endpoint, outcome: mended ? 'mended' : 'failed' })
+  const recovered = classifyOutcome(second.record) === 'good'
+  deps.onQuickRetry?.({ endpoint, outcome: recovered ? 'recovered' : 'failed' })
   return resultOf(second)
 }
 

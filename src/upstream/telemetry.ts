@@ -33,7 +33,7 @@ const VERIFY_ANOMALIES = [
 
 /**
  * The deviations from the contract that do not stop us, by endpoint: the label values of
- * `farewatch_upstream_contract_oddities_total`. docs/reference/upstream.md describes each.
+ * `farewatch_upstream_anomalies_total`. docs/reference/upstream.md describes each.
  */
 export const ANOMALIES = {
   routes: LIST_ANOMALIES,
@@ -52,11 +52,11 @@ export function anomalyCounter({
   contractAnomalies,
 }: Pick<Metrics, 'contractAnomalies'>): ObserveAnomalies {
   for (const [endpoint, anomalies] of Object.entries(ANOMALIES)) {
-    for (const oddity of anomalies) contractAnomalies.inc({ endpoint, oddity }, 0)
+    for (const anomaly of anomalies) contractAnomalies.inc({ endpoint, anomaly }, 0)
   }
   return (endpoint, counts) => {
-    for (const [oddity, count] of Object.entries(counts)) {
-      if (count > 0) contractAnomalies.inc({ endpoint, oddity }, count)
+    for (const [anomaly, count] of Object.entries(counts)) {
+      if (count > 0) contractAnomalies.inc({ endpoint, anomaly }, count)
     }
   }
 }

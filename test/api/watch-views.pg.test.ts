@@ -42,7 +42,7 @@ describe('a watch', () => {
       lastGoodCheckAt: null,
       lastCheckAt: null,
       lastReason: null,
-      next: { notBefore: ago(30).toISOString(), why: 'first_look' },
+      next: { notBefore: ago(30).toISOString(), why: 'first_check' },
     })
   })
 
@@ -63,7 +63,7 @@ describe('a watch', () => {
       },
       lastGoodCheckAt: ago(10).toISOString(),
       lastCheckAt: ago(10).toISOString(),
-      next: { notBefore: ago(9).toISOString(), why: 'turn' },
+      next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
     })
     for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'told']) {
       expect(JSON.stringify(body)).not.toContain(name)

@@ -83,7 +83,7 @@ describe.each([
     expect(slept).toEqual([200])
     expect(fixture.calls.map((call) => call.outcome)).toEqual([expect.any(String), 'ok'])
     expect(fixture.calls[0]?.outcome).not.toBe('ok')
-    expect(retries).toEqual([{ endpoint: 'verify', outcome: 'mended' }])
+    expect(retries).toEqual([{ endpoint: 'verify', outcome: 'recovered' }])
   })
 
   it('a list is fetched once more', async () => {
@@ -93,7 +93,7 @@ describe.each([
     const list: RouteListName = 'with-availability'
 
     expect(await fixture.pull(list)).toHaveLength(ROUTES.length)
-    expect(retries).toEqual([{ endpoint: list, outcome: 'mended' }])
+    expect(retries).toEqual([{ endpoint: list, outcome: 'recovered' }])
   })
 })
 

@@ -61,8 +61,8 @@ describe('an anomaly is counted for its endpoint', () => {
       JSON.stringify({ 1234: { available: false, flight: flight() } }),
       1,
     ],
-  ])('the anomaly %s of %s', async (oddity, endpoint, body, value) => {
-    expect(await counted(endpoint, body)).toEqual([{ endpoint, oddity, value }])
+  ])('the anomaly %s of %s', async (anomaly, endpoint, body, value) => {
+    expect(await counted(endpoint, body)).toEqual([{ endpoint, anomaly, value }])
   })
 })
 
@@ -77,7 +77,7 @@ it('a list that is read twice is counted once', async () => {
 
   const found = await counted('routes', body, { readings: 2 })
 
-  expect(found).toMatchObject([{ oddity: 'self_routes', value: 1 }])
+  expect(found).toMatchObject([{ anomaly: 'self_routes', value: 1 }])
 })
 
 it('every label begins at 0, and there are no other labels', async () => {
@@ -87,7 +87,7 @@ it('every label begins at 0, and there are no other labels', async () => {
 
   const { values } = await metrics.contractAnomalies.get()
   const all = Object.entries(ANOMALIES).flatMap(([endpoint, names]) =>
-    names.map((oddity) => ({ labels: { endpoint, oddity }, value: 0 })),
+    names.map((anomaly) => ({ labels: { endpoint, anomaly }, value: 0 })),
   )
   expect(values).toEqual(all)
 })
@@ -99,12 +99,12 @@ it('the table of docs/reference/upstream.md lists exactly the anomalies of the c
   )
   const section = page.split(/^## /m).find((text) => text.startsWith('Anomalies')) ?? ''
   const rows = section.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)
-  const documented = [...rows].flatMap(([, oddity, endpoints]) =>
-    [...(endpoints ?? '').matchAll(/`([\w-]+)`/g)].map(([, endpoint]) => `${endpoint} ${oddity}`),
+  const documented = [...rows].flatMap(([, anomaly, endpoints]) =>
+    [...(endpoints ?? '').matchAll(/`([\w-]+)`/g)].map(([, endpoint]) => `${endpoint} ${anomaly}`),
   )
 
   const inCode = Object.entries(ANOMALIES).flatMap(([endpoint, names]) =>
-    names.map((oddity) => `${endpoint} ${oddity}`),
+    names.map((anomaly) => `${endpoint} ${anomaly}`),
   )
   expect(documented.toSorted()).toEqual(inCode.toSorted())
 })

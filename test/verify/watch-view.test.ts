@@ -86,7 +86,7 @@ describe('the belief that a watch shows', () => {
       belief: { pair: 'bookable' },
       lastGoodCheckAt: at(-60),
       lastCheckAt: at(-60),
-      next: { why: 'turn', notBefore: at(0) },
+      next: { why: 'scheduled', notBefore: at(0) },
     })
   })
 
@@ -96,9 +96,9 @@ describe('the belief that a watch shows', () => {
     expect(view(stale)).toMatchObject({
       status: 'stale',
       belief: { pair: 'unknown' },
-      next: { why: 'first_look', notBefore: at(0) },
+      next: { why: 'first_check', notBefore: at(0) },
     })
-    expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('turn')
+    expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('scheduled')
   })
 
   it('the belief is unknown while the watch is paused or its reseller is disabled', () => {
@@ -126,8 +126,8 @@ const PENDING_LOSS = decide(
 
 describe('the next check', () => {
   it.each([
-    ['due after the minimum interval of all fares', null, null, 60, 'turn'],
-    ['due after the watch’s own interval', null, HOUR, HOUR, 'turn'],
+    ['due after the minimum interval of all fares', null, null, 60, 'scheduled'],
+    ['due after the watch’s own interval', null, HOUR, HOUR, 'scheduled'],
     ['a confirmation after 20 s', 'confirmation', HOUR, 20, 'confirmation'],
     ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
     [
@@ -135,7 +135,7 @@ describe('the next check', () => {
       'new_watch',
       HOUR,
       HOUR,
-      'turn',
+      'scheduled',
     ],
   ] as const)('the next check is %s', (_, lane, minIntervalSeconds, seconds, why) => {
     const state = lane === 'confirmation' ? PENDING_LOSS : BOOKABLE

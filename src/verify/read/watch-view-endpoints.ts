@@ -35,9 +35,9 @@ const viewMembers = {
   next: orNull(
     object({
       notBefore: Instant,
-      why: oneOf(['first_look', 'confirmation', 'retry', 'turn'], {
+      why: oneOf(['first_check', 'confirmation', 'retry', 'scheduled'], {
         description:
-          'first_look: the first check. turn: its interval. confirmation: a loss or another flight is checked ' +
+          'first_check: the first check. scheduled: its interval. confirmation: a loss or another flight is checked ' +
           'again. retry: the last check was unknown.',
       }),
     }),

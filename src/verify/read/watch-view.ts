@@ -46,7 +46,7 @@ export interface WatchView {
 /** The earliest time of the next check by the watch's own settings, and what decides it. */
 export interface NextCheck {
   readonly notBefore: Date
-  readonly why: 'first_look' | 'confirmation' | 'retry' | 'turn'
+  readonly why: 'first_check' | 'confirmation' | 'retry' | 'scheduled'
 }
 
 type WatchRules = Pick<RecheckRules, 'minRecheckSeconds'>
@@ -127,12 +127,12 @@ function nextCheck(
   { minRecheckSeconds }: WatchRules,
 ): NextCheck {
   const isOlder = askedAt === null || askedAt < beganAt
-  if (askedAt === null || (isOlder && !hasStarted)) return { notBefore: beganAt, why: 'first_look' }
+  if (askedAt === null || (isOlder && !hasStarted)) return { notBefore: beganAt, why: 'first_check' }
   const after = (seconds: number) => new Date(askedAt.getTime() + seconds * 1000)
   if (!isOlder && lane === 'confirmation') {
     return { notBefore: after(CONFIRM_AFTER_SECONDS), why: lane }
   }
   if (!isOlder && lane === 'retry') return { notBefore: after(RETRY_AFTER_SECONDS), why: lane }
   const seconds = Math.max(minRecheckSeconds, entry.minIntervalSeconds ?? 0)
-  return { notBefore: after(seconds), why: 'turn' }
+  return { notBefore: after(seconds), why: 'scheduled' }
 }
