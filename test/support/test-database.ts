@@ -1,20 +1,34 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { inject, test } from 'vitest'
 import { type Database, type Db, openDatabase } from '../../src/db/database.ts'
-import { adminQuery, databaseUrl } from './postgres-server.ts'
+import { databaseUrl } from './postgres-server.ts'
 import { silentLog } from './silent-log.ts'
 
-/** Clones the migrated template database. */
+let admin: pg.Pool | undefined
+
+/** The connection over which all tests of this worker create and drop their databases. */
+function adminPool(): pg.Pool {
+  admin ??= new pg.Pool({
+    connectionString: inject('postgresUrl'),
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  })
+  return admin
+}
+
+/** Creates a database for one test as a copy of the migrated template. */
 export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const server = inject('postgresUrl')
   const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
-  await adminQuery(
-    server,
+  await adminPool().query(
     `create database ${name} template ${inject('templateName')} strategy file_copy`,
   )
   return {
-    url: databaseUrl(server, name),
-    drop: () => adminQuery(server, `drop database if exists ${name} with (force)`),
+    url: databaseUrl(inject('postgresUrl'), name),
+    drop: async () => {
+      await adminPool().query(`drop database if exists ${name} with (force)`)
+    },
   }
 }
 
