@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 /** Tests that wait for what takes minutes: `npm run test:long`. */
-const LONG = ['test/{chaos,soak}/**/*.test.ts']
+const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long.pg.test.ts']
 const STORES = { globalSetup: ['test/support/stores-setup.ts'] }
 
 export default defineConfig({
