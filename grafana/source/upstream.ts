@@ -170,7 +170,8 @@ export const UPSTREAM: Dashboard = {
           ],
           {
             title: 'Longest wait for a slot',
-            about: 'Healthy: seconds for confirmation, and near the expected interval for scheduled.',
+            about:
+              'Healthy: seconds for confirmation, and near the expected interval for scheduled.',
             unit: 's',
             runbook: 'BeliefsStale',
           },

@@ -47,14 +47,15 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
 export function createProgram(): Command {
   const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares for resellers: history, changes and metrics.')
-    .version(packageJson.version, '-V, --version', 'Print the version')
-    .helpOption('-h, --help', 'Print this help')
+    .version(packageJson.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()
   for (const [heading, adders] of GROUPS) {
     program.commandsGroup(heading)
     for (const add of adders) add(program)
   }
+  for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
 }
 

@@ -11,7 +11,7 @@ import { example, printable } from '../text/text-format.ts'
 interface ChangesOptions {
   readonly reseller?: string
   readonly after: number
-  readonly limit: number
+  readonly limit?: number
   readonly follow?: boolean
   readonly json?: boolean
 }
@@ -33,7 +33,7 @@ export function addChangesCommand(program: Command): void {
     .description('Print the changes of all tracked fares, or the feed of one reseller')
     .option('--reseller <name>', 'print the feed of this reseller')
     .option('--after <seq>', 'start after this number', integerOption(0, 2 ** 50), 0)
-    .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000), 1_000_000)
+    .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000))
     .option('--follow', 'wait for more changes until Ctrl-C')
     .option('--json', 'print one line of JSON per change')
     .addHelpText('after', example('changes --reseller demo --follow'))
@@ -48,7 +48,7 @@ async function printChanges(
   { reseller, follow, json, ...options }: ChangesOptions,
 ): Promise<void> {
   const read = await pageReader(app, reseller)
-  let { after, limit } = options
+  let { after, limit = Number.POSITIVE_INFINITY } = options
   while (!signal.aborted && limit > 0) {
     const rows = await read({ after, limit: Math.min(limit, PAGE) })
     for (const row of rows) terminal.print(json, row, () => lineOf(row))

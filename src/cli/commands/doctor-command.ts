@@ -21,8 +21,9 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Checks the database, the queue, the workers and the state of the work. Changes nothing and does not call the upstream.
-WRONG needs action; look is worth knowing. Exits with 1 if something is wrong.
+Checks the database, the queue, the workers and the state of the work. Changes
+nothing and does not call the upstream. WRONG needs action; a warning is worth
+knowing. Exits with 1 if something is wrong.
 ${example('doctor')}`,
     )
     .action(async ({ json }: { json?: boolean }) => {

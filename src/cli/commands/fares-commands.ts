@@ -28,7 +28,7 @@ export function addFaresCommands(program: Command): void {
     .option('--return <id>', 'the return flight')
   for (const group of ['residents', 'non-residents']) {
     for (const type of ['adults', 'children', 'infants']) {
-      verify.option(`--${group}-${type} <n>`, '0 to 12', integerOption(0, 12), 0)
+      verify.option(`--${group}-${type} <n>`, `${type}, 0 to 12`, integerOption(0, 12), 0)
     }
   }
   verify

@@ -32,12 +32,14 @@ export function addIncidentsCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-mass_loss: close it only if the selling site shows that the flights are gone. Each held fare is checked once more. If it
-is still unavailable, the loss is recorded and the resellers are notified. If the answers were wrong, do nothing: the
-incident ends when they are right again.
+mass_loss: close it only if the selling site shows that the flights are gone.
+Each held fare is checked once more. If it is still unavailable, the loss is
+recorded and the resellers are notified. If the answers were wrong, do nothing:
+the incident ends when they are right again.
 
-upstream_trouble: it ends when most answers are good again. Closing it lets checks return to the whole budget sooner. It
-opens again if most answers stay unknown.
+upstream_trouble: it ends when most answers are good again. Closing it lets
+checks return to the whole budget sooner. It opens again if most answers stay
+unknown.
 ${example('incidents close mass_loss')}`,
     )
     .action(close)

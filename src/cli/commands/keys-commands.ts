@@ -22,7 +22,7 @@ export function addKeysCommands(program: Command): void {
   const keys = program.command('keys').description('Create, list and revoke keys of the API')
   keys
     .command('create')
-    .description('Create a key and print it, this once')
+    .description('Create a key and print it; it is not shown again')
     .option('--reseller <name>', 'create a key of this reseller')
     .option('--operator', 'create a key of an operator')
     .option(

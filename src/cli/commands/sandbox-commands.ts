@@ -33,9 +33,10 @@ interface SandboxFlags {
 }
 
 const FAULT_HELP = `
-A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…]. The defaults are every endpoint, every request, and
-no end. docs/reference/sandbox.md describes the names:
-${FAULT_NAMES.join(', ').replace(/(.{1,94}(?:,|$))\s?/g, '  $1\n')}`
+A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…].
+The defaults are every endpoint, every request and no end.
+docs/reference/sandbox.md describes the names:
+${FAULT_NAMES.join(', ').replace(/(.{1,76}(?:,|$))\s?/g, '  $1\n')}`
 
 export function addSandboxCommand(program: Command): void {
   program

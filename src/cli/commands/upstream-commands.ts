@@ -30,7 +30,7 @@ export function addUpstreamCommands(program: Command): void {
       'Call each endpoint of the upstream once and report what its interface leaves open',
     )
     .option('--flight <id>', 'a flight to verify; unset: verify is not called')
-    .option('--negative', 'also call verify without a token, with wrong parameters, for no flight')
+    .option('--negative', 'also make calls that must fail, such as verify without a token')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

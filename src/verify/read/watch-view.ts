@@ -127,7 +127,8 @@ function nextCheck(
   { minRecheckSeconds }: WatchRules,
 ): NextCheck {
   const isOlder = askedAt === null || askedAt < beganAt
-  if (askedAt === null || (isOlder && !hasStarted)) return { notBefore: beganAt, why: 'first_check' }
+  if (askedAt === null || (isOlder && !hasStarted))
+    return { notBefore: beganAt, why: 'first_check' }
   const after = (seconds: number) => new Date(askedAt.getTime() + seconds * 1000)
   if (!isOlder && lane === 'confirmation') {
     return { notBefore: after(CONFIRM_AFTER_SECONDS), why: lane }
