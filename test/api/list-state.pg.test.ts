@@ -34,7 +34,7 @@ async function stateOf({ get }: ResellerCalls, list = 'summer'): Promise<State> 
   return body as unknown as State
 }
 
-/** What is believed of each watch once all records are applied to where it stood. */
+/** The belief of each watch after all changes are applied to the first state. */
 function follow(from: ReadonlyMap<string, object>, changes: readonly Change[]) {
   const beliefs = new Map(from)
   for (const { watchId, after } of changes) beliefs.set(watchId, after)
@@ -110,10 +110,10 @@ describe('the state of a list', () => {
     expect(changes.length).toBeGreaterThan(50)
     expect(new Set(states.map(({ seq }) => seq)).size).toBeGreaterThan(2)
     for (const state of states) {
-      const told = changes.filter(({ seq }) => seq <= state.seq)
+      const earlier = changes.filter(({ seq }) => seq <= state.seq)
       const later = changes.filter(({ seq }) => seq > state.seq)
-      // Nothing of it is younger than its number, and nothing is missing after it.
-      expect(beliefsOf(state)).toEqual(follow(empty, told))
+      // The state contains every change up to its number, and no later one.
+      expect(beliefsOf(state)).toEqual(follow(empty, earlier))
       expect(follow(beliefsOf(state), later)).toEqual(last)
     }
   })

@@ -15,7 +15,7 @@ async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
 
 const operatorStatus = async (db: Db) => statusOf(db, await newKeyText(db))
 
-/** A fare that was well answered so long ago; never where null. */
+/** Tracks a fare whose last good check was this many seconds ago. Null: it never had one. */
 async function fareOfAge(db: Db, flightId: string, seconds: number | null): Promise<number> {
   const fareId = await trackFare(db, { flightId })
   const answer = seconds === null ? silent : available()
@@ -97,8 +97,6 @@ describe('the status', () => {
     await sql`update watch set paused_at = now() where reseller_id = ${alpha} and tracked_fare_id <> ${mine}`.execute(
       db,
     )
-    // Checks of before a watch began are not its reseller's to know of.
-    await sql`update watch set began_at = now() - interval '2 hours'`.execute(db)
     const keyOf = async (resellerId: number) => (await createApiKey(db, { resellerId })).text
 
     const first = await statusOf(db, await keyOf(alpha))
@@ -125,7 +123,7 @@ describe('the status', () => {
 
     const { budget } = await operatorStatus(db)
 
-    // The minute may end between the two statements: then it is the one after.
+    // The minute may end between the two statements, so two minutes are filled.
     const { aheadSeconds, ...rest } = budget as { aheadSeconds: number }
     expect(rest).toEqual({
       requestsPerSecond: 5,

@@ -13,8 +13,8 @@ function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
 }
 
-/** Whether somebody waits for their turn at a reseller's watches. */
-async function someoneWaits(db: Db): Promise<boolean> {
+/** Whether a request waits for the lock of a reseller's watches. */
+async function isLockAwaited(db: Db): Promise<boolean> {
   const { rows } = await sql`
     select from pg_locks l
      where l.locktype = 'advisory' and not l.granted
@@ -31,12 +31,12 @@ describe('a watch list', () => {
   it('a watch list is created once and found by its name', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
 
-    const made = await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const created = await ana.send('POST', '/watch-lists', { name: 'summer' })
     const again = await ana.send('POST', '/watch-lists', { name: 'summer' })
 
-    expect(made).toMatchObject({ status: 201, body: { name: 'summer', watches: 0, paused: 0 } })
+    expect(created).toMatchObject({ status: 201, body: { name: 'summer', watches: 0, paused: 0 } })
     expect(again).toEqual(problem(409, 'watch.duplicate_list'))
-    expect((await ana.get('/watch-lists/summer')).body).toEqual(made.body)
+    expect((await ana.get('/watch-lists/summer')).body).toEqual(created.body)
   })
 
   it('a watch list cannot have a name that cannot be typed', async ({ db }) => {
@@ -219,9 +219,9 @@ describe('watches', () => {
   })
 
   it.for([
-    ['a value of another type', [watch('A', { minIntervalSeconds: '60' })], 400],
+    ['a value of the wrong type', [watch('A', { minIntervalSeconds: '60' })], 400],
     ['half a passenger', [watch('A', { passengers: { residents: { adults: 0.5 } } })], 400],
-    ['a member that is not known', [watch('A', { color: 'red' })], 400],
+    ['an unknown member', [watch('A', { color: 'red' })], 400],
     ['no watch', [], 400],
     ['too many', Array.from({ length: 5_001 }, (_, i) => watch(`R${i}`)), 400],
     ['too large a body', [watch('A', { flightId: 'x'.repeat(3_000_001) })], 413],
@@ -257,7 +257,7 @@ describe('watches', () => {
       const answer = await inTransaction(db, async (tx) => {
         await lockWatchesOf(tx, ana.resellerId)
         const posted = ana.send('POST', '/watch-lists/race/watches', { watches: [watch('A')] })
-        await until('the post to wait', () => someoneWaits(db))
+        await until('the post to wait', () => isLockAwaited(db))
         await change.execute(tx)
         return { posted }
       })

@@ -18,8 +18,8 @@ import {
 
 const A_1 = '/watch-lists/summer/watches/A-1'
 
-/** A reseller whose one watch began half an hour ago, and its fare. */
-async function oneWatch(
+/** Adds a reseller with one watch that began half an hour ago, and finds its fare. */
+async function addWatch(
   db: Db,
   given: Record<string, unknown> = {},
 ): Promise<{ ana: ResellerCalls; fareId: number; base: string }> {
@@ -32,7 +32,7 @@ async function oneWatch(
 
 describe('a watch', () => {
   it('a watch is new until its first check', async ({ db }) => {
-    const { ana } = await oneWatch(db)
+    const { ana } = await addWatch(db)
 
     const { body } = await ana.get(A_1)
 
@@ -47,7 +47,7 @@ describe('a watch', () => {
   })
 
   it('a watch shows its belief and its next check', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
     await record(db, fareId, ago(10), available('120.50'))
 
@@ -65,13 +65,13 @@ describe('a watch', () => {
       lastCheckAt: ago(10).toISOString(),
       next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
     })
-    for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'told']) {
+    for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
       expect(JSON.stringify(body)).not.toContain(name)
     }
   })
 
   it('a watch shows why its last check was unknown, and a retry soon', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available())
     await record(db, fareId, ago(10), silent)
 
@@ -88,7 +88,7 @@ describe('a watch', () => {
   })
 
   it('a watch with a pending loss is checked again soon', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available())
     await record(db, fareId, ago(10), gone)
 
@@ -103,7 +103,7 @@ describe('a watch', () => {
   it('a watch is stale if its last good check is over an hour or six of its intervals old', async ({
     db,
   }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await listWith(ana, 'slow', [watch('S', { minIntervalSeconds: 3_600 })])
     await beginAt(db, ana, ago(200))
     await record(db, fareId, ago(90), available())
@@ -124,7 +124,7 @@ describe('a watch', () => {
   })
 
   it('a watch shows a known leg while the other is unknown', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db, { returnFlightId: '202' })
+    const { ana, fareId } = await addWatch(db, { returnFlightId: '202' })
     await record(db, fareId, ago(10), available(), silent)
 
     const { body } = await ana.get(A_1)
@@ -142,7 +142,7 @@ describe('a watch', () => {
   })
 
   it('a watch ends when its own departure date has passed', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db, { departsOn: '2026-01-10' })
+    const { ana, fareId } = await addWatch(db, { departsOn: '2026-01-10' })
     await record(db, fareId, ago(10), available())
     await expireFares(db)
 
@@ -156,7 +156,7 @@ describe('a watch', () => {
   })
 
   it('a watch shows no belief while it is paused or its reseller is disabled', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(10), available())
     const nothing = {
       status: 'paused',
@@ -180,7 +180,7 @@ describe('a watch', () => {
   })
 
   it('a resumed watch shows the current belief at once', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
+    const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available())
     await ana.send('POST', '/watch-lists/summer/pause', {})
     await ana.send('POST', '/watch-lists/summer/resume', {})
@@ -193,8 +193,8 @@ describe('a watch', () => {
 })
 
 describe('the timeline of a watch', () => {
-  /** Bookable at 100, at 120, gone, bookable at 90: five minutes each, from minute 25 on. */
-  async function lived(db: Db, fareId: number): Promise<void> {
+  /** Records 100 EUR, 120 EUR, a confirmed loss and 90 EUR, five minutes apart, from 25 minutes ago on. */
+  async function recordHistory(db: Db, fareId: number): Promise<void> {
     await record(db, fareId, ago(25), available('100.00'))
     await record(db, fareId, ago(20), available('120.00'))
     await record(db, fareId, ago(16), gone)
@@ -203,8 +203,8 @@ describe('the timeline of a watch', () => {
   }
 
   it('a timeline shows the beliefs since the watch began, newest first', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
-    await lived(db, fareId)
+    const { ana, fareId } = await addWatch(db)
+    await recordHistory(db, fareId)
 
     const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
 
@@ -234,17 +234,17 @@ describe('the timeline of a watch', () => {
   })
 
   it('a timeline has pages, and its prices are a list of their own', async ({ db }) => {
-    const { ana, fareId } = await oneWatch(db)
-    await lived(db, fareId)
+    const { ana, fareId } = await addWatch(db)
+    await recordHistory(db, fareId)
     const pages = async (path: string) => {
-      const seen: Record<string, unknown>[] = []
+      const items: Record<string, unknown>[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
         const from: string = cursor === '' ? '' : `&cursor=${cursor}`
         const answer = await ana.get(`${A_1}/${path}?limit=1${from}`)
-        seen.push(...itemsOf(answer))
+        items.push(...itemsOf(answer))
         cursor = answer.body.next as string | null
       }
-      return seen
+      return items
     }
 
     expect(await pages('timeline')).toEqual(itemsOf(await ana.get(`${A_1}/timeline`)))
@@ -258,7 +258,7 @@ describe('the timeline of a watch', () => {
   })
 
   it.for([
-    ['before any check since', [], [['100.00', true]]],
+    ['without a later check', [], [['100.00', true]]],
     [
       'after a change',
       [[12, available('120.00')]],
@@ -269,20 +269,20 @@ describe('the timeline of a watch', () => {
     ],
   ] as const)(
     'a timeline begins with the belief at the start of the watch: %s',
-    async ([, answers, seen], { db }) => {
-      const { ana, base, fareId } = await oneWatch(db)
+    async ([, answers, expected], { db }) => {
+      const { ana, base, fareId } = await addWatch(db)
       await record(db, fareId, ago(25), available('80.00'))
       await record(db, fareId, ago(20), available('100.00'))
       const ben = await newCaller(db, base, 'ben')
       await listWith(ben, 'late', [watch('B')])
       await beginAt(db, ben, ago(15))
       for (const [minutes, answer] of answers) await record(db, fareId, ago(minutes), answer)
-      // Recorded when it was asked, as time has it.
+      // As if each answer had been recorded at once.
       await sql`update availability_change set recorded_at = detected_at`.execute(db)
 
       const timeline = itemsOf(await ben.get('/watch-lists/late/watches/B/timeline'))
 
-      expect(timeline.map(({ price, from }) => [price, from === null])).toEqual(seen)
+      expect(timeline.map(({ price, from }) => [price, from === null])).toEqual(expected)
       expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
     },
   )
