@@ -4,61 +4,37 @@ import type { QueueSystem } from '../queue/queue-system.ts'
 export interface DeadJobsDeps {
   readonly queue: Pick<QueueSystem, 'jobs' | 'retryDead' | 'dropDead'>
   readonly clock: Clock
-}
-
-export interface DeadJobsChoice {
-  /** The name of the queue. */
-  readonly name: string
-  readonly ids: readonly string[] | 'all'
-}
-
-export interface ChangeProgress {
   readonly signal: AbortSignal
   /** Called with the number of changed jobs. */
   readonly onProgress: (changed: number) => void
 }
 
 export interface DeadJobsChange {
-  readonly changed: number
-  /** Given ids of which no dead job exists (any more). */
-  readonly missing: readonly string[]
+  /** The name of the queue. */
+  readonly name: string
+  readonly ids: readonly string[] | 'all'
+  readonly verb: 'retry' | 'drop'
 }
 
 const PAGE = 200
 
-/** Queues dead jobs again with all their attempts. Safe to run twice: a job that waits or runs is not dead. */
-export function retryDeadJobs(
-  deps: DeadJobsDeps,
-  choice: DeadJobsChoice,
-  progress: ChangeProgress,
-): Promise<DeadJobsChange> {
-  return change(deps, choice, { ...progress, one: deps.queue.retryDead })
-}
-
-/** Deletes dead jobs. Our tables still hold the work that is due. */
-export function dropDeadJobs(
-  deps: DeadJobsDeps,
-  choice: DeadJobsChoice,
-  progress: ChangeProgress,
-): Promise<DeadJobsChange> {
-  return change(deps, choice, { ...progress, one: deps.queue.dropDead })
-}
-
-interface Changing extends ChangeProgress {
-  readonly one: (name: string, id: string) => Promise<boolean>
-}
-
-async function change(
-  deps: DeadJobsDeps,
-  { name, ids }: DeadJobsChoice,
-  { one, signal, onProgress }: Changing,
-): Promise<DeadJobsChange> {
+/**
+ * Retries dead jobs with all their attempts, or deletes them; our tables still hold the work that is due. Returns the
+ * number of changed jobs and the given ids of which no dead job exists.
+ *
+ * Safe to run twice: a job that waits or runs is not dead.
+ */
+export async function changeDeadJobs(
+  { queue, clock, signal, onProgress }: DeadJobsDeps,
+  { name, ids, verb }: DeadJobsChange,
+): Promise<{ readonly changed: number; readonly missing: readonly string[] }> {
+  const changeOne = verb === 'retry' ? queue.retryDead : queue.dropDead
   const missing: string[] = []
   let changed = 0
   const changeEach = async (wanted: readonly string[]) => {
     for (const id of wanted) {
       signal.throwIfAborted()
-      if (await one(name, id)) changed += 1
+      if (await changeOne(name, id)) changed += 1
       else missing.push(id)
       onProgress(changed)
     }
@@ -67,21 +43,14 @@ async function change(
     await changeEach(ids)
     return { changed, missing }
   }
-  const until = deps.clock.now()
+  // A job that dies again after its retry must not be retried without end.
+  const until = clock.now()
   for (;;) {
     const before = changed
-    await changeEach(await deadBefore(deps, name, until))
+    const jobs = await queue.jobs(name, 'dead', PAGE)
+    const older = jobs.filter(({ endedAt }) => endedAt !== null && endedAt <= until)
+    await changeEach(older.map(({ id }) => id))
     // With "all", a job that another caller changed in the meantime does not count as missing.
     if (changed === before) return { changed, missing: [] }
   }
-}
-
-/** Jobs that died before `until`: a job that dies again after its retry must not be retried without end. */
-async function deadBefore(
-  { queue }: DeadJobsDeps,
-  name: string,
-  until: Date,
-): Promise<readonly string[]> {
-  const jobs = await queue.jobs(name, 'dead', PAGE)
-  return jobs.filter(({ endedAt }) => endedAt !== null && endedAt <= until).map(({ id }) => id)
 }

@@ -13,57 +13,79 @@ export interface Setting<T> {
   shown?(value: string): string | undefined
 }
 
+/** A setting whose text is its value unless `faultOf` finds a fault. */
+function textual<T extends string | undefined>(
+  about: string,
+  preset: T,
+  faultOf: (value: string) => string | undefined,
+): Setting<T | string> {
+  const parse = (value: string) => {
+    const fault = faultOf(value)
+    return fault === undefined ? { value } : { fault }
+  }
+  return { about, secret: false, preset, parse }
+}
+
 export function text(about: string, preset: string): Setting<string> {
-  return { about, secret: false, preset, parse: (value) => ({ value }) }
+  return textual(about, preset, () => undefined)
 }
 
 /** An IP address of this machine. Host names are refused, because their address may change. */
 export function address(about: string, preset: string): Setting<string> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      isIP(value) === 0
-        ? { fault: `must be an IP address such as "${preset}", not "${value}"` }
-        : { value },
-  }
+  return textual(about, preset, (value) =>
+    isIP(value) === 0 ? `must be an IP address such as "${preset}", not "${value}"` : undefined,
+  )
+}
+
+export function cron(about: string, preset: string): Setting<string> {
+  return textual(about, preset, (value) => {
+    const fault = cronFault(value)
+    if (fault === undefined) return undefined
+    return `must be a cron pattern such as "${preset}", not "${value}": ${fault}`
+  })
+}
+
+export function choice<T extends string>(
+  about: string,
+  choices: readonly T[],
+  preset: NoInfer<T>,
+): Setting<T> {
+  const setting = textual(about, preset, (value) =>
+    choices.some((known) => known === value)
+      ? undefined
+      : `must be one of ${choices.join(', ')}, not "${value}"`,
+  )
+  return setting as Setting<T>
 }
 
 /** A secret. It is long enough that scrubbing it does not mask ordinary words. */
 export function secret(about: string): Setting<string | undefined> {
-  return {
-    about,
-    secret: true,
-    preset: undefined,
-    parse: (value) =>
-      value.length < MIN_SECRET_CHARS
-        ? { fault: `must have at least ${MIN_SECRET_CHARS} characters` }
-        : { value },
-  }
+  const setting = textual(about, undefined, (value) =>
+    value.length < MIN_SECRET_CHARS
+      ? `must have at least ${MIN_SECRET_CHARS} characters`
+      : undefined,
+  )
+  return { ...setting, secret: true }
+}
+
+interface UrlOptions {
+  readonly protocols: readonly string[]
+  readonly secret?: boolean
 }
 
 export function url(
   about: string,
-  options: { protocols: readonly string[]; secret?: boolean },
+  { protocols, secret: isSecret = false }: UrlOptions,
 ): Setting<string | undefined> {
-  const forms = options.protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  const isSecret = options.secret ?? false
-  return {
-    about,
-    secret: isSecret,
-    preset: undefined,
-    shown: addressOf,
-    parse: (value) => {
-      const parsed = URL.canParse(value) ? new URL(value) : undefined
-      if (parsed === undefined || !options.protocols.includes(parsed.protocol)) {
-        return { fault: `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}` }
-      }
-      const fault = isSecret ? credentialFault(parsed) : addressFault(parsed)
-      if (fault !== undefined) return { fault }
-      return { value }
-    },
-  }
+  const forms = protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  const setting = textual(about, undefined, (value) => {
+    const parsed = URL.canParse(value) ? new URL(value) : undefined
+    if (parsed === undefined || !protocols.includes(parsed.protocol)) {
+      return `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}`
+    }
+    return isSecret ? credentialFault(parsed) : addressFault(parsed)
+  })
+  return { ...setting, secret: isSecret, shown: addressOf }
 }
 
 /** A URL that is printed in full must contain no credential. */
@@ -86,64 +108,28 @@ function addressOf(value: string): string | undefined {
   return host === '' ? undefined : `${protocol}//${host}${pathname}`
 }
 
-export function integer(
+interface Range {
+  readonly min: number
+  readonly max: number
+  readonly preset: number
+}
+
+export function integer(about: string, range: Range): Setting<number> {
+  return number(about, range, { pattern: /^-?\d{1,12}$/, noun: 'a whole number' })
+}
+
+export function decimal(about: string, range: Range): Setting<number> {
+  return number(about, range, { pattern: /^\d{1,12}(\.\d{1,6})?$/, noun: 'a number' })
+}
+
+function number(
   about: string,
-  { min, max, preset }: { min: number; max: number; preset: number },
+  { min, max, preset }: Range,
+  { pattern, noun }: { readonly pattern: RegExp; readonly noun: string },
 ): Setting<number> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      /^-?\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= max
-        ? { value: Number(value) }
-        : { fault: `must be a whole number from ${min} to ${max}, not "${value}"` },
-  }
-}
-
-export function decimal(
-  about: string,
-  { min, max, preset }: { min: number; max: number; preset: number },
-): Setting<number> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) =>
-      /^\d{1,12}(\.\d{1,6})?$/.test(value) && Number(value) >= min && Number(value) <= max
-        ? { value: Number(value) }
-        : { fault: `must be a number from ${min} to ${max}, not "${value}"` },
-  }
-}
-
-export function cron(about: string, preset: string): Setting<string> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) => {
-      const fault = cronFault(value)
-      return fault === undefined
-        ? { value }
-        : { fault: `must be a cron pattern such as "${preset}", not "${value}": ${fault}` }
-    },
-  }
-}
-
-export function choice<T extends string>(
-  about: string,
-  choices: readonly T[],
-  preset: NoInfer<T>,
-): Setting<T> {
-  return {
-    about,
-    secret: false,
-    preset,
-    parse: (value) => {
-      const found = choices.find((known) => known === value)
-      return found === undefined
-        ? { fault: `must be one of ${choices.join(', ')}, not "${value}"` }
-        : { value: found }
-    },
-  }
+  const parse = (value: string) =>
+    pattern.test(value) && Number(value) >= min && Number(value) <= max
+      ? { value: Number(value) }
+      : { fault: `must be ${noun} from ${min} to ${max}, not "${value}"` }
+  return { about, secret: false, preset, parse }
 }

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { dropDeadJobs, retryDeadJobs } from '../../app/dead-jobs.ts'
+import { changeDeadJobs } from '../../app/dead-jobs.ts'
 import { JOB_QUEUES, QUEUES } from '../../app/queue-state.ts'
 import {
   JOB_STATES,
@@ -38,12 +38,8 @@ interface ChangeOptions {
 }
 
 const VERBS = {
-  retry: {
-    about: 'Retry dead jobs with all their attempts',
-    done: 'retried',
-    change: retryDeadJobs,
-  },
-  drop: { about: 'Delete dead jobs', done: 'dropped', change: dropDeadJobs },
+  retry: { about: 'Retry dead jobs with all their attempts', done: 'retried' },
+  drop: { about: 'Delete dead jobs', done: 'dropped' },
 } as const
 
 export function addJobsCommands(program: Command): void {
@@ -136,12 +132,12 @@ async function changeJobs(
   { ids, all = false, json }: ChangeOptions & { readonly ids: readonly string[] },
 ): Promise<number> {
   if (all === ids.length > 0) throw new UsageError('name the jobs: either their ids, or --all')
-  const { change, done } = VERBS[verb]
+  const { done } = VERBS[verb]
   return withQueue(`jobs ${verb}`, async ({ clock }, system, { terminal, signal }) => {
-    const { changed, missing } = await change(
-      { queue: system, clock },
-      { name: queue, ids: all ? 'all' : ids },
-      { signal, onProgress: (n) => terminal.progress(`${count(n)} ${done}`) },
+    const onProgress = (n: number) => terminal.progress(`${count(n)} ${done}`)
+    const { changed, missing } = await changeDeadJobs(
+      { queue: system, clock, signal, onProgress },
+      { name: queue, ids: all ? 'all' : ids, verb },
     )
     terminal.progress('')
     const others = missing.map((id) => `\nno dead job of ${queue} has the id ${id}`).join('')

@@ -1,9 +1,9 @@
+import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
 import { type App, openApp } from '../../app/app.ts'
 import { monitorEmbedded } from '../../app/liveness.ts'
 import { type RoleName, runRoles } from '../../app/run-roles.ts'
 import { systemClock } from '../../base/clock.ts'
-import { isLoopback } from '../../base/loopback.ts'
 import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { describeStore } from '../../queue/queue-connection.ts'
@@ -121,4 +121,13 @@ function reportReady(
   process.stderr.write(
     `\n${lines.join('\n')}\n\n  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
   )
+}
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** Whether an address is reachable from this machine only. */
+export function isLoopback(address: string): boolean {
+  return LOOPBACK.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
