@@ -4,7 +4,7 @@ import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import type { Setting } from '../../src/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/config/settings.ts'
-import { PROBLEMS } from '../../src/http/problem-codes.ts'
+import { PROBLEMS } from '../../src/http/problems.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']

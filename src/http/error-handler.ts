@@ -3,8 +3,14 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { isProblemCode, type ProblemCode } from './problem-codes.ts'
-import { PROBLEM_TYPE, ProblemError, problemOf, sendProblem } from './problems.ts'
+import {
+  isProblemCode,
+  PROBLEM_TYPE,
+  type ProblemCode,
+  ProblemError,
+  problemOf,
+  sendProblem,
+} from './problems.ts'
 
 /** The Retry-After of a problem that has no delay of its own. */
 const RETRY_AFTER_SECONDS = 5

@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox'
 import {
   answerHeaders,
+  createSchemaComponents,
   HEADER_COMPONENTS,
   problemHeaders,
+  type SchemaComponents,
   versionParameters,
-} from './openapi-headers.ts'
-import { createSchemaComponents, type SchemaComponents } from './openapi-schemas.ts'
+} from './openapi-components.ts'
 import type { Operation } from './operation.ts'
-import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
-import { PROBLEM_TYPE, ProblemSchema } from './problems.ts'
+import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
 
 export interface OpenApiInfo {

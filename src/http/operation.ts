@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ResellerId } from '../base/reseller-id.ts'
 import type { Caller, Scope } from './caller.ts'
-import type { ProblemCode } from './problem-codes.ts'
+import type { ProblemCode } from './problems.ts'
 import { ProblemError } from './problems.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

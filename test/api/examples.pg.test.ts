@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, describe, expect } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
-import { answerHeaders } from '../../src/http/openapi-headers.ts'
+import { answerHeaders } from '../../src/http/openapi-components.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
