@@ -15,7 +15,7 @@ export interface LockedFare extends ShownBelief {
   /** A FareState as JSON; an empty object before the first check. */
   readonly state: object
   readonly hasReturn: boolean
-  /** Whether a watch of it waits for a good check to start. */
+  /** Whether an active watch of it waits for a good check to start. */
   readonly hasUnstartedWatch: boolean
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
@@ -26,12 +26,13 @@ export interface LockedFare extends ShownBelief {
  * have ended, may hold none.
  */
 export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]> {
-  const { rows } = await sql<{ id: number }>`
-    select tracked_fare_id as id from fare_schedule
-     where claim_id = ${claimId}
-     order by tracked_fare_id
-       for update
-  `.execute(tx)
+  const rows = await tx
+    .selectFrom('fare_schedule')
+    .select('tracked_fare_id as id')
+    .where('claim_id', '=', claimId)
+    .orderBy('tracked_fare_id')
+    .forUpdate()
+    .execute()
   return lockStates(
     tx,
     rows.map((row) => row.id),
@@ -73,7 +74,9 @@ async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedF
   const { rows } = await sql<LockedFare>`
     select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
            exists (select from watch w
-                    where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null) as "hasUnstartedWatch",
+                     join reseller r on r.id = w.reseller_id and r.disabled_at is null
+                    where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
+                      and w.paused_at is null and w.ended_at is null) as "hasUnstartedWatch",
            outbound, return, pair, price as amount, currency
       from fare_state s
      where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null

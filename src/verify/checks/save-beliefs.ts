@@ -91,9 +91,9 @@ export async function saveEvidence(
   answers: readonly { readonly hash: string; readonly body: Buffer }[],
 ): Promise<void> {
   if (answers.length === 0) return
-  await sql`
-    insert into evidence (hash, body)
-    select * from unnest(${answers.map((a) => a.hash)}::text[], ${answers.map((a) => a.body)}::bytea[])
-        on conflict (hash) do nothing
-  `.execute(tx)
+  await tx
+    .insertInto('evidence')
+    .values(answers)
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .execute()
 }
