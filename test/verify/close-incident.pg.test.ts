@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
-import { lockFares } from '../../src/verify/checks/lock-fares.ts'
+import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
 import { countHeldLosses, listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'

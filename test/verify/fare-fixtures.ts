@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
-import { lockFares } from '../../src/verify/checks/lock-fares.ts'
+import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { type RecordedCheck, recordChecks } from '../../src/verify/checks/record-checks.ts'
 import { guardLosses } from '../../src/verify/incidents/guard-losses.ts'
 

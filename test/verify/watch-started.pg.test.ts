@@ -3,7 +3,7 @@ import { readWatchChanges, type WatchChange } from '../../src/changes/watch-feed
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { lockFares } from '../../src/verify/checks/lock-fares.ts'
+import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { recordChecks } from '../../src/verify/checks/record-checks.ts'
 import { viewOf } from '../../src/verify/decide/fare-state.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { FareChange } from '../decide/fare-change.ts'
+import type { FareChange } from '../decide/decide.ts'
 import type { RecordedCheck } from './record-checks.ts'
 
 export interface CheckEventDeps {

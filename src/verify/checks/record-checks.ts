@@ -13,9 +13,8 @@ import { type Decision, decide } from '../decide/decide.ts'
 import type { DecisionRules } from '../decide/decide-leg.ts'
 import { type FareState, initialState, pairOf, shownPrice } from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
+import { type BeliefRow, type LockedFare, saveBeliefs, saveEvidence } from './belief-store.ts'
 import type { Check } from './check-fares.ts'
-import type { LockedFare } from './lock-fares.ts'
-import { type BeliefRow, saveBeliefs, saveEvidence } from './save-beliefs.ts'
 
 /** A check that counted, and its decision. */
 export interface RecordedCheck {

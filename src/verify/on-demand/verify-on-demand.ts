@@ -8,9 +8,9 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
+import { lockFares } from '../checks/belief-store.ts'
 import { reportChecks } from '../checks/check-events.ts'
 import { type Check, isRateLimited } from '../checks/check-fares.ts'
-import { lockFares } from '../checks/lock-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { reportIncidents } from '../incidents/change-incidents.ts'
 import { guardLosses } from '../incidents/guard-losses.ts'
