@@ -114,7 +114,7 @@ export interface FareRow {
   readonly feedRecords: number
 }
 
-/** The expected row of a fare that is bookable since its first check. */
+/** The expected row of a fare that is bookable since its first check, with one `watch_started` for each reseller. */
 export function bookable(flightId: string, checks = 1): FareRow {
   return { flightId, pair: 'bookable', checks, kinds: ['became_available'], feedRecords: 2 }
 }
@@ -125,8 +125,8 @@ export async function faresOf({ db }: World, flightIds: readonly string[]): Prom
     select f.flight_id as "flightId", s.pair, s.checks,
            coalesce((select jsonb_agg(c.kind order by c.seq) from availability_change c
                       where c.tracked_fare_id = f.id), '[]') as kinds,
-           (select count(*) from watch_change w join availability_change c on c.id = w.change_id
-             where c.tracked_fare_id = f.id) as "feedRecords"
+           (select count(*) from watch_change c join watch w on w.id = c.watch_id
+             where w.tracked_fare_id = f.id) as "feedRecords"
       from tracked_fare f
       join fare_state s on s.tracked_fare_id = f.id
      where f.flight_id = any(${flightIds}::text[])
