@@ -3,18 +3,19 @@ import { crc32 } from 'node:zlib'
 
 const START = 'fwk_'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 62^30: 178 bits, which nobody guesses. */
+/** 62^30: 178 bits, too many to guess. */
 const SECRET_CHARS = 30
 /** 62^6 is above 2^32. */
 const CHECKSUM_CHARS = 6
 const KEY = /^fwk_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
-/** Enough to know one's key by in a list; the 28 characters that are left still cannot be guessed. */
+/** Enough to recognise a key in a list. The other 28 characters cannot be guessed. */
 const PREFIX_CHARS = START.length + 8
 
 /**
- * Makes a key: `fwk_`, thirty random letters and digits, and their CRC-32 in six more. By the start a scanner finds
- * one that was published; by the checksum a typo is told without asking anybody.
- * @param randomBelow a uniform whole number from 0 up to, but not, its argument, of cryptographic quality.
+ * Makes a key: `fwk_`, thirty random letters and digits, and their CRC-32 in six more characters. The start lets a scanner
+ * find a published key. The checksum shows a typing error without a query.
+ *
+ * `randomBelow` returns a uniform whole number from 0 up to, but not including, its argument, of cryptographic quality.
  */
 export function newKey(randomBelow: (max: number) => number): string {
   const secret = Array.from({ length: SECRET_CHARS }, () => ALPHABET[randomBelow(ALPHABET.length)])

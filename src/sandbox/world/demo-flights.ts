@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 const LATEST_DAYS = 14
 const EARLIEST_DAYS = 2
-const LOOK_AHEAD_MS = 6 * HOUR_MS
+const HORIZON_MS = 6 * HOUR_MS
 /** Each costs about 20 µs. */
 const MAX_EXAMINED = 6000
 
@@ -40,7 +40,7 @@ export function searchDemoFlights(world: World, instant: Date, n: number): strin
 }
 
 function firstChange(world: World, id: string, now: number): number | undefined {
-  const window = { from: new Date(now), to: new Date(now + LOOK_AHEAD_MS) }
+  const window = { from: new Date(now), to: new Date(now + HORIZON_MS) }
   const steps = fareHistory(world, id, window)
   return steps.find(({ before, after }) => before.available !== after.available)?.at.getTime()
 }
