@@ -44,7 +44,7 @@ describe('bad input on the command line', () => {
     expect(stderr).toContain('did you mean ROUTE_SYNC_SCHEDULE')
   })
 
-  it('says which database cannot be reached, without its password', async () => {
+  it('names the database that cannot be reached, without its password', async () => {
     const port = await freePort()
     const { exit, stderr } = await runFarewatch(['worker'], {
       ...UPSTREAM,
@@ -58,7 +58,7 @@ describe('bad input on the command line', () => {
     expect(stderr).not.toContain('hunter2hunter2')
   })
 
-  it('says which Redis cannot be reached', async ({ databaseUrl }) => {
+  it('names the Redis that cannot be reached', async ({ databaseUrl }) => {
     const port = await freePort()
     const { exit, stderr } = await runFarewatch(['worker'], {
       ...UPSTREAM,
@@ -72,7 +72,7 @@ describe('bad input on the command line', () => {
     expect(stderr).toContain('REDIS_URL')
   })
 
-  it('says which port is taken, and the setting that changes it', async ({ databaseUrl }) => {
+  it('names the port that is taken and its setting', async ({ databaseUrl }) => {
     const taken = net.createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
@@ -116,9 +116,7 @@ describe('bad input on the command line', () => {
     expect(stderr).toMatch(said)
   })
 
-  it('rejects an upstream that answers nonsense, loses nothing and fails', async ({
-    databaseUrl,
-  }) => {
+  it('fails without losing anything if the upstream answers nonsense', async ({ databaseUrl }) => {
     const upstream = await serverThatSays('<html>hello</html>')
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream }
 
@@ -129,7 +127,7 @@ describe('bad input on the command line', () => {
     expect(JSON.parse(stdout).reason).toMatch(/^upstream\.contract_violation: /)
   })
 
-  it('tells a worker without a database what it needs', async () => {
+  it('says what a worker without a database needs', async () => {
     const { exit, stderr } = await runCommand(['worker'], { ADMIN_PORT: '0' })
 
     expect(exit).toBe(2)

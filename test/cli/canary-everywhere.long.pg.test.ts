@@ -45,7 +45,7 @@ async function runAll(ground: CanaryFixture, commands: readonly string[][]): Pro
   await Promise.all([next(), next(), next()])
 }
 
-/** Everything that the API and the servers beside it answer, also to who sends them the credential. */
+/** Requests to the API and the admin servers, some of them with the credential. */
 async function askApi(ground: CanaryFixture): Promise<void> {
   const [ofApi, ofWorker] = [await addressesOf(ground.api), await addressesOf(ground.worker)]
   const made = await ground.run('keys', 'create', '--operator', '--json')
@@ -81,7 +81,7 @@ async function storeFindings(db: Db, redisUrl: string | undefined): Promise<Find
   return [...(await databaseFindings(db)), ...inRedis]
 }
 
-/** A search of nothing proves nothing: what may hold a quote must be there. */
+/** The searched places must not be empty, or the search would prove nothing. */
 async function expectFullStores(db: Db): Promise<void> {
   const kept = await selectOne(
     sql<Record<string, number>>`
@@ -121,7 +121,7 @@ describe('the credential of the upstream, whatever the upstream does with it', (
       await meetEveryFault(ground)
       await failAJob(ground)
       await askApi(ground)
-      // To a command it is all the same where the queue is.
+      // The place of the queue makes no difference to a command.
       if (queue === 'PostgreSQL') {
         await callByCommand(ground)
         await runAll(ground, READING)
@@ -135,7 +135,7 @@ describe('the credential of the upstream, whatever the upstream does with it', (
       expect(said).toContain('[redacted]')
       await expectFullStores(db)
 
-      // The search would have found it.
+      // The search finds a planted credential.
       await sql`
       insert into evidence (hash, body) values ('planted', ${gzipSync(SEARCHED_SECRET)})
     `.execute(db)

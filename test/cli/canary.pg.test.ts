@@ -3,7 +3,7 @@ import { folderWith } from '../config/config-fixture.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
-it('a message of the command line holds no secret, though a failure quotes one', async ({
+it('a message of the command line has no secret even if a failure quotes one', async ({
   databaseUrl,
 }) => {
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_ACCESS_TOKEN: 'CANARY-0123456789' }

@@ -5,11 +5,11 @@ import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
-/** Nothing listens there. */
+/** A port on which nothing listens. */
 const NOBODY = 'http://127.0.0.1:9'
 
 describe('farewatch demo', () => {
-  it('watches flights of the sandbox’s world, as often as it is run', async ({ databaseUrl }) => {
+  it('watches flights of the sandbox, and may run several times', async ({ databaseUrl }) => {
     const sandbox = await startTestSandbox()
     onTestFinished(() => sandbox.close())
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: sandbox.url }
@@ -23,7 +23,7 @@ describe('farewatch demo', () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', lists: 1, watches: 40 })
   })
 
-  it('says what is missing', async ({ databaseUrl }) => {
+  it('reports a missing setting or sandbox', async ({ databaseUrl }) => {
     const unset = await runCommand(['demo'], { DATABASE_URL: databaseUrl })
     const silent = await runCommand(['demo'], {
       DATABASE_URL: databaseUrl,
@@ -45,23 +45,26 @@ describe('the API beyond this machine', () => {
   it.for([
     ['0.0.0.0', 401],
     ['127.0.0.1', 200],
-  ] as const)('on %s answers %s to whoever has no key', async ([host, status], { databaseUrl }) => {
-    const up = startFarewatch(['up'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: NOBODY,
-      API_HOST: host,
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    onTestFinished(() => void up.child.kill('SIGKILL'))
-    const address = await until('the API', () => /"api":"(http:[^"]+)"/.exec(up.stdout())?.[1])
-    const { port } = new URL(address)
+  ] as const)(
+    'on %s answers %s to a request without a key',
+    async ([host, status], { databaseUrl }) => {
+      const up = startFarewatch(['up'], {
+        DATABASE_URL: databaseUrl,
+        UPSTREAM_BASE_URL: NOBODY,
+        API_HOST: host,
+        API_PORT: '0',
+        ADMIN_PORT: '0',
+      })
+      onTestFinished(() => void up.child.kill('SIGKILL'))
+      const address = await until('the API', () => /"api":"(http:[^"]+)"/.exec(up.stdout())?.[1])
+      const { port } = new URL(address)
 
-    const answer = await fetch(`http://localhost:${port}/api/v1/status`)
+      const answer = await fetch(`http://localhost:${port}/api/v1/status`)
 
-    expect(new URL(address).hostname).toBe(host)
-    expect(answer.status).toBe(status)
-    up.child.kill('SIGTERM')
-    expect(await up.ended).toBe(0)
-  })
+      expect(new URL(address).hostname).toBe(host)
+      expect(answer.status).toBe(status)
+      up.child.kill('SIGTERM')
+      expect(await up.ended).toBe(0)
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { createProgram } from '../../src/cli/program.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
 
-/** What prints files, logs or a session of its own. */
+/** Commands that print files, logs or a session. */
 const WITHOUT_JSON = [
   'up',
   'worker',
@@ -21,17 +21,17 @@ const WITHOUT_JSON = [
 interface Runnable {
   readonly name: string
   readonly command: Command
-  /** Its own, and those of the command that it belongs to. */
+  /** Its own flags, and those of its parent. */
   readonly flags: ReadonlySet<string>
 }
 
-/** Everything that can be run, by the words that run it. */
+/** Every command that can be run, with its words. */
 function runnables(parent: Command, words: readonly string[] = []): Runnable[] {
   return parent.commands.flatMap((command) => {
     const own = [...words, command.name()]
     const below = runnables(command, own)
     const flags = new Set([...parent.options, ...command.options].map(({ long }) => long ?? ''))
-    // A command with others below it may do something by itself.
+    // A command with subcommands may also run by itself.
     const runs = below.length === 0 || command.options.length > 0
     return [...(runs ? [{ name: own.join(' '), command, flags }] : []), ...below]
   })
@@ -57,14 +57,14 @@ function codeOf(page: string): string {
   return [...page.matchAll(/```[^`]*```|`[^`\n]+`/g)].join('\n')
 }
 
-/** The longest that it begins with. */
+/** The command with the longest name that the line begins with. */
 function commandOf(line: string): Runnable | undefined {
   const found = commands.filter(({ name }) => `${line} `.startsWith(`${name} `))
   return found.toSorted((a, b) => b.name.length - a.name.length)[0]
 }
 
 describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
-  it('explains itself, with an example that is one', () => {
+  it('has a description and a valid example', () => {
     const help = helpOf(command)
     const examples = shownIn(help.slice(help.lastIndexOf('\nExample')))
 
@@ -76,7 +76,7 @@ describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
     }
   })
 
-  it('answers in JSON too, unless there is a reason', () => {
+  it('has --json unless it prints files, logs or a session', () => {
     expect(flags.has('--json')).toBe(!WITHOUT_JSON.includes(name))
   })
 })
@@ -84,7 +84,7 @@ describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
 describe('every page', () => {
   it.each(
     readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')),
-  )('shows commands that exist: %s', (file) => {
+  )('shows existing commands and flags: %s', (file) => {
     const shown = shownIn(codeOf(readFileSync(path.join(DOCS, file), 'utf8')))
 
     for (const line of shown) {

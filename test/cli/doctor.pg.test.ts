@@ -75,7 +75,7 @@ describe('farewatch doctor', () => {
     expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
   })
 
-  it('says what to do about each fault', async ({ db, databaseUrl }) => {
+  it('gives advice about each problem', async ({ db, databaseUrl }) => {
     const world = await aWorld(databaseUrl, 'postgres')
     await killJobs(queueOf(world), { queue: 'verify', count: 2, message: 'no luck' })
     await breakThings(db)

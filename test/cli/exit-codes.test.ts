@@ -21,12 +21,12 @@ describe('the exit code of a failure', () => {
     new UnknownWatchListError('nope'),
     new UnknownReferencesError('summer', ['nope']),
     new InvalidResellerNameError('', 'must not be empty'),
-  ])('is that of a wrong command line where a person named what is not there: %s', (err) => {
+  ])('is 2 if the command line names something that does not exist: %s', (err) => {
     expect(exitOfError(err)).toBe(EXIT.usage)
   })
 
   it.each<AppError>([new NotHeldError(7, 'applied'), new DuplicateResellerError('nope')])(
-    'is that of a failure where what was named is there: %s',
+    'is 1 if the named thing exists: %s',
     (err) => {
       expect(exitOfError(err)).toBe(EXIT.failed)
     },

@@ -3,7 +3,7 @@ import { it } from '../support/test-database.ts'
 import { aWorld, inWorld, jsonLines, killJobs, queueOf, STORES } from './operator-fixtures.ts'
 
 describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
-  it('shows what died and why, tries it again, and forgets it', async ({ databaseUrl }) => {
+  it('lists dead jobs with their failure, retries them and drops them', async ({ databaseUrl }) => {
     const world = await aWorld(databaseUrl, store)
     const system = queueOf(world)
     const farewatch = inWorld(world)

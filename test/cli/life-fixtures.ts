@@ -3,12 +3,12 @@ export interface Ready {
   readonly health: string
 }
 
-/** What a service logs once it is ready: its addresses. */
+/** The addresses that a service logs when it is ready. */
 export function readyLine(stdout: string): Ready | undefined {
   return logLines(stdout, 'ready')[0] as Ready | undefined
 }
 
-/** The whole log lines with this message. */
+/** The complete log lines with this message. */
 export function logLines(stdout: string, msg: string): Record<string, unknown>[] {
   return stdout
     .split('\n')

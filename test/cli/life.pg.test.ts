@@ -37,7 +37,7 @@ async function newHome(): Promise<string> {
 }
 
 describe('a running farewatch', () => {
-  it('answers others while readers take its routes slowly', async ({ db, databaseUrl }) => {
+  it('answers other requests while slow clients read its routes', async ({ db, databaseUrl }) => {
     await sync(db, manyRoutes(60_000))
     const key = await newKeyText(db)
     const api = startFarewatch(['api'], {
@@ -66,9 +66,7 @@ describe('a running farewatch', () => {
     expect(await api.ended).toBe(0)
   })
 
-  it('says that it is not ready before it ends, while a sync is under way', async ({
-    databaseUrl,
-  }) => {
+  it('reports that it is not ready before it stops during a sync', async ({ databaseUrl }) => {
     const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     onTestFinished(() => void silent.close())
@@ -96,7 +94,7 @@ describe('a running farewatch', () => {
     expect(await worker.ended).toBe(0)
   })
 
-  it('ends by itself, and says what to do, when its embedded database is killed', async () => {
+  it('ends with advice when its embedded database is killed', async () => {
     const home = await newHome()
     const up = startFarewatch(
       ['up'],
@@ -136,8 +134,8 @@ describe('a running farewatch', () => {
   })
 })
 
-describe('a command whose reader leaves', () => {
-  it('lets its embedded database go', async () => {
+describe('a command whose output pipe is closed', () => {
+  it('stops its embedded database', async () => {
     const home = await newHome()
     const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
     const question = 'select generate_series(1, 200000)'

@@ -26,7 +26,7 @@ describe('a log line on a terminal', () => {
     ])
   })
 
-  it('is a sentence where it tells what came of a sync', () => {
+  it('is a sentence if it reports the outcome of a sync', () => {
     const { log, plain } = aTerminalLog()
     const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'unchanged', live: 1_234 }
 
@@ -35,7 +35,7 @@ describe('a log line on a terminal', () => {
     expect(plain()[0]).toMatch(/ routes unchanged: 1,234 live\n$/)
   })
 
-  it('is that sentence also where the line leaves out what the run did not count', () => {
+  it('is a sentence even if the line lacks counts', () => {
     const { log, plain } = aTerminalLog()
 
     log.warn({ runId: 1, list: 'routes', status: 'failed' }, 'route sync finished')
@@ -45,7 +45,7 @@ describe('a log line on a terminal', () => {
     expect(plain()[1]).toMatch(/ routes applied: 3 added, - removed, - live\n$/)
   })
 
-  it('is coloured where somebody must look, and tells of an error its message alone', () => {
+  it('is coloured from warn on, and shows only the message of an error', () => {
     const { log, written, plain } = aTerminalLog()
 
     log.error({ err: new Error('broken') }, 'request failed')
@@ -58,7 +58,7 @@ describe('a log line on a terminal', () => {
     expect(written[2]).not.toContain('\u001b[3')
   })
 
-  it('has no control characters of what it quotes', () => {
+  it('has no control characters', () => {
     const { log, plain } = aTerminalLog()
 
     log.info({ city: 'a\u001b[2J\nb' }, 'place \u202e changed')
@@ -66,7 +66,7 @@ describe('a log line on a terminal', () => {
     expect(plain()[0]).toMatch(/place {3}changed {2}city=a \[2J b\n$/)
   })
 
-  it('is not written where the steps of the start have told it', () => {
+  it('is not written if a step has shown it', () => {
     const { log, written } = aTerminalLog()
 
     log.info('ready')
@@ -75,7 +75,7 @@ describe('a log line on a terminal', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('is written as it came where a secret of digits was masked within a number', () => {
+  it('is written unchanged if a masked secret made it invalid JSON', () => {
     const { log, plain } = aTerminalLog(['123456'])
 
     log.info({ bytes: 1_234_567 }, 'fetched')

@@ -99,7 +99,7 @@ describe.each(TEXTS)('what %s prints', (_name, text) => {
     expect(tooLong).toEqual([])
   })
 
-  it('is the same words where it is not cut', () => {
+  it('has the same words without a width', () => {
     const whole = text(Number.POSITIVE_INFINITY)
 
     expect(text(1_000)).toBe(whole)
@@ -108,7 +108,7 @@ describe.each(TEXTS)('what %s prints', (_name, text) => {
 })
 
 describe('on a narrow screen', () => {
-  it('a run is a sentence beside its number and time', () => {
+  it('a run is a sentence after its number and time', () => {
     expect(runsText(RUNS, 80).split('\n')).toEqual([
       '1234  2026-01-31 03:12:07  availability held for review, nothing applied: 2,000',
       '                           of 34,354 routes are missing at once (5.8 %, limit',
@@ -117,13 +117,13 @@ describe('on a narrow screen', () => {
     ])
   })
 
-  it('a command stays whole, on a line of its own', () => {
+  it('a command is not wrapped and has its own line', () => {
     const review = { run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never
 
     expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch sync approve 1234$/m)
   })
 
-  it('a probed call is what its columns say, without those that say nothing', () => {
+  it('a probed call names its values and leaves out missing ones', () => {
     expect(probeText(PROBE, 80).split('\n').slice(0, 3)).toEqual([
       'routes without a token  ok, status 200, content type application/json;',
       '                        charset=utf-8, bytes 178,000,000, sent 12,000,000,',

@@ -6,11 +6,11 @@ import { type Ran, runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 
-/** The stores on which the queue may live, of those that this run has. */
+/** The stores of the queue that this test run has. */
 export const STORES: readonly ('postgres' | 'redis')[] =
   inject('redisUrl') === null || !hasRedisServer() ? ['postgres'] : ['postgres', 'redis']
 
-/** A Redis of this test's own: the queues of a real process have the same names everywhere. */
+/** A Redis for this test alone, because the queues of real processes always have the same names. */
 export async function ownRedis(): Promise<string> {
   const port = await freePort()
   const server = await startRedisServer(port)
@@ -23,7 +23,7 @@ export interface World {
   readonly connection: QueueConnection
 }
 
-/** What commands need to know of a world whose upstream is nobody. */
+/** The environment of commands without an upstream. */
 export async function aWorld(databaseUrl: string, store: 'postgres' | 'redis'): Promise<World> {
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
   if (store === 'postgres') return { env, connection: { kind: 'postgres', url: databaseUrl } }
@@ -31,7 +31,7 @@ export async function aWorld(databaseUrl: string, store: 'postgres' | 'redis'): 
   return { env: { ...env, REDIS_URL: url }, connection: { kind: 'redis', url } }
 }
 
-/** Runs a command in that world. */
+/** Runs a command in that environment. */
 export function inWorld({ env }: World): (...args: string[]) => Promise<Ran> {
   return (...args) => runCommand(args, env)
 }
@@ -45,14 +45,14 @@ export function jsonLines({ stdout }: Ran): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** A queue system on the world's store, closed after the test. */
+/** A queue system on the store of the environment, closed after the test. */
 export function queueOf({ connection }: World): QueueSystem {
   const system = createQueueSystem({ connection, log: silentLog, scrub: (text) => text })
   onTestFinished(() => system.close({ graceMs: 1_000 }))
   return system
 }
 
-/** Makes so many jobs of a queue die, each with this message. */
+/** Makes jobs of a queue fail for good, each with this message. */
 export async function killJobs(
   system: QueueSystem,
   { queue, count, message }: { queue: string; count: number; message: string },

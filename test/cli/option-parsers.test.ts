@@ -7,12 +7,12 @@ describe('an option that is a whole number', () => {
     ['0', 0],
     ['65535', 65_535],
     ['0080', 80],
-  ])('takes %s', (text, value) => {
+  ])('accepts %s', (text, value) => {
     expect(integerOption(0, 65_535)(text)).toBe(value)
   })
 
   it.each(['', ' ', '1.0', '1e3', '0x10', ' 5', '5 ', '+5', '-1', '65536', 'all', 'NaN', '٥'])(
-    'refuses "%s" and says what it takes',
+    'rejects "%s" and says what it accepts',
     (text) => {
       const parse = () => integerOption(0, 65_535)(text)
 
@@ -27,11 +27,11 @@ describe('an option that is a number', () => {
     ['0', 0],
     ['0.5', 0.5],
     ['1000.000001', 1_000.000001],
-  ])('takes %s', (text, value) => {
+  ])('accepts %s', (text, value) => {
     expect(numberOption(0, 1_000_000)(text)).toBe(value)
   })
 
-  it.each(['', '.5', '5.', '1e3', '-1', '1000001', 'Infinity', '1,5'])('refuses "%s"', (text) => {
+  it.each(['', '.5', '5.', '1e3', '-1', '1000001', 'Infinity', '1,5'])('rejects "%s"', (text) => {
     expect(() => numberOption(0, 1_000_000)(text)).toThrow('It must be a number from 0 to 1000000.')
   })
 })
@@ -43,7 +43,7 @@ describe('an option that is an instant', () => {
     ['2026-01-31T12:00Z', '2026-01-31T12:00:00.000Z'],
     ['2026-01-31T12:00:30+02:00', '2026-01-31T10:00:30.000Z'],
     ['2026-01-31T12:00:30.123456Z', '2026-01-31T12:00:30.123Z'],
-  ])('takes %s', (text, instant) => {
+  ])('accepts %s', (text, instant) => {
     expect(instantOption(text).toISOString()).toBe(instant)
   })
 
@@ -62,7 +62,7 @@ describe('an option that is an instant', () => {
     '2026-04-31T12:00:00+02:00',
     '2026-01-31T25:00:00Z',
     '1767225600',
-  ])('refuses "%s" and shows what it takes', (text) => {
+  ])('rejects "%s" and shows what it accepts', (text) => {
     expect(() => instantOption(text)).toThrow(InvalidArgumentError)
     expect(() => instantOption(text)).toThrow(/such as 2026-01-31T12:00:00Z/)
   })

@@ -9,7 +9,7 @@ import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
-/** A flight of the sandbox's world that can be booked. */
+/** A flight of the sandbox that can be booked. */
 function openFlight({ world }: Sandbox): string {
   const ids = world.pairs.map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
   const open = ids.find((id) => {
@@ -31,7 +31,7 @@ async function startSandboxOf(databaseUrl: string) {
   return { sandbox, env }
 }
 
-it('upstream probe tells what the sandbox does, within the budget and without its token', async ({
+it('upstream probe reports what the sandbox does, within the budget and without the token', async ({
   databaseUrl,
 }) => {
   const { sandbox, env } = await startSandboxOf(databaseUrl)
@@ -61,7 +61,7 @@ it('upstream probe tells what the sandbox does, within the budget and without it
   expect(stdout).not.toContain(TOKEN)
 })
 
-it('upstream probe prints tables for people, and hints at what it did not ask', async ({
+it('upstream probe prints tables, and names the calls that it did not make', async ({
   databaseUrl,
 }) => {
   const { env } = await startSandboxOf(databaseUrl)
@@ -74,9 +74,7 @@ it('upstream probe prints tables for people, and hints at what it did not ask', 
   expect(stdout).toContain('not called: verify; add --flight ID')
 })
 
-it('upstream probe fails where an endpoint does not answer as it should', async ({
-  databaseUrl,
-}) => {
+it('upstream probe fails if an endpoint gives a wrong answer', async ({ databaseUrl }) => {
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
   const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
@@ -85,7 +83,7 @@ it('upstream probe fails where an endpoint does not answer as it should', async 
   expect(stdout).toMatch(/^routes +upstream.network +-/m)
 })
 
-it('upstream probe and sync say at once that the upstream has asked us to pause, and until when', async ({
+it('upstream probe and sync report at once until when the upstream has asked us to pause', async ({
   db,
   databaseUrl,
 }) => {

@@ -6,7 +6,7 @@ import { aWorld, inWorld } from './operator-fixtures.ts'
 const LATER = 'exported as of the last accepted list: nothing later is known'
 
 describe('routes export', () => {
-  it('says beside its output where it is not of the instant that was asked for', async ({
+  it('warns on standard error if the routes are not those of the requested instant', async ({
     db,
     databaseUrl,
   }) => {

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
 import { aWorld, queueOf, STORES } from './operator-fixtures.ts'
 
-/** An upstream that takes every question and answers none. */
+/** An upstream that accepts every request and answers none. */
 async function silentUpstream(): Promise<{ url: string; asked: () => number }> {
   let asked = 0
   const server = http.createServer(() => {
@@ -26,8 +26,8 @@ async function silentUpstream(): Promise<{ url: string; asked: () => number }> {
   }
 }
 
-describe.each(STORES)('a worker with its queue in %s that is told to stop', (store) => {
-  it('gives the sync that is under way back, within its grace time, and ends well', async ({
+describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store) => {
+  it('releases the running sync within its grace time and exits with 0', async ({
     databaseUrl,
   }) => {
     const world = await aWorld(databaseUrl, store)
@@ -58,7 +58,7 @@ describe.each(STORES)('a worker with its queue in %s that is told to stop', (sto
   })
 })
 
-describe('a service that is told to stop twice', () => {
+describe('a service that gets two signals', () => {
   it('ends at once', async ({ databaseUrl }) => {
     const upstream = await silentUpstream()
     const worker = startFarewatch(['worker'], {
@@ -76,9 +76,7 @@ describe('a service that is told to stop twice', () => {
     expect(await worker.ended).toBe(130)
   })
 
-  it('has said at /readyz, and nowhere else, that it is on its way out', async ({
-    databaseUrl,
-  }) => {
+  it('reports at /readyz, and nowhere else, that it is stopping', async ({ databaseUrl }) => {
     const upstream = await silentUpstream()
     const up = startFarewatch(['up'], {
       DATABASE_URL: databaseUrl,

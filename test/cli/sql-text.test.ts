@@ -14,8 +14,8 @@ const ANSWER: QueryResult = {
   ],
 }
 
-describe('an answer in SQL', () => {
-  it('is a table for people', () => {
+describe('the result of a query', () => {
+  it('is a table', () => {
     expect(resultText(ANSWER, {})).toBe(
       [
         'city          routes  live',
@@ -27,17 +27,17 @@ describe('an answer in SQL', () => {
     )
   })
 
-  it('is CSV with its headings where that is asked', () => {
+  it('is CSV with headings for --csv', () => {
     expect(resultText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
   })
 
-  it('is one line of JSON a row where that is asked', () => {
+  it('is one line of JSON per row for --json', () => {
     expect(resultText(ANSWER, { json: true })).toBe(
       '{"city":"Palma, \\"PMI\\"","routes":12,"live":true}\n{"city":null,"routes":null,"live":null}\n',
     )
   })
 
-  it('is no JSON at all where there are no rows', () => {
+  it('is empty for --json without rows', () => {
     expect(resultText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
   })
 
@@ -60,7 +60,7 @@ describe('an answer in SQL', () => {
     expect(() => JSON.parse(line) as unknown).not.toThrow()
   })
 
-  it('refuses JSON of two columns of one name, which a reader would lose one of', () => {
+  it('is an error for --json with two columns of one name', () => {
     const column = { name: 'id', kind: 'number' as const }
     const answer = { columns: [column, column], rows: [['1', '2']] }
 
@@ -68,7 +68,7 @@ describe('an answer in SQL', () => {
     expect(resultText(answer, { csv: true })).toBe('id,id\n1,2\n')
   })
 
-  it('has a name in JSON whatever is in it', () => {
+  it('has any column name escaped in JSON', () => {
     const answer: QueryResult = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
 
     expect(JSON.parse(resultText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })

@@ -46,8 +46,8 @@ const WELL: Overview = {
   },
 }
 
-describe('the state on one screen', () => {
-  it('is calm where all is well, and fits eighty columns', () => {
+describe('the status', () => {
+  it('has no capitals without problems, and fits eighty columns', () => {
     const text = statusText(WELL, 80)
 
     expect(text.split('\n')).toEqual([
@@ -68,7 +68,7 @@ describe('the state on one screen', () => {
     ])
   })
 
-  it('says in capitals what is wrong, and nothing else', () => {
+  it('has each problem in capitals, and nothing else', () => {
     const bad: Overview = {
       ...WELL,
       lists: [{ list: 'routes', lastSuccessAt: null, lastAttemptAt: ago(60), held: 1 }],
@@ -116,7 +116,7 @@ describe('the state on one screen', () => {
     ])
   })
 
-  it('tells of a queue that does not answer, and shows the rest', () => {
+  it('reports a queue that does not answer and shows the rest', () => {
     const queue = {
       kind: 'redis',
       fault: 'no answer within 5000 ms',
@@ -129,7 +129,7 @@ describe('the state on one screen', () => {
     )
   })
 
-  it('wraps what is too long for a narrow screen under itself', () => {
+  it('wraps long lines on a narrow screen with a hanging indent', () => {
     const lines = statusText(WELL, 50).split('\n')
 
     expect(lines.every((line) => line.length <= 57)).toBe(true)

@@ -9,9 +9,7 @@ import { available, gone, record, trackFare } from '../verify/fare-fixtures.ts'
 import { aWorld, inWorld, jsonLines, STORES } from './operator-fixtures.ts'
 
 describe.each(STORES)('a system with its queue in %s', (store) => {
-  it('shows its state, again and again, and runs a schedule when it is told', async ({
-    databaseUrl,
-  }) => {
+  it('shows its status repeatedly and runs a schedule on request', async ({ databaseUrl }) => {
     const lists = await startListServer()
     onTestFinished(() => lists.close())
     lists.serve({ routes: routes('PMI-MAD', 'MAD-PMI'), available: routes('PMI-MAD') })
@@ -57,7 +55,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
 })
 
 describe('farewatch schedules run', () => {
-  it('explains which schedules there are', async ({ db, databaseUrl }) => {
+  it('names the schedules if the name is unknown', async ({ db, databaseUrl }) => {
     const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
     await sql`
       insert into schedule (name, cron, next_due_at) values ('sync-routes', '0 * * * *', now())
@@ -74,10 +72,7 @@ describe('farewatch schedules run', () => {
 })
 
 describe('farewatch incidents', () => {
-  it('shows a mass loss and what to do, and closes one that is true', async ({
-    db,
-    databaseUrl,
-  }) => {
+  it('shows a mass loss with advice, and closes it', async ({ db, databaseUrl }) => {
     const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
     expect((await farewatch('incidents', 'list')).stdout).toBe('no incidents\n')
     const fares: number[] = []

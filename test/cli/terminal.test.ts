@@ -19,7 +19,7 @@ describe('progress', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('is one line that is written over, and gone before the answer, where a person watches', () => {
+  it('is one line on a terminal, overwritten each time and removed before the result', () => {
     const { terminal, told, out, logged } = aTerminal(true)
 
     terminal.progress('10 rows')
@@ -32,7 +32,7 @@ describe('progress', () => {
     expect(logged).toEqual([])
   })
 
-  it('is a line of the log every ten seconds elsewhere, and none for what is quick', () => {
+  it('is logged every ten seconds elsewhere, and not at all if the command is quick', () => {
     const { terminal, told, logged } = aTerminal(false)
 
     for (let second = 0; second < 25; second += 1) {

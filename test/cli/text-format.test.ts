@@ -8,12 +8,12 @@ import {
   table,
 } from '../../src/cli/text/text-format.ts'
 
-describe('figures for people', () => {
-  it('have thousands apart, and a dash where nothing was counted', () => {
+describe('a formatted number', () => {
+  it('has thousands separators, and is a dash for null', () => {
     expect([34_354, 999, 0, -1_000, null].map(count)).toEqual(['34,354', '999', '0', '-1,000', '-'])
   })
 
-  it('have their noun in the right number', () => {
+  it('has its noun in singular or plural', () => {
     expect([0, 1, 2, 1_000].map((n) => countOf(n, 'route'))).toEqual([
       'no routes',
       '1 route',
@@ -22,7 +22,7 @@ describe('figures for people', () => {
     ])
   })
 
-  it('have their unit', () => {
+  it('has its unit', () => {
     expect(megabytes(178_249_000)).toBe('178.2 MB')
     expect(megabytes(0)).toBe('0.0 MB')
     expect(seconds(1_499)).toBe('1.5 s')
@@ -51,7 +51,7 @@ describe('text from outside', () => {
 })
 
 describe('a table', () => {
-  it('has its columns aligned under their headings, and nothing at the end of a line', () => {
+  it('has columns aligned with their headings and no spaces at the ends of lines', () => {
     const text = table(
       ['id', 'city', ''],
       [
@@ -63,11 +63,11 @@ describe('a table', () => {
     expect(text.split('\n')).toEqual(['id     city', '─────  ─────  ─', '1      Palma  x', '12345'])
   })
 
-  it('is its headings alone where there are no rows', () => {
+  it('has only its headings if there are no rows', () => {
     expect(table(['a', 'long'], [])).toBe('a  long\n─  ────')
   })
 
-  it('prints nothing of a cell or of a heading that is not text', () => {
+  it('has no control characters in its cells and headings', () => {
     expect(table(['a\u001b[2J'], [['b\u202ec\nd']])).toBe('a [2J\n─────\nb c d')
   })
 

@@ -38,7 +38,7 @@ describe('farewatch up, with nothing configured', () => {
     await rm(home, { recursive: true, force: true })
   })
 
-  it('reaches a first applied sync, serves it, and ends cleanly with its data kept', async () => {
+  it('applies a first list, serves it, and stops in order with its data kept', async () => {
     const up = startFarewatch(['up'], env, home)
     const ready = await firstLine(up, 'ready')
     expect(await firstLine(up, 'stores')).toMatchObject({
@@ -81,7 +81,7 @@ describe('farewatch up, with nothing configured', () => {
     expect([0, 130]).toContain(await up.ended)
   })
 
-  it('ends at once, and lets its database go, when its port is taken', async () => {
+  it('ends at once and stops its database when its port is taken', async () => {
     const taken = net.createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())

@@ -18,7 +18,7 @@ async function lastLogged() {
   return (await fixture.logAfter(0)).entries.at(-1)
 }
 
-it('books a flight that verify calls available, under a made-up reference', async () => {
+it('a booking of an available flight succeeds with a reference', async () => {
   const { status, body } = await book({ returnFlightId: '' })
 
   expect(status).toBe(200)
@@ -35,7 +35,7 @@ it('books a flight that verify calls available, under a made-up reference', asyn
   })
 })
 
-it('fails without a charge when one of the seats is gone', async () => {
+it('a booking fails without a charge when one of the flights is sold out', async () => {
   const { status, body } = await book({})
 
   expect(status).toBe(409)
@@ -55,11 +55,11 @@ it.each([
   [401, { accessToken: 'wrong' }],
   [400, { 'nonResidents[adults]': '0' }],
   [400, { flightId: '' }],
-])('refuses with %i what verify refuses', async (status, params) => {
+])('a booking answers %i where verify does', async (status, params) => {
   expect(await book(params)).toMatchObject({ status, body: { error: {} } })
 })
 
-it('throws a body of any type away unread', async () => {
+it('a booking discards a body of any type', async () => {
   const query = 'flightId=1&residents[adults]=1&nonResidents[adults]=0&accessToken=wrong'
   for (const type of ['application/json', 'text/plain', 'image/png']) {
     const response = await fetch(`${fixture.sandbox.url}/api/v1/flights/fares/book?${query}`, {
@@ -73,13 +73,13 @@ it('throws a body of any type away unread', async () => {
   expect(JSON.stringify(await fixture.logAfter(0))).not.toContain('4111')
 })
 
-it('is no GET', async () => {
+it('a booking with GET is not found', async () => {
   const received = await ask(`${fixture.sandbox.url}/api/v1/flights/fares/book`).done
 
   expect(received.status).toBe(404)
 })
 
-it('meets faults of the wire as the others do', async () => {
+it('a booking has the connection faults of the other endpoints', async () => {
   fixture.sandbox.setFaults([{ name: 'rate-limited', endpoint: 'booking' }])
 
   expect(await book({})).toMatchObject({ status: 429 })

@@ -8,7 +8,7 @@ import { DAY_MS, later, START } from './support.ts'
 
 const world = createWorld({ seed: 1 })
 
-it('finds flights that leave within two weeks on routes on sale', () => {
+it('the search for demo flights finds flights that depart within two weeks on routes with availability', () => {
   const ids = searchDemoFlights(world, START, 60)
   const now = START.getTime()
 
@@ -22,7 +22,7 @@ it('finds flights that leave within two weeks on routes on sale', () => {
   }
 })
 
-it('puts those first whose availability changes soonest', () => {
+it('the search for demo flights puts the flights first whose availability changes soonest', () => {
   const ids = searchDemoFlights(world, START, 20)
 
   const firsts = ids.slice(0, 10).map((id) => {
@@ -35,7 +35,7 @@ it('puts those first whose availability changes soonest', () => {
   expect(firsts[0]).toBeLessThan(later(1 / 24).getTime())
 })
 
-it('finds the same for the same world and instant', () => {
+it('the search for demo flights finds the same flights for the same world and instant', () => {
   expect(searchDemoFlights(createWorld({ seed: 1 }), START, 20)).toEqual(
     searchDemoFlights(world, START, 20),
   )

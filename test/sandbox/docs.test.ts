@@ -27,7 +27,7 @@ describe('the page about the sandbox', () => {
     expect(new Set(names)).toEqual(new Set(FAULT_NAMES))
   })
 
-  it.each(FAULT_NAMES)('gives an example of %s that works, and names its parameters', (name) => {
+  it.each(FAULT_NAMES)('has a working example of %s and names its parameters', (name) => {
     const row = rows.find((cells) => cells[1] === `\`${name}\``) ?? []
     const [rule] = readRules([parseFaultText((row[5] ?? '').replaceAll('`', ''))])
 
@@ -38,7 +38,7 @@ describe('the page about the sandbox', () => {
     expect(named).toEqual(Object.keys(FAULTS[name].parameters))
   })
 
-  it('has rules in JSON that work', () => {
+  it('has working rules in JSON', () => {
     const [, json = ''] = /```json\n([^`]*)```/.exec(page) ?? []
 
     expect(readRules(JSON.parse(json)).length).toBe(2)

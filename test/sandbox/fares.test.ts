@@ -24,7 +24,7 @@ const flights = sample(world.pairs, 300).map((pair, index) =>
 )
 
 describe('a flight id', () => {
-  it('names its flight, and is derived from the flight', () => {
+  it('identifies its flight, and the flight determines it', () => {
     for (const pair of sample(world.pairs, 50)) {
       for (let number = 0; number < pair.flightsPerDay; number++) {
         const id = flightIdOf({ pair, day: 20_600, number })
@@ -41,7 +41,7 @@ describe('a flight id', () => {
     }
   })
 
-  it('of any other text means no flight', () => {
+  it('with any other form has no flight', () => {
     const good = String(flights[0]?.id)
     const texts = ['', '0', '1', good.slice(1), `${good}0`, `0${good}`, ` ${good}`, `${good}\n`]
     const others = [good.replace(/.$/, '9'), '101101206000', '101103206001.5', '1e11', '__proto__']
@@ -51,7 +51,7 @@ describe('a flight id', () => {
 })
 
 describe('a fare', () => {
-  it('is the same in a world of the same seed, whenever it is asked', () => {
+  it('is the same in every world of a seed, in whatever order instants are computed', () => {
     const again = createWorld({ seed: 1 })
     const instants = [100, 3, 120, 50].map((day) => later(day).getTime())
 
@@ -66,7 +66,7 @@ describe('a fare', () => {
     }
   })
 
-  it('is never available from its departure on, nor more than 120 days before', () => {
+  it('is not available after its departure and more than 120 days before', () => {
     for (const flight of flights) {
       const outside = [0, 1, DAY_MS, 400 * DAY_MS].map((ms) => flight.departsAt + ms)
       outside.push(flight.saleOpensAt - 1, flight.saleOpensAt - 90 * DAY_MS)
@@ -75,7 +75,7 @@ describe('a fare', () => {
     }
   })
 
-  it('is never available while its route is not among those with availability', () => {
+  it('is not available while its route has no availability', () => {
     for (const flight of flights) {
       for (let days = 1; days < 120; days += 7) {
         const instant = flight.departsAt - days * DAY_MS
@@ -86,7 +86,7 @@ describe('a fare', () => {
     }
   })
 
-  it('has a history that leads from the state at any instant to that at any later one', () => {
+  it('has a history that leads from the state at one instant to the state at a later one', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...flights),
@@ -115,7 +115,7 @@ describe('a fare', () => {
     )
   })
 
-  it('is lost and returns at rates like those of real fares', () => {
+  it('sells out and returns at realistic rates', () => {
     const far = { lost: 0, gained: 0, onDays: 0, offDays: 0 }
     const near = { lost: 0, gained: 0, onDays: 0, offDays: 0 }
     for (const flight of flights) {
@@ -143,7 +143,7 @@ describe('a fare', () => {
     expect(near.gained / near.offDays).toBeLessThan(far.gained / far.offDays)
   })
 
-  it('moves its price in steps of a few percent, more often towards departure', () => {
+  it('changes its price in steps of a few percent, more often towards departure', () => {
     const steps: { ratio: number; daysLeft: number }[] = []
     for (const flight of flights) {
       const window = { from: new Date(flight.saleOpensAt), to: new Date(flight.departsAt - 1) }
@@ -164,7 +164,7 @@ describe('a fare', () => {
     expect(lastWeek).toBeGreaterThan(1.5 * before)
   })
 
-  it('changes its times rarely, once at most, by less than an hour', () => {
+  it('changes its times at most once, by less than an hour', () => {
     const moved = flights.filter((flight) => flight.retiming)
 
     expect(moved.length / flights.length).toBeGreaterThan(0.5)

@@ -36,7 +36,7 @@ const minutesShown = ({ departure, arrival }: FlightDates) =>
   (asUtc(arrival) - asUtc(departure)) / 60_000
 
 describe('a flight', () => {
-  it('shows local times: the clocks of both places, and the duration between them', () => {
+  it('shows the local times of both places and the duration between them', () => {
     const pair = pairBetween(world, 'MAD', 'TFN')
     const flight = view(pair)
 
@@ -48,7 +48,7 @@ describe('a flight', () => {
     expect(minutesShown(flight.dates)).toBe(flight.duration.seconds / 60 - 60)
   })
 
-  it('adds up: legs follow each other, the whole lasts from the first departure to the last arrival', () => {
+  it('has legs that follow each other, and lasts from the first departure to the last arrival', () => {
     const stops = world.pairs.filter((pair) => pair.via).slice(0, 40)
     for (const pair of [...sample(world.pairs, 40), ...stops]) {
       const flight = view(pair)
@@ -80,7 +80,7 @@ describe('a flight', () => {
     expect(Number(hours) * 3600 + Number.parseInt(minutes ?? '', 10) * 60).toBe(seconds)
   })
 
-  it('moves all its times by a retiming, and nothing else', () => {
+  it('shifts all its times, and nothing else, after a change of time', () => {
     const pair = pairBetween(world, 'MAD', 'TFN')
     const [planned, moved] = [view(pair), view(pair, { shiftMs: 25 * 60_000 })]
 
@@ -89,7 +89,7 @@ describe('a flight', () => {
     expect({ ...moved, dates: 0, legs: 0 }).toEqual({ ...planned, dates: 0, legs: 0 })
   })
 
-  it('prices each requested type, leaves the others null, and totals them', () => {
+  it('has a price for each requested type, null for the others, and their total', () => {
     const flight = view(pairBetween(world, 'MAD', 'LHR'), {
       residents: { adults: 1 },
       nonResidents: { adults: 2, infants: 1 },
@@ -103,7 +103,7 @@ describe('a flight', () => {
     })
   })
 
-  it('is cheaper for residents of islands on the way to or from their own country only', () => {
+  it('is cheaper for residents of islands only to and from the rest of their country', () => {
     const party = { residents: { adults: 1, children: 1 }, nonResidents: { adults: 1 } }
     const home = view(pairBetween(world, 'PMI', 'MAD'), party).price
     const abroad = view(pairBetween(world, 'PMI', 'LHR'), party).price
@@ -114,7 +114,7 @@ describe('a flight', () => {
     expect(abroad.residents.adult).toBe(100)
   })
 
-  it('costs a large party more', () => {
+  it('costs more per passenger for a large party', () => {
     const price = view(pairBetween(world, 'MAD', 'LHR'), { nonResidents: { adults: 6 } }).price
 
     expect(price.nonResidents.adult).toBe(106)

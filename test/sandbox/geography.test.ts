@@ -17,7 +17,7 @@ function airport(iata: string): Airport {
 }
 
 describe('the airports', () => {
-  it('are a few hundred, each with its own id of three digits and its own code', () => {
+  it('are a few hundred, each with a unique id of three digits and a unique code', () => {
     expect(airports.length).toBeGreaterThan(250)
     expect(new Set(airports.map((one) => one.id)).size).toBe(airports.length)
     expect(new Set(airports.map((one) => one.iata)).size).toBe(airports.length)
@@ -25,7 +25,7 @@ describe('the airports', () => {
     expect(airports.filter((one) => !/^[A-Z]{3}$/.test(one.iata))).toEqual([])
   })
 
-  it('have a size of 1 to 5 and lie on the globe', () => {
+  it('have a size of 1 to 5 and valid coordinates', () => {
     const odd = airports.filter(
       ({ size, latitude, longitude }) =>
         ![1, 2, 3, 4, 5].includes(size) ||
@@ -36,7 +36,7 @@ describe('the airports', () => {
     expect(odd).toEqual([])
   })
 
-  it('keep their ids: flight ids of released worlds are made of them', () => {
+  it('keep their ids, which flight ids of released worlds contain', () => {
     expect(['MAD', 'PMI', 'JFK', 'CCS'].map((iata) => airport(iata).id)).toMatchInlineSnapshot(`
       [
         101,
@@ -54,14 +54,14 @@ describe('distances and times', () => {
     ['PMI', 'BCN', 202],
     ['SYD', 'LAX', 12_051],
     ['AKL', 'SCL', 9667],
-  ])('from %s to %s it is about %d km', (from, to, km) => {
+  ])('from %s to %s are about %d km', (from, to, km) => {
     const measured = distanceKm(airport(from), airport(to))
 
     expect(Math.abs(measured - km) / km).toBeLessThan(0.01)
     expect(distanceKm(airport(to), airport(from))).toBeCloseTo(measured, 6)
   })
 
-  it('flies for whole five minutes', () => {
+  it('have flight times of whole five minutes', () => {
     expect(flightMinutes(airport('MAD'), airport('BCN'))).toBe(75)
   })
 
@@ -72,11 +72,11 @@ describe('distances and times', () => {
     ['Europe/Madrid', '2026-03-29T00:59:59Z', 60],
     ['Europe/Madrid', '2026-03-29T01:00:00Z', 120],
     ['Africa/Abidjan', '2026-07-15T12:00:00Z', 0],
-  ])('the clocks of %s are at %s ahead by %d minutes', (zone, instant, minutes) => {
+  ])('of %s at %s have an offset of %d minutes', (zone, instant, minutes) => {
     expect(zoneOffsetMs(zone, Date.parse(instant)) / 60_000).toBe(minutes)
   })
 
-  it('finds the instant of a local time on both sides of a change of clocks', () => {
+  it('have an instant for a local time on both sides of a daylight saving change', () => {
     const zone = 'America/New_York'
     for (const text of [
       '2026-03-08 01:30',

@@ -28,7 +28,7 @@ function asJson(value: unknown): unknown {
 }
 
 describe('the true history', () => {
-  it('of a fare is the world’s own', async () => {
+  it('of a fare is that of the world', async () => {
     const flightId = sandbox.world.pairs
       .map((pair) => flightIdOf({ pair, day: dayOf(WINDOW.to) + 5, number: 0 }))
       .find((id) => fareHistory(sandbox.world, id, WINDOW).length > 5)
@@ -45,7 +45,7 @@ describe('the true history', () => {
     })
   })
 
-  it('of a route is the world’s own', async () => {
+  it('of a route is that of the world', async () => {
     const ends = sandbox.world.pairs
       .map(({ from, to }) => ({ departureId: String(from.id), destinationId: String(to.id) }))
       .find((pair) => routeHistory(sandbox.world, pair, WINDOW).length > 1)
@@ -88,11 +88,11 @@ describe('the true history', () => {
   it.each([
     ['fares', { flightId: 'nonsense', ...iso }],
     ['routes', { departure: '101', destination: '101', ...iso }],
-  ])('of %s that are not in the world is a 404', async (of, params) => {
+  ])('of %s that do not exist is a 404', async (of, params) => {
     expect((await history(of, params as Record<string, string>)).status).toBe(404)
   })
 
-  it('of routes is none where a file is served', async () => {
+  it('of routes is a 404 if a file is served', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     const file = path.join(folder, 'routes.json')

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** The resources of the fare interface as it documents them, with nothing more and nothing less. */
+/** The resources of the fare interface, exactly as it documents them. */
 
 const closed = { additionalProperties: false }
 const text = Type.String({ minLength: 1 })

@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { ask, type Received } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'
 
-/** Of the clock at speed 60: enough for another list. */
+/** Enough real time for a change of the lists at speed 60. */
 const SOON_MS = 75_000
 const LISTS = ['', '/with-availability', '/csv']
 
@@ -24,13 +24,13 @@ function pull(path: string, headers: Record<string, string> = {}): Promise<Recei
   return ask(`${sandbox.url}/api/v1/data/routes${path}`, { headers }).done
 }
 
-/** The validators that a second request of the same list is offered. */
+/** The validators that a second request of the same list can send. */
 async function validatorsOf(path: string) {
   const { headers } = await pull(path)
   return { etag: headers.etag ?? '', modified: headers['last-modified'] ?? '' }
 }
 
-it.each(LISTS)('says of routes%s which version it is, and sends it once', async (path) => {
+it.each(LISTS)('routes%s has a version, and the client that has it gets 304', async (path) => {
   const { etag, modified } = await validatorsOf(path)
 
   const byTag = await pull(path, { 'if-none-match': etag })
@@ -46,7 +46,7 @@ it.each(LISTS)('says of routes%s which version it is, and sends it once', async 
   }
 })
 
-it.each(LISTS)('sends routes%s again when it has changed', async (path) => {
+it.each(LISTS)('routes%s is sent again when it has changed', async (path) => {
   const { etag, modified } = await validatorsOf(path)
   clock.advance(100 * SOON_MS)
 
@@ -62,17 +62,17 @@ it.each([
   ['*', 304],
   ['"other"', 200],
   ['', 200],
-])('answers If-None-Match: %s with %i', async (tag, status) => {
+])('a list answers If-None-Match: %s with %i', async (tag, status) => {
   expect((await pull('', { 'if-none-match': tag })).status).toBe(status)
 })
 
-it('takes a tag among others, and a weak one', async () => {
+it('a list accepts its ETag among others, and a weak one', async () => {
   const { etag } = await validatorsOf('')
 
   expect((await pull('', { 'if-none-match': `"other", W/${etag}` })).status).toBe(304)
 })
 
-it('looks at the tag alone where both are sent, and at no date that is none', async () => {
+it('a list ignores the date if an ETag is sent, and an invalid date', async () => {
   const { modified } = await validatorsOf('')
 
   const both = await pull('', { 'if-none-match': '"other"', 'if-modified-since': modified })
@@ -81,7 +81,7 @@ it('looks at the tag alone where both are sent, and at no date that is none', as
   expect([both.status, garbage.status]).toEqual([200, 200])
 })
 
-it('offers no date before its second has come, so that no two lists share one', async () => {
+it('a list has no Last-Modified before that second has passed, so that two lists never share one', async () => {
   const second = clock.now()
   clock.advance(500)
   const early = await validatorsOf('')
@@ -92,7 +92,7 @@ it('offers no date before its second has come, so that no two lists share one', 
   expect(inTime.modified).toBe(new Date(second.getTime() + 1000).toUTCString())
 })
 
-it('logs a list that was not sent as 304', async () => {
+it('the log records a list that was not sent as 304', async () => {
   const { etag } = await validatorsOf('')
   await pull('', { 'if-none-match': etag })
 
@@ -101,7 +101,7 @@ it('logs a list that was not sent as 304', async () => {
   expect(page.entries.at(-1)).toMatchObject({ endpoint: 'routes', outcome: { status: 304 } })
 })
 
-it('says of a spoilt list that it is another version', async () => {
+it('a list that a fault changed is another version', async () => {
   const { etag } = await validatorsOf('')
   sandbox.setFaults([{ name: 'half-list' }])
 
@@ -111,7 +111,7 @@ it('says of a spoilt list that it is another version', async () => {
   expect(half.headers.etag).not.toBe(etag)
 })
 
-it('sends no half of a list that the client has whole, and nothing in its place', async () => {
+it('a fault that sends half a list also applies to a client that has the list', async () => {
   const { etag } = await validatorsOf('')
   sandbox.setFaults([{ name: 'truncate' }])
 

@@ -14,7 +14,7 @@ async function seconds(query = '') {
   return { status: response.status, body: (await response.json()) as { seconds: SecondCount[] } }
 }
 
-it('counts the requests of each second and endpoint by status', async () => {
+it('/sandbox/log/seconds counts the requests of each second and endpoint by status', async () => {
   fixture.clock.advance(10_500)
   const from = fixture.clock.now()
   const second = new Date(Math.floor(from.getTime() / 1000) * 1000)
@@ -47,7 +47,7 @@ it('counts the requests of each second and endpoint by status', async () => {
   ).toEqual(['routes', 'verify'])
 })
 
-it('refuses a parameter that it does not have, as the log does', async () => {
+it('/sandbox/log/seconds and /sandbox/log reject an unknown parameter', async () => {
   expect(await seconds('?since=2026-01-31T12:00:00Z')).toMatchObject({ status: 400 })
   const answer = await fetch(`${fixture.sandbox.url}/sandbox/log?limit=5`)
   expect(await answer.json()).toMatchObject({
@@ -55,6 +55,6 @@ it('refuses a parameter that it does not have, as the log does', async () => {
   })
 })
 
-it('refuses what is no instant', async () => {
+it('/sandbox/log/seconds rejects an invalid instant', async () => {
   expect(await seconds('?from=now')).toMatchObject({ status: 400 })
 })

@@ -5,7 +5,7 @@ const ONE_ADULT = { 'residents[adults]': '0', 'nonResidents[adults]': '1' }
 const NONE = { adults: 0, children: 0, infants: 0 }
 
 describe('the passenger rules', () => {
-  it('read six counts, of which only the adults must be given', () => {
+  it('read six counts, of which only the adults are required', () => {
     expect(
       readMix({ ...ONE_ADULT, 'residents[children]': '3', 'nonResidents[infants]': '1' }),
     ).toEqual({
@@ -37,7 +37,7 @@ describe('the passenger rules', () => {
     expect(readMix(query)).toEqual({ brokenRule: expect.stringContaining(named) })
   })
 
-  it('count infants against the adults of both groups', () => {
+  it('compare infants with the adults of both groups', () => {
     const query = {
       'residents[adults]': '1',
       'nonResidents[adults]': '1',
@@ -47,7 +47,7 @@ describe('the passenger rules', () => {
     expect(readMix(query)).toHaveProperty('mix.residents.infants', 2)
   })
 
-  it('allow twelve of each', () => {
+  it('allow twelve of each type', () => {
     const query = {
       'residents[adults]': '12',
       'residents[infants]': '12',

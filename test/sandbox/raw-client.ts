@@ -1,24 +1,24 @@
 import net from 'node:net'
 
-/** What came over one connection, as it came: an HTTP library would hide half of what goes wrong. */
+/** The raw bytes of one connection: an HTTP library would hide half of the faults. */
 export interface Received {
   readonly bytes: Buffer
   readonly head: string
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Without the frames of its chunks. */
+  /** Without the framing of its chunks. */
   readonly body: Buffer
-  /** Whether it has the length, or the last chunk, that it says it has. */
+  /** Whether it has its declared length, or its last chunk. */
   readonly complete: boolean
   readonly ended: 'closed' | 'reset' | 'open'
-  /** From the connection on. */
+  /** Since the connection was opened. */
   readonly ms: number
 }
 
 export interface Asking {
-  /** What has come so far. */
+  /** What has arrived so far. */
   received(): Received
-  /** When the other side has ended the connection. */
+  /** Resolves when the other side has ended the connection. */
   readonly done: Promise<Received>
   hangUp(): void
 }
@@ -28,7 +28,7 @@ export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Asks once, on a connection of its own. */
+/** Sends one request on its own connection. */
 export function ask(address: string, { method = 'GET', headers = {} }: AskOptions = {}): Asking {
   const url = new URL(address)
   const lines = Object.entries({ host: url.host, connection: 'close', ...headers })

@@ -25,7 +25,7 @@ describe('the request log', () => {
     expect(logOf(0).after(0, 10)).toEqual({ entries: [], next: 0, oldest: 0 })
   })
 
-  it('numbers requests densely from 1 and gives those after a number', () => {
+  it('numbers requests densely from 1 and returns those after a number', () => {
     const { entries, next, oldest } = logOf(4).after(2, 10)
 
     expect(entries).toEqual([
@@ -35,7 +35,7 @@ describe('the request log', () => {
     expect([next, oldest]).toEqual([4, 1])
   })
 
-  it('gives pages that a reader walks through without hole or double', () => {
+  it('returns pages without gaps and duplicates', () => {
     const log = logOf(5)
 
     const first = log.after(0, 2)
@@ -46,7 +46,7 @@ describe('the request log', () => {
     expect(log.after(third.next, 2)).toMatchObject({ entries: [], next: 5 })
   })
 
-  it('forgets the oldest beyond its capacity and says so', () => {
+  it('drops the oldest requests beyond its capacity and reports the oldest kept one', () => {
     const log = logOf(12)
 
     expect(seqs(log.after(0, 100).entries)).toEqual([8, 9, 10, 11, 12])
@@ -54,11 +54,11 @@ describe('the request log', () => {
     expect(log.count()).toBe(12)
   })
 
-  it('gives the requests of a stretch of time in order, also where its ring has turned', () => {
+  it('returns the requests of a time range in order, also after its ring buffer has wrapped', () => {
     expect(seqs(logOf(12).between(9, 11))).toEqual([9, 10])
   })
 
-  it('answers a number of the future with nothing', () => {
+  it('returns nothing for a number that it has not reached', () => {
     expect(logOf(3).after(99, 10)).toMatchObject({ entries: [], next: 99 })
   })
 })

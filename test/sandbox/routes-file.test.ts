@@ -27,7 +27,7 @@ const ROUTES = Array.from({ length: 500 }, (_, index) => route(`a${index}`, `b${
 const parse = (body: string | Buffer) => JSON.parse(body.toString()) as Route[]
 
 describe('a routes file', () => {
-  it('is served in place of the routes of the world, over HTTP too', async () => {
+  it('replaces the routes of the world, over HTTP too', async () => {
     const path = await fileOf(JSON.stringify(ROUTES))
     const sandbox = await startTestSandbox({ routesFile: path })
     try {
@@ -45,7 +45,7 @@ describe('a routes file', () => {
     }
   })
 
-  it('has a with-availability of about 85 percent, stable by seed', async () => {
+  it('has availability for about 85 percent of its routes, the same ones for a seed', async () => {
     const path = await fileOf(JSON.stringify(ROUTES))
     const [first, again, other] = await Promise.all([1, 1, 2].map((s) => fileRouteLists(path, s)))
 
@@ -57,7 +57,7 @@ describe('a routes file', () => {
     expect(parse(other?.withAvailability(START) ?? '')).not.toEqual(available)
   })
 
-  it('decides the availability of a route alike in every file of the seed', async () => {
+  it('has the same availability of a route as any other file with the seed', async () => {
     const whole = await fileRouteLists(await fileOf(JSON.stringify(ROUTES)), 1)
     const half = await fileRouteLists(await fileOf(JSON.stringify(ROUTES.slice(250))), 1)
 
@@ -100,7 +100,7 @@ describe('a routes file', () => {
       /destination\.id is not a string/,
     ],
     ['has an empty id', JSON.stringify([route('1', '')]), /destination\.id is empty/],
-  ])('that %s stops the start and says what to do', async (_what, content, reason) => {
+  ])('that %s stops the start with advice', async (_what, content, reason) => {
     const path = await fileOf(content)
 
     const start = startTestSandbox({ routesFile: path })
@@ -114,7 +114,7 @@ describe('a routes file', () => {
     await expect(start).rejects.toThrow(/--routes needs/)
   })
 
-  it('that is missing stops the start and says what to do', async () => {
+  it('that is missing stops the start with advice', async () => {
     const start = startTestSandbox({ routesFile: join(folder, 'nowhere.json') })
 
     await expect(start).rejects.toThrow(/nowhere\.json: cannot be read \(ENOENT\); --routes needs/)

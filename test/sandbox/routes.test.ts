@@ -28,7 +28,7 @@ function fingerprint(of: World, instants: readonly Date[]): string {
 describe('the routes of a world', () => {
   const days = [0, 0.5, 3, 40, 365, 3650].map((day) => later(day))
 
-  it('are the same bytes for the same seed, and others for another', () => {
+  it('are the same bytes for one seed, and different for another', () => {
     const again = createWorld({ seed: 1 })
     const other = createWorld({ seed: 2 })
 
@@ -36,7 +36,7 @@ describe('the routes of a world', () => {
     expect(fingerprint(other, days)).not.toBe(fingerprint(world, days))
   })
 
-  it('do not depend on the order in which instants are asked', () => {
+  it('do not depend on the order in which instants are computed', () => {
     const forwards = days.map((day) => fingerprint(world, [day]))
 
     const backwards = days.toReversed().map((day) => fingerprint(world, [day]))
@@ -44,7 +44,7 @@ describe('the routes of a world', () => {
     expect(backwards.toReversed()).toEqual(forwards)
   })
 
-  it('are a few thousand, each once, in the order of their ids, in every season', () => {
+  it('are a few thousand, without duplicates, ordered by id, in every season', () => {
     for (const day of Array.from({ length: 12 }, (_, month) => later(30 * month))) {
       const names = routesAt(world, day).map(nameOf)
 
@@ -70,7 +70,7 @@ describe('the routes of a world', () => {
     expect(world.pairs.filter((pair) => pair.from === pair.to)).toEqual([])
   })
 
-  it('open and close at half a percent to one percent a day', () => {
+  it('open and close at a rate of half a percent to one percent a day', () => {
     const days = Array.from({ length: 60 }, (_, day) => day * 6)
     const changes = days.map((day) =>
       namesAt(later(day)).symmetricDifference(namesAt(later(day + 1))),
@@ -82,7 +82,7 @@ describe('the routes of a world', () => {
     expect(perDay / namesAt(START).size).toBeLessThan(0.012)
   })
 
-  it('are available for about 85 percent, and only where they are live', () => {
+  it('have availability in about 85 percent of the cases, and only while they are live', () => {
     for (const day of [0, 100, 200, 300]) {
       const live = namesAt(later(day))
       const available = availableAt(later(day))
@@ -102,7 +102,7 @@ describe('the routes of a world', () => {
     expect(kept.size).toBeLessThan(available.size)
   })
 
-  it('change within about an hour on both lists, so that a world at speed 60 shows it in a minute', () => {
+  it('change about every hour on both lists, so about every minute at speed 60', () => {
     const steps = Array.from({ length: 100 }, (_, step) => later((step * 75) / (24 * 60)))
     const still = (namesOf: (instant: Date) => Set<string>) =>
       steps.filter((instant) => {
@@ -124,7 +124,7 @@ describe('routeHistory', () => {
     return { live: namesAt(instant).has(name), available: availableAt(instant).has(name) }
   }
 
-  it('leads from the state at any instant to the state at any later one', () => {
+  it('leads from the state at one instant to the state at a later one', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...changing),
@@ -151,7 +151,7 @@ describe('routeHistory', () => {
     )
   })
 
-  it('misses nothing that two lists an hour apart show', () => {
+  it('has every difference between two lists an hour apart', () => {
     const [from, to] = [later(10), later(10 + 1 / 24)]
     const flips = namesAt(from).symmetricDifference(namesAt(to))
 
@@ -167,7 +167,7 @@ describe('routeHistory', () => {
     expect(new Set(reported.map((pair) => nameOf(pair.route)))).toEqual(flips)
   })
 
-  it('of a pair that is never flown is empty', () => {
+  it('is empty for a pair that is never flown', () => {
     const ids = { departureId: '101', destinationId: '101' }
 
     expect(routeHistory(world, ids, { from: START, to: later(400) })).toEqual([])

@@ -4,7 +4,7 @@ import { manualClock, START } from './support.ts'
 
 const worldStart = new Date('2030-01-01T00:00:00Z')
 
-it('runs the world from its start at its own speed', () => {
+it('the sandbox clock runs from the start of the world at its speed', () => {
   const clock = manualClock(START)
   const sandboxClock = createSandboxClock({ clock, speed: 60, worldStart })
 
@@ -14,7 +14,7 @@ it('runs the world from its start at its own speed', () => {
   expect(world.toISOString()).toBe('2030-01-01T01:30:00.000Z')
 })
 
-it('stands still at speed 0', () => {
+it('the sandbox clock stands still at speed 0', () => {
   const clock = manualClock(START)
   const sandboxClock = createSandboxClock({ clock, speed: 0, worldStart })
 
@@ -23,8 +23,11 @@ it('stands still at speed 0', () => {
   expect(sandboxClock.worldTimeAt(sandboxClock.realNow())).toEqual(worldStart)
 })
 
-it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('refuses speed %d', (speed) => {
-  expect(() => createSandboxClock({ clock: manualClock(START), speed, worldStart })).toThrow(
-    RangeError,
-  )
-})
+it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])(
+  'the sandbox clock rejects the speed %d',
+  (speed) => {
+    expect(() => createSandboxClock({ clock: manualClock(START), speed, worldStart })).toThrow(
+      RangeError,
+    )
+  },
+)

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
-/** Flights of the world's first days, some available and some not. */
+/** Flights of the first days of the world, some available and some not. */
 function idsThatAre(available: boolean): string[] {
   return sandbox.world.pairs
     .map((pair) => flightIdOf({ pair, day: dayOf(START_OF_WORLD) + 20, number: 0 }))
@@ -79,7 +79,7 @@ describe('the route lists', () => {
 })
 
 describe('verify', () => {
-  it('answers each requested flight under its id, with the whole flight where it is available', async () => {
+  it('returns each requested flight under its id, with all its data if it is available', async () => {
     const [flightId = '', returnFlightId = ''] = [idsThatAre(true)[0], idsThatAre(false)[0]]
 
     const response = await verify({ flightId, returnFlightId })
@@ -120,14 +120,14 @@ describe('verify', () => {
     ['a missing token', null],
     ['an empty token', ''],
     ['a wrong token', `${TOKEN}x`],
-  ])('refuses %s with 401 and JSON', async (_what, token) => {
+  ])('answers %s with 401 and JSON', async (_what, token) => {
     const response = await verify({ flightId: '1' }, token)
 
     expect(response.status).toBe(401)
     expect(await response.json()).toHaveProperty('error.code', 'unauthorized')
   })
 
-  it('refuses a token that is sent twice', async () => {
+  it('answers a token that is sent twice with 401', async () => {
     const query = `flightId=1&accessToken=${TOKEN}&accessToken=${TOKEN}`
     const response = await fetch(`${sandbox.url}/api/v1/flights/fares/verify?${query}`)
 
@@ -140,7 +140,7 @@ describe('verify', () => {
     ['thirteen children', { flightId: '1', 'residents[children]': '13' }],
     ['no flight', { flightId: '' }],
     ['an empty return flight', { flightId: '1', returnFlightId: '' }],
-  ])('refuses %s with 400 and JSON', async (_what, params: Record<string, string>) => {
+  ])('answers %s with 400 and JSON', async (_what, params: Record<string, string>) => {
     const response = await verify(params)
 
     expect(response.status).toBe(400)
@@ -195,13 +195,13 @@ describe('the control endpoints', () => {
     expect(await whole.text()).not.toContain(TOKEN)
   })
 
-  it('log refusals without a question', async () => {
+  it('log rejected requests without a question', async () => {
     await verify({ flightId: '1' }, 'wrong')
 
     expect(await lastLogged()).toMatchObject({ question: null, outcome: { status: 401 } })
   })
 
-  it('give the log after a number, and refuse what is no number', async () => {
+  it('return the log after a number and reject a value that is not a number', async () => {
     const { seq } = await lastLogged()
     await fetch(`${sandbox.url}/api/v1/data/routes/csv`)
 

@@ -27,7 +27,7 @@ describe('the sandbox', () => {
     }
   })
 
-  it('says as the last line of its log that it has stopped', async () => {
+  it('logs as its last line that it has stopped', async () => {
     const sandbox = startFarewatch(['sandbox', '--port', '0'], {})
     onTestFinished(() => void sandbox.child.kill('SIGKILL'))
     await until('its start', () => sandbox.stdout().includes('"msg":"sandbox listens"'))
@@ -39,7 +39,7 @@ describe('the sandbox', () => {
     expect(JSON.parse(last)).toMatchObject({ msg: 'stopped', tookMs: expect.any(Number) as number })
   })
 
-  it('refuses to start on a port that is taken and names the flag', async () => {
+  it('does not start on a taken port, and names the flag', async () => {
     const first = await startTestSandbox()
     const port = Number(new URL(first.url).port)
 

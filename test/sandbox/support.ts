@@ -57,7 +57,7 @@ export function later(days: number, start = START): Date {
   return new Date(start.getTime() + days * DAY_MS)
 }
 
-/** Evenly picked elements, so that a test looks at every corner of a long list. */
+/** Evenly picked elements, so that a test covers all of a long list. */
 export function sample<T>(list: readonly T[], count: number): T[] {
   const step = Math.max(1, Math.floor(list.length / count))
   return list.filter((_, index) => index % step === 0)

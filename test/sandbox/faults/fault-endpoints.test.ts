@@ -25,7 +25,7 @@ async function names(): Promise<unknown[]> {
 }
 
 describe('the fault endpoints', () => {
-  it('show each rule in force with its parameters, its end and what it did', async () => {
+  it('show each rule in force with its parameters, its end and its counts', async () => {
     fixture.sandbox.setFaults([{ name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }])
     await fixture.ask('csv').done
     await fixture.ask('routes').done
@@ -51,7 +51,7 @@ describe('the fault endpoints', () => {
     })
   })
 
-  it('replace all rules by PUT, add one by POST, and take them away by DELETE', async () => {
+  it('replace all rules with PUT, add one with POST and remove them with DELETE', async () => {
     await call('PUT', '', [{ name: 'hang' }, { name: 'empty' }])
     await call('PUT', '', [{ name: 'drip' }, { name: 'reset' }, { name: 'drip', endpoint: 'csv' }])
     expect(await names()).toEqual(['drip', 'reset', 'drip'])
@@ -68,7 +68,7 @@ describe('the fault endpoints', () => {
     expect((await fixture.ask('routes').done).status).toBe(200)
   })
 
-  it('change what the very next request meets', async () => {
+  it('affect the next request', async () => {
     await call('PUT', '', [{ name: 'status', code: 418 }])
     expect((await fixture.ask('routes').done).status).toBe(418)
 
@@ -82,7 +82,7 @@ describe('the fault endpoints', () => {
     ['POST', { name: 'status', code: 'x' }, /\(status\): code is "x"/],
     ['POST', [{ name: 'hang' }], /is not an object/],
     ['POST', null, /is not an object/],
-  ])('refuse %s of %j and apply nothing of it', async (method, given, title) => {
+  ])('reject %s of %j and apply nothing of it', async (method, given, title) => {
     fixture.sandbox.setFaults([{ name: 'drip' }])
 
     const { status, body } = await call(method, '', given)
@@ -95,14 +95,14 @@ describe('the fault endpoints', () => {
   it.each([
     ['hang', 'no rule of the fault hang is in force'],
     ['nope', 'no fault has this name; the names are status'],
-  ])('answer the removal of %s, which does not hold, with 404', async (name, title) => {
+  ])('answer the removal of %s, which is not in force, with 404', async (name, title) => {
     const { status, body } = await call('DELETE', `/${name}`)
 
     expect(status).toBe(404)
     expect(body.title).toContain(title)
   })
 
-  it('refuse a body that is no JSON', async () => {
+  it('reject a body that is not JSON', async () => {
     const response = await fetch(`${fixture.sandbox.url}/sandbox/faults`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
@@ -115,7 +115,7 @@ describe('the fault endpoints', () => {
 })
 
 describe('a sandbox', () => {
-  it('starts with faults, and is refused ones that it does not have', async () => {
+  it('starts with fault rules, and rejects unknown ones', async () => {
     const faulty = await startTestSandbox({ faults: [{ name: 'status', code: 503 }] })
     try {
       const response = await fetch(`${faulty.url}/api/v1/data/routes`)

@@ -17,15 +17,15 @@ function layerOf(rules: readonly FaultRule[], seed = 1) {
   return { clock, layer, strike, strikes }
 }
 
-describe('the faults in force', () => {
-  it('strike always at probability 1 and never at 0', () => {
+describe('the fault rules in force', () => {
+  it('are always triggered at probability 1 and never at 0', () => {
     expect(new Set(layerOf([{ name: 'hang' }]).strikes(300))).toEqual(new Set(['hang']))
     expect(new Set(layerOf([{ name: 'hang', probability: 0 }]).strikes(300))).toEqual(
       new Set(['truthful']),
     )
   })
 
-  it('strike about as often as their probability says', () => {
+  it('are triggered about as often as their probability says', () => {
     const triggered = layerOf([{ name: 'hang', probability: 0.3 }])
       .strikes(5000)
       .filter((name) => name === 'hang').length
@@ -33,7 +33,7 @@ describe('the faults in force', () => {
     expect(triggered / 5000).toBeCloseTo(0.3, 1)
   })
 
-  it('strike the same requests in every run with one seed, and others with another', () => {
+  it('are triggered by the same requests in every run with one seed, and by others with another seed', () => {
     const rules: FaultRule[] = [
       { name: 'hang', probability: 0.3 },
       { name: 'empty', probability: 0.3 },
@@ -54,7 +54,7 @@ describe('the faults in force', () => {
     expect(strikes(100)).toEqual(first)
   })
 
-  it('count by themselves: one rule does not move the dice of another', () => {
+  it('have independent draws', () => {
     const alone = layerOf([{ name: 'hang', probability: 0.5 }]).strikes(200)
     const both = layerOf([
       { name: 'hang', probability: 0.5 },
@@ -64,7 +64,7 @@ describe('the faults in force', () => {
     expect(both.map((name) => name === 'hang')).toEqual(alone.map((name) => name === 'hang'))
   })
 
-  it('leave other endpoints alone', () => {
+  it('do not affect other endpoints', () => {
     const { strike } = layerOf([{ name: 'hang', endpoint: 'verify' }])
 
     expect(strike('routes')).toBeUndefined()
@@ -72,7 +72,7 @@ describe('the faults in force', () => {
     expect(strike('verify')?.name).toBe('hang')
   })
 
-  it('give way to the next where an answer has nothing that they could spoil', () => {
+  it('give way to the next rule if they cannot change an answer', () => {
     const { layer } = layerOf([{ name: 'odd-prices' }, { name: 'empty' }])
     const refused = { ...HONEST, status: 401, body: '{}' }
 
@@ -85,7 +85,7 @@ describe('the faults in force', () => {
     ])
   })
 
-  it('end after their duration, to the millisecond of the clock', () => {
+  it('end after their duration, to the millisecond', () => {
     const { clock, layer, strike } = layerOf([{ name: 'hang', durationSeconds: 60 }])
     expect(layer.active()[0]?.endsAt).toEqual(new Date(START.getTime() + 60_000))
 
@@ -97,7 +97,7 @@ describe('the faults in force', () => {
     expect(layer.remove('hang')).toBe(0)
   })
 
-  it('give the halves of a list in turn, not counting requests that were spared', () => {
+  it('alternate the halves of a list by the number of times they were triggered', () => {
     const { layer, strike } = layerOf([{ name: 'two-halves', endpoint: 'routes' }])
     const body = () => strike()?.answer.body
 

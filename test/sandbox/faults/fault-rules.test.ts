@@ -8,7 +8,7 @@ import {
 } from '../../../src/sandbox/faults/fault-rule.ts'
 
 describe('fault rules', () => {
-  it('are taken with what they do not say filled in', () => {
+  it('get a default for every missing member', () => {
     const [rule] = readRules([{ name: 'latency' }])
 
     expect(rule).toMatchObject({
@@ -21,13 +21,13 @@ describe('fault rules', () => {
     expect(rule).not.toHaveProperty('durationSeconds')
   })
 
-  it('are taken by every name', () => {
+  it('accept every fault name', () => {
     expect(readRules(FAULT_NAMES.map((name) => ({ name }))).map(({ name }) => name)).toEqual(
       FAULT_NAMES,
     )
   })
 
-  it('strike with "all" only where the fault can', () => {
+  it('apply with "all" only to the endpoints of the fault', () => {
     expect(readRules([{ name: 'half-list' }])[0]?.endpoints).toEqual([
       'routes',
       'with-availability',
@@ -66,19 +66,19 @@ describe('fault rules', () => {
     ],
     [[{ name: 'redirect', to: 'ftp://x' }], /to is "ftp:\/\/x", but must be an http or https URL$/],
     [[{ name: 'wrong-type', type: 'a\r\nb: c' }], /type is .*, but must be a media type/],
-  ])('%j are refused with the reason', (given, reason) => {
+  ])('%j are rejected with a reason', (given, reason) => {
     expect(() => readRules(given)).toThrow(SandboxFaultError)
     expect(() => readRules(given)).toThrow(reason)
   })
 
-  it('are refused where they are too many', () => {
+  it('are rejected if there are too many', () => {
     const many = Array.from({ length: 1001 }, () => ({ name: 'hang' }))
 
     expect(() => readRules(many)).toThrow('at most 1000')
   })
 })
 
-describe('the text of a fault', () => {
+describe('the text of a fault rule', () => {
   it.each([
     ['hang', { name: 'hang' }],
     ['half-list:routes', { name: 'half-list', endpoint: 'routes' }],
@@ -91,7 +91,7 @@ describe('the text of a fault', () => {
       'redirect,code=301,to=http://127.0.0.1:9/x?a=b',
       { name: 'redirect', code: 301, to: 'http://127.0.0.1:9/x?a=b' },
     ],
-  ])('%s says what it means', (text, rule) => {
+  ])('%s is parsed', (text, rule) => {
     expect(parseFaultText(text)).toEqual(rule)
     expect(readRules([parseFaultText(text)]).length).toBe(1)
   })
