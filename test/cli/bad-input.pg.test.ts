@@ -95,25 +95,25 @@ describe('bad input on the command line', () => {
     ['a file that is no JSON', '[{"departure":', /routes\.json/],
     ['a file that is no list', '{"routes":[]}', /array/],
     ['a route without an id', '[{"departure":{"id":"1"},"destination":{}}]', /destination/],
-  ] as const)('refuses to serve %s', async ([, content, said]) => {
+  ] as const)('refuses to serve %s', async ([, content, output]) => {
     const file = content === undefined ? '/nowhere.json' : await fileOf(content)
 
     const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--routes', file], {})
 
     expect(exit).toBe(2)
-    expect(stderr).toMatch(said)
+    expect(stderr).toMatch(output)
   })
 
   it.for([
     ['no JSON', '[{"name":', /--faults .*routes\.json: is not JSON \(/],
     ['no rule', '\uFEFF[{"name":"hnag"}]', /fault rule 1: name is "hnag"/],
-  ] as const)('refuses faults of a file that are %s', async ([, content, said]) => {
+  ] as const)('refuses faults of a file that are %s', async ([, content, output]) => {
     const file = await fileOf(content)
 
     const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--faults', file], {})
 
     expect(exit).toBe(2)
-    expect(stderr).toMatch(said)
+    expect(stderr).toMatch(output)
   })
 
   it('fails without losing anything if the upstream answers nonsense', async ({ databaseUrl }) => {
@@ -147,10 +147,10 @@ describe('bad input on the command line', () => {
       ['verify', '--flight', '1', '--residents-adults', '1', '--residents-infants', '3'],
       'infants must not outnumber adults: add adults, such as --non-residents-adults 2',
     ],
-  ] as const)('explains the usage error of %j', async ([args, said]) => {
+  ] as const)('explains the usage error of %j', async ([args, output]) => {
     const { exit, stderr } = await runCommand(args, {})
 
     expect(exit).toBe(2)
-    expect(stderr).toContain(said)
+    expect(stderr).toContain(output)
   })
 })

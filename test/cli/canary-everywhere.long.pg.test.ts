@@ -102,7 +102,7 @@ async function theRedis(): Promise<string> {
 
 describe('the credential of the upstream, whatever the upstream does with it', () => {
   it.for(['PostgreSQL', 'Redis'])(
-    'is in nothing that is said or stored, with the queue in %s',
+    'is in nothing that is output or stored, with the queue in %s',
     {
       timeout: 240_000,
     },
@@ -131,8 +131,8 @@ describe('the credential of the upstream, whatever the upstream does with it', (
       const afterwards = await storeFindings(db, redisUrl)
 
       expect(findSecret([...ground.findings, ...whileRunning, ...afterwards])).toEqual([])
-      const said = ground.findings.map(({ content }) => String(content)).join('\n')
-      expect(said).toContain('[redacted]')
+      const output = ground.findings.map(({ content }) => String(content)).join('\n')
+      expect(output).toContain('[redacted]')
       await expectFullStores(db)
 
       // The search finds a planted credential.

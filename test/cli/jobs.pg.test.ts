@@ -50,10 +50,10 @@ describe('farewatch jobs', () => {
     [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
     [['drop', 'nothing', '--all'], 'Allowed choices are ticks, route-sync, verify'],
     [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
-  ] as const)('explains %j', async ([args, said], { databaseUrl }) => {
+  ] as const)('explains %j', async ([args, output], { databaseUrl }) => {
     const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)
 
     expect(ended).toMatchObject({ exit: 2, stdout: '' })
-    expect(ended.stderr).toContain(said)
+    expect(ended.stderr).toContain(output)
   })
 })

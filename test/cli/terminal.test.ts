@@ -10,7 +10,7 @@ function aTerminal(isTTY: boolean) {
   return {
     terminal,
     logged,
-    told: () => String(stderr.read() ?? ''),
+    errors: () => String(stderr.read() ?? ''),
     out: () => String(stdout.read() ?? ''),
   }
 }
@@ -20,20 +20,20 @@ describe('progress', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('is one line on a terminal, overwritten each time and removed before the result', () => {
-    const { terminal, told, out, logged } = aTerminal(true)
+    const { terminal, errors, out, logged } = aTerminal(true)
 
     terminal.progress('10 rows')
     vi.advanceTimersByTime(200)
     terminal.progress('20 rows')
     terminal.out('done')
 
-    expect(told()).toBe('\r\u001b[K  … 10 rows\r\u001b[K  … 20 rows\r\u001b[K')
+    expect(errors()).toBe('\r\u001b[K  … 10 rows\r\u001b[K  … 20 rows\r\u001b[K')
     expect(out()).toBe('done\n')
     expect(logged).toEqual([])
   })
 
   it('is logged every ten seconds elsewhere, and not at all if the command is quick', () => {
-    const { terminal, told, logged } = aTerminal(false)
+    const { terminal, errors, logged } = aTerminal(false)
 
     for (let second = 0; second < 25; second += 1) {
       terminal.progress(`${second} rows`)
@@ -42,6 +42,6 @@ describe('progress', () => {
     terminal.progress('')
 
     expect(logged).toEqual(['10 rows', '20 rows'])
-    expect(told()).toBe('')
+    expect(errors()).toBe('')
   })
 })

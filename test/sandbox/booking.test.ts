@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type FaultFixture, prepareFixture } from './faults/fault-fixture.ts'
-import { ask } from './raw-client.ts'
+import { sendRequest } from './raw-client.ts'
 
 let fixture: FaultFixture
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterEach(() => fixture.sandbox.setFaults([]))
 afterAll(() => fixture.close())
 
 async function book(params: Record<string, string>) {
-  const received = await fixture.ask('booking', params).done
+  const received = await fixture.request('booking', params).done
   return { status: received.status, body: JSON.parse(received.body.toString()) as unknown }
 }
 
@@ -74,7 +74,7 @@ it('a booking discards a body of any type', async () => {
 })
 
 it('a booking with GET is not found', async () => {
-  const received = await ask(`${fixture.sandbox.url}/api/v1/flights/fares/book`).done
+  const received = await sendRequest(`${fixture.sandbox.url}/api/v1/flights/fares/book`).done
 
   expect(received.status).toBe(404)
 })
@@ -83,5 +83,5 @@ it('a booking has the connection faults of the other endpoints', async () => {
   fixture.sandbox.setFaults([{ name: 'rate-limited', endpoint: 'booking' }])
 
   expect(await book({})).toMatchObject({ status: 429 })
-  expect((await fixture.ask('verify').done).status).toBe(200)
+  expect((await fixture.request('verify').done).status).toBe(200)
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { LogPage } from '../../src/sandbox/endpoints/request-log.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
-import { ask, type Received } from './raw-client.ts'
+import { type Received, sendRequest } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'
 
 /** Enough real time for a change of the lists at speed 60. */
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterAll(() => sandbox.close())
 
 function pull(path: string, headers: Record<string, string> = {}): Promise<Received> {
-  return ask(`${sandbox.url}/api/v1/data/routes${path}`, { headers }).done
+  return sendRequest(`${sandbox.url}/api/v1/data/routes${path}`, { headers }).done
 }
 
 /** The validators that a second request of the same list can send. */

@@ -18,13 +18,13 @@ it('/sandbox/log/seconds counts the requests of each second and endpoint by stat
   fixture.clock.advance(10_500)
   const from = fixture.clock.now()
   const second = new Date(Math.floor(from.getTime() / 1000) * 1000)
-  await fixture.ask('verify').done
-  await fixture.ask('verify', { accessToken: 'wrong' }).done
-  await fixture.ask('csv').done
+  await fixture.request('verify').done
+  await fixture.request('verify', { accessToken: 'wrong' }).done
+  await fixture.request('csv').done
   fixture.clock.advance(700)
   fixture.sandbox.setFaults([{ name: 'hang' }])
   const { next } = await fixture.logAfter(0)
-  const hanging = fixture.ask('verify')
+  const hanging = fixture.request('verify')
   await until('the log', async () => (await fixture.logAfter(next)).entries.length > 0)
   hanging.hangUp()
 

@@ -15,7 +15,7 @@ export interface Received {
   readonly ms: number
 }
 
-export interface Asking {
+export interface PendingResponse {
   /** What has arrived so far. */
   received(): Received
   /** Resolves when the other side has ended the connection. */
@@ -23,13 +23,16 @@ export interface Asking {
   hangUp(): void
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends one request on its own connection. */
-export function ask(address: string, { method = 'GET', headers = {} }: AskOptions = {}): Asking {
+export function sendRequest(
+  address: string,
+  { method = 'GET', headers = {} }: RequestOptions = {},
+): PendingResponse {
   const url = new URL(address)
   const lines = Object.entries({ host: url.host, connection: 'close', ...headers })
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAULT_NAMES } from '../../../src/sandbox/faults/fault-rule.ts'
 import { until } from '../../support/until.ts'
-import type { Asking, Received } from '../raw-client.ts'
+import type { PendingResponse, Received } from '../raw-client.ts'
 import type { FaultCase } from './fault-case.ts'
 import { FAULT_CASES, ruleOf } from './fault-cases.ts'
 import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
@@ -14,7 +14,7 @@ afterAll(() => fixture.close())
 
 /** What the client has received when the connection ends, or when no more will come. */
 async function expectReceived(
-  asking: Asking,
+  asking: PendingResponse,
   { hangsUpAfter }: FaultCase,
   seq: number,
 ): Promise<Received> {
@@ -23,7 +23,7 @@ async function expectReceived(
   await until('the log', async () => (await fixture.logAfter(seq)).entries.length > 0)
   // Another client gets a complete response. This one receives nothing more.
   fixture.sandbox.setFaults([])
-  await fixture.ask('verify').done
+  await fixture.request('verify').done
   const received = asking.received()
   asking.hangUp()
   await asking.done
@@ -42,7 +42,7 @@ describe.each(FAULT_NAMES)('the fault %s', (name) => {
       fixture.sandbox.setFaults([ruleOf(name, one)])
 
       const { next: seq } = await fixture.logAfter(0)
-      const asking = fixture.ask(one.at, one.params)
+      const asking = fixture.request(one.at, one.params)
       const received = await expectReceived(asking, one, seq)
       const [logged] = (await fixture.logAfter(seq)).entries
 

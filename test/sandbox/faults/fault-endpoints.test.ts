@@ -27,8 +27,8 @@ async function names(): Promise<unknown[]> {
 describe('the fault endpoints', () => {
   it('show each rule in force with its parameters, its end and its counts', async () => {
     fixture.sandbox.setFaults([{ name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }])
-    await fixture.ask('csv').done
-    await fixture.ask('routes').done
+    await fixture.request('csv').done
+    await fixture.request('routes').done
 
     expect(await call('GET')).toEqual({
       status: 200,
@@ -65,15 +65,15 @@ describe('the fault endpoints', () => {
 
     await call('DELETE')
     expect(await names()).toEqual([])
-    expect((await fixture.ask('routes').done).status).toBe(200)
+    expect((await fixture.request('routes').done).status).toBe(200)
   })
 
   it('affect the next request', async () => {
     await call('PUT', '', [{ name: 'status', code: 418 }])
-    expect((await fixture.ask('routes').done).status).toBe(418)
+    expect((await fixture.request('routes').done).status).toBe(418)
 
     await call('DELETE', '/status')
-    expect((await fixture.ask('routes').done).status).toBe(200)
+    expect((await fixture.request('routes').done).status).toBe(200)
   })
 
   it.each([

@@ -3,7 +3,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../../src/sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../../src/sandbox/world/flight-schedule.ts'
 import type { Flight, Route, VerifyResult } from '../../../src/sandbox/world/wire.ts'
-import { type Asking, ask } from '../raw-client.ts'
+import { type PendingResponse, sendRequest } from '../raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
 
 /** A sandbox whose world stands still, and what it unfaulted says. */
@@ -17,7 +17,7 @@ export interface FaultFixture {
   /** The truthful answer about both, and its flight. */
   readonly result: VerifyResult
   readonly flight: Flight
-  ask(endpoint: keyof typeof PATHS, params?: Record<string, string>): Asking
+  request(endpoint: keyof typeof PATHS, params?: Record<string, string>): PendingResponse
   /** The log's entries after a number. */
   logAfter(seq: number): Promise<LogPage>
   close(): Promise<void>
@@ -35,7 +35,7 @@ export async function prepareFixture(): Promise<FaultFixture> {
   const clock = manualClock(START)
   const sandbox = await startTestSandbox({ clock })
   const [open, sold] = [flightThatIs(sandbox, true), flightThatIs(sandbox, false)]
-  const askSandbox: FaultFixture['ask'] = (endpoint, params = {}) => {
+  const requestEndpoint: FaultFixture['request'] = (endpoint, params = {}) => {
     const query = new URLSearchParams({
       flightId: open,
       returnFlightId: sold,
@@ -45,12 +45,12 @@ export async function prepareFixture(): Promise<FaultFixture> {
       ...params,
     })
     for (const [name, value] of Object.entries(params)) if (value === '') query.delete(name)
-    const asks = endpoint === 'verify' || endpoint === 'booking' ? `?${query}` : ''
+    const search = endpoint === 'verify' || endpoint === 'booking' ? `?${query}` : ''
     const method = endpoint === 'booking' ? 'POST' : 'GET'
-    return ask(`${sandbox.url}${PATHS[endpoint]}${asks}`, { method })
+    return sendRequest(`${sandbox.url}${PATHS[endpoint]}${search}`, { method })
   }
   const answered = async (endpoint: 'routes' | 'verify') =>
-    JSON.parse((await askSandbox(endpoint).done).body.toString())
+    JSON.parse((await requestEndpoint(endpoint).done).body.toString())
   const [routes, result] = [
     (await answered('routes')) as Route[],
     (await answered('verify')) as VerifyResult,
@@ -65,7 +65,7 @@ export async function prepareFixture(): Promise<FaultFixture> {
     routes,
     result,
     flight: entry.flight,
-    ask: askSandbox,
+    request: requestEndpoint,
     logAfter: async (seq) => {
       const page = await fetch(`${sandbox.url}/sandbox/log?after=${seq}`)
       return (await page.json()) as LogPage

@@ -16,7 +16,7 @@ it.each([
     const { next } = await fixture.logAfter(0)
     const before = timers()
 
-    const clients = Array.from({ length: 20 }, () => fixture.ask('verify'))
+    const clients = Array.from({ length: 20 }, () => fixture.request('verify'))
     await until('the log', async () => (await fixture.logAfter(next)).entries.length === 20)
     expect(timers()).toBeGreaterThanOrEqual(before + 20)
     for (const client of clients) client.hangUp()
