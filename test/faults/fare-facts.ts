@@ -105,9 +105,9 @@ export function verifierOf(
       },
     }
     const parts = { db, queue, requestsPerSecond, ...(breaker === undefined ? {} : { breaker }) }
-    const turns = await dispatchChecks(parts)
+    const claimed = await dispatchChecks(parts)
     await Promise.all(claims.map((claimId) => verifyFaresJob(deps, { claimId }, signal)))
-    return turns.length
+    return claimed.length
   }
   const fullRound = async () => {
     await makeDue(db)

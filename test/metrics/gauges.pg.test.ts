@@ -90,14 +90,14 @@ describe('the gauges of due checks', () => {
 
     expect(await valuesOf(metrics.budgetRate)).toEqual({ '': 7 })
     expect(await valuesOf(metrics.checksDue)).toEqual({
-      turn: 2,
+      scheduled: 2,
       confirmation: 1,
       new_watch: 0,
       retry: 0,
     })
     const oldest = await valuesOf(metrics.checksOldestDue)
-    expect(nowSeconds() - (oldest.turn ?? 0)).toBeGreaterThan(299)
-    expect(nowSeconds() - (oldest.turn ?? 0)).toBeLessThan(330)
+    expect(nowSeconds() - (oldest.scheduled ?? 0)).toBeGreaterThan(299)
+    expect(nowSeconds() - (oldest.scheduled ?? 0)).toBeLessThan(330)
     expect(oldest).toMatchObject({ new_watch: 0, retry: 0 })
   })
 })

@@ -103,9 +103,9 @@ describe('a dispatch', () => {
     await dispatch(db, 20, queue)
     expect(jobs).toHaveLength(5)
     await pass(db, 5)
-    const turns = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 1_000 })
+    const claims = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 1_000 })
 
-    const sizes = Map.groupBy(turns, (turn) => turn.claimId)
+    const sizes = Map.groupBy(claims, (claim) => claim.claimId)
       .values()
       .map((claim) => claim.length)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(CLAIM_FARES)
@@ -131,14 +131,14 @@ describe('a dispatch', () => {
 
 describe('the lanes', () => {
   it('fares in lanes come before the schedule, confirmations first', async ({ db }) => {
-    const [turn, first, retry, confirm] = await trackFares(db, [
+    const [claim, first, retry, confirm] = await trackFares(db, [
       { vdue: 0 },
       { vdue: 9, lane: 'new_watch', notBefore: 0 },
       { vdue: 9, lane: 'retry', notBefore: 60 },
       { vdue: 9, lane: 'confirmation', notBefore: 60 },
     ])
 
-    expect(await dispatch(db, 100)).toEqual([confirm, first, retry, turn])
+    expect(await dispatch(db, 100)).toEqual([confirm, first, retry, claim])
   })
 
   it('the lanes have shares of the budget: 20 % for new watches, 10 % for retries, 40 % together', async ({

@@ -45,7 +45,7 @@ async function run(
   return outcome
 }
 
-async function toldOf(db: Db, runId: number) {
+async function listedRun(db: Db, runId: number) {
   const { rows } = await sql<{ notModified: boolean; bytes: number; hash: string }>`
     select not_modified as "notModified", bytes, content_hash as hash from farewatch.sync_runs where id = ${runId}
   `.execute(db)
@@ -63,8 +63,8 @@ describe('an upstream that answers 304', () => {
     expect(second).toMatchObject({ status: 'unchanged', fetched: 1, live: 1 })
     expect(third.status).toBe('unchanged')
     expect(sentTags).toEqual([null, expect.any(String), sentTags[1]])
-    const listed = await toldOf(db, first.runId)
-    expect(await toldOf(db, third.runId)).toEqual({ ...listed, notModified: true })
+    const listed = await listedRun(db, first.runId)
+    expect(await listedRun(db, third.runId)).toEqual({ ...listed, notModified: true })
   })
 
   it('a 304 confirms pending absences like the list itself', async ({ db }) => {
@@ -97,7 +97,7 @@ describe('an upstream that answers 304', () => {
     const outcome = await run(db, upstream, 'with-availability')
 
     expect(outcome).toMatchObject({ status: 'applied', gained: 1 })
-    expect(await toldOf(db, outcome.runId)).toMatchObject({ notModified: true })
+    expect(await listedRun(db, outcome.runId)).toMatchObject({ notModified: true })
     expect(await availability(db)).toEqual({ 'PMI-BCN': true, 'PMI-MAD': true })
   })
 
@@ -109,6 +109,6 @@ describe('an upstream that answers 304', () => {
     const again = await run(db, half.upstream)
 
     expect(again).toMatchObject({ status: 'held' })
-    expect(await toldOf(db, again.runId)).toMatchObject({ notModified: false })
+    expect(await listedRun(db, again.runId)).toMatchObject({ notModified: false })
   })
 })

@@ -254,9 +254,9 @@ it.each([`${' '.repeat(70_000)}[]`, `[]${' '.repeat(70_000)}`, `[${' '.repeat(70
 
 it('the reader yields to the event loop between slices', async () => {
   const body = JSON.stringify(Array.from({ length: 100 }, (_, at) => route(String(at), 'x')))
-  let turns = 0
+  let iterations = 0
   const count = () => {
-    turns += 1
+    iterations += 1
     timer = setImmediate(count)
   }
   let timer = setImmediate(count)
@@ -264,5 +264,5 @@ it('the reader yields to the event loop between slices', async () => {
   const { slices } = await readAll(body, { sliceBytes: 500 })
 
   clearImmediate(timer)
-  expect(turns).toBeGreaterThanOrEqual(slices.length)
+  expect(iterations).toBeGreaterThanOrEqual(slices.length)
 })

@@ -102,7 +102,7 @@ it('the evidence is cut at 64 KB of UTF-8, between characters', async () => {
 it('the evidence is scrubbed before it is cut, including secrets with NUL', async () => {
   const token = 'plain-token-0123456789'
   const pad = 'x'.repeat(65_536 - 60)
-  const body = `plain-\u0000token-0123456789 ${pad} ${token}${token} accessToken=of-somebody-else`
+  const body = `plain-\u0000token-0123456789 ${pad} ${token}${token} accessToken=of-another-client`
   await using server = await answering(json(body))
   await using fixture = clientOf(server.url, { accessToken: token, scrub: createScrub([token]) })
 

@@ -69,7 +69,7 @@ describe.each(LIST_FAULTS)('a verify call that receives $name', ({ answer, limit
   })
 })
 
-interface Told {
+interface AnswerCase {
   readonly name: string
   readonly answer: Answer
   readonly reason: UnknownReason
@@ -88,7 +88,7 @@ const cutShort: Answer = (_request, response) => {
   response.write(UNAVAILABLE, () => response.destroy())
 }
 
-const ANSWERS: readonly Told[] = [
+const ANSWERS: readonly AnswerCase[] = [
   { name: 'a good answer under 500', answer: status(500), reason: 'http_5xx', status: 500 },
   { name: 'a good answer under 404', answer: status(404), reason: 'http_4xx', status: 404 },
   { name: 'a good answer under 206', answer: status(206), reason: 'contract_violation' },

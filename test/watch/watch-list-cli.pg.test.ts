@@ -169,9 +169,9 @@ describe('farewatch watch-list', () => {
     const file = await fileOf('a.csv', CSV)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg))
 
-    const outcome = await runCommand(['watch-list', ...given, '--reseller', 'nobody'], env)
+    const outcome = await runCommand(['watch-list', ...given, '--reseller', 'unknown'], env)
 
     expect(outcome).toMatchObject({ exit: 2, stdout: '' })
-    expect(outcome.stderr).toContain('there is no reseller named "nobody"')
+    expect(outcome.stderr).toContain('there is no reseller named "unknown"')
   })
 })
