@@ -34,21 +34,21 @@ const READING = [
 ]
 
 /** Runs commands three at a time. */
-async function runAll(ground: CanaryFixture, commands: readonly string[][]): Promise<void> {
+async function runAll(fixture: CanaryFixture, commands: readonly string[][]): Promise<void> {
   const left = [...commands]
   const next = async (): Promise<void> => {
     const args = left.shift()
     if (args === undefined) return
-    await ground.run(...args)
+    await fixture.run(...args)
     await next()
   }
   await Promise.all([next(), next(), next()])
 }
 
 /** Requests to the API and the admin servers, some of them with the credential. */
-async function askApi(ground: CanaryFixture): Promise<void> {
-  const [ofApi, ofWorker] = [await addressesOf(ground.api), await addressesOf(ground.worker)]
-  const made = await ground.run('keys', 'create', '--operator', '--json')
+async function askApi(fixture: CanaryFixture): Promise<void> {
+  const [ofApi, ofWorker] = [await addressesOf(fixture.api), await addressesOf(fixture.worker)]
+  const made = await fixture.run('keys', 'create', '--operator', '--json')
   const { key } = JSON.parse(made.stdout) as { key: string }
   const base = new URL(ofApi.api ?? '').origin
   const secret = new URLSearchParams({ accessToken: SEARCHED_SECRET })
@@ -58,13 +58,13 @@ async function askApi(ground: CanaryFixture): Promise<void> {
       await call(base, operation, { key: 'x' }),
     ]
     for (const { text, headers } of answers) {
-      ground.findings.push({ where: id, content: `${JSON.stringify([...headers])}\n${text}` })
+      fixture.findings.push({ where: id, content: `${JSON.stringify([...headers])}\n${text}` })
     }
   }
   const paths = ['/api/v1/openapi.json', '/nowhere', `/api/v1/status?${secret}`, `/%zz?${secret}`]
   const urls = [ofApi.metrics, ofApi.health, ofWorker.metrics, ofWorker.health]
   for (const url of [...urls, ...paths.map((path) => `${base}${path}`)]) {
-    ground.findings.push(await fetched(url, { headers: bearer(key) }))
+    fixture.findings.push(await fetched(url, { headers: bearer(key) }))
   }
 }
 
@@ -109,8 +109,8 @@ describe('the credential of the upstream, whatever the upstream does with it', (
     async (queue, { db, databaseUrl, skip }) => {
       if (queue === 'Redis' && !hasRedisServer()) skip('no redis-server on this machine')
       const redisUrl = queue === 'Redis' ? await theRedis() : undefined
-      const ground = await startCanaryFixture(db, { databaseUrl, redisUrl })
-      await addressesOf(ground.worker)
+      const fixture = await startCanaryFixture(db, { databaseUrl, redisUrl })
+      await addressesOf(fixture.worker)
       await until('routes and fares', async () => {
         const { rows } = await sql`
         select from evidence, sync_run where status = 'applied' limit 1
@@ -118,20 +118,20 @@ describe('the credential of the upstream, whatever the upstream does with it', (
         return rows.length > 0
       })
 
-      await meetEveryFault(ground)
-      await failAJob(ground)
-      await askApi(ground)
+      await meetEveryFault(fixture)
+      await failAJob(fixture)
+      await askApi(fixture)
       // The place of the queue makes no difference to a command.
       if (queue === 'PostgreSQL') {
-        await callByCommand(ground)
-        await runAll(ground, READING)
+        await callByCommand(fixture)
+        await runAll(fixture, READING)
       }
       const whileRunning = await storeFindings(db, redisUrl)
-      await endInOrder(ground)
+      await endInOrder(fixture)
       const afterwards = await storeFindings(db, redisUrl)
 
-      expect(findSecret([...ground.findings, ...whileRunning, ...afterwards])).toEqual([])
-      const output = ground.findings.map(({ content }) => String(content)).join('\n')
+      expect(findSecret([...fixture.findings, ...whileRunning, ...afterwards])).toEqual([])
+      const output = fixture.findings.map(({ content }) => String(content)).join('\n')
       expect(output).toContain('[redacted]')
       await expectFullStores(db)
 

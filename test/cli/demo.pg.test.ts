@@ -6,7 +6,7 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 /** A port on which nothing listens. */
-const NOBODY = 'http://127.0.0.1:9'
+const NO_CALLER = 'http://127.0.0.1:9'
 
 describe('farewatch demo', () => {
   it('watches flights of the sandbox, and may run several times', async ({ databaseUrl }) => {
@@ -27,7 +27,7 @@ describe('farewatch demo', () => {
     const unset = await runCommand(['demo'], { DATABASE_URL: databaseUrl })
     const silent = await runCommand(['demo'], {
       DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: NOBODY,
+      UPSTREAM_BASE_URL: NO_CALLER,
     })
 
     expect(unset).toMatchObject({
@@ -50,7 +50,7 @@ describe('the API beyond this machine', () => {
     async ([host, status], { databaseUrl }) => {
       const up = startFarewatch(['up'], {
         DATABASE_URL: databaseUrl,
-        UPSTREAM_BASE_URL: NOBODY,
+        UPSTREAM_BASE_URL: NO_CALLER,
         API_HOST: host,
         API_PORT: '0',
         ADMIN_PORT: '0',

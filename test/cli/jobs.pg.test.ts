@@ -13,7 +13,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     const listed = jsonLines(await farewatch('jobs', 'list', '--json'))
     const text = (await farewatch('jobs', 'list', '--queue', 'verify', '--limit', '2')).stdout
     const [newest, middle] = listed.map(({ id }) => String(id))
-    const retried = await farewatch('jobs', 'retry', 'verify', newest ?? '', 'nobody')
+    const retried = await farewatch('jobs', 'retry', 'verify', newest ?? '', 'unknown')
 
     expect(listed).toHaveLength(3)
     expect(listed[0]).toMatchObject({
@@ -30,7 +30,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     )
     expect(retried).toMatchObject({
       exit: 1,
-      stdout: '1 job of verify retried\nno dead job of verify has the id nobody\n',
+      stdout: '1 job of verify retried\nno dead job of verify has the id unknown\n',
     })
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 2 })
 

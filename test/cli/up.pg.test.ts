@@ -60,8 +60,8 @@ describe('farewatch up, with nothing configured', () => {
     expect(metrics).toContain(`farewatch_routes_live ${synced.live}`)
 
     const question = 'select count(*) as live from farewatch.routes_current'
-    const beside = await runFarewatch(['sql', question, '--csv'], env, home)
-    expect(beside).toMatchObject({ exit: 0, stdout: `live\n${synced.live}\n` })
+    const embedded = await runFarewatch(['sql', question, '--csv'], env, home)
+    expect(embedded).toMatchObject({ exit: 0, stdout: `live\n${synced.live}\n` })
 
     up.child.kill('SIGTERM')
     expect(await up.ended).toBe(0)

@@ -4,7 +4,7 @@ import { type FareView, initialState, pairOf, viewOf } from '../../src/verify/de
 import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
 import { RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
-import { answerOf, anyCounts, anyStory, type Played, play, type Scene } from './stories.ts'
+import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'
 
 const RUNS = { numRuns: 1_500 }
 
@@ -21,7 +21,10 @@ function recordedChanges(played: readonly Played[]) {
   )
 }
 
-function mute({ gapSeconds, return: back, held }: Scene, reason: 'timeout' | 'http_5xx'): Scene {
+function mute(
+  { gapSeconds, return: back, held }: Situation,
+  reason: 'timeout' | 'http_5xx',
+): Situation {
   return { gapSeconds, outbound: unknown(reason), return: back && unknown(reason), held }
 }
 
@@ -31,11 +34,11 @@ describe('in any story', () => {
       fc.property(anyStory, anyCounts, (story, counts) => {
         const played = play(story, counts)
 
-        const asked = played.map(({ scene, askedAt }) => ({
+        const asked = played.map(({ situation, askedAt }) => ({
           askedAt,
-          outbound: answerOf(scene.outbound),
-          return: scene.return && answerOf(scene.return),
-          held: scene.held,
+          outbound: answerOf(situation.outbound),
+          return: situation.return && answerOf(situation.return),
+          held: situation.held,
         }))
         expect(recordedChanges(played)).toEqual(expectedChanges(asked, { ...RULES, ...counts }))
       }),
@@ -106,11 +109,11 @@ describe('in any story', () => {
   it('an unknown answer changes nothing of its leg', () => {
     fc.assert(
       fc.property(anyStory, anyCounts, (story, counts) => {
-        for (const { scene, before, decision } of play(story, counts)) {
-          if (scene.outbound.kind === 'unknown') {
+        for (const { situation, before, decision } of play(story, counts)) {
+          if (situation.outbound.kind === 'unknown') {
             expect(decision.state.outbound).toEqual(before.outbound)
           }
-          if (scene.return?.kind === 'unknown') {
+          if (situation.return?.kind === 'unknown') {
             expect(decision.state.return).toEqual(before.return)
           }
         }
@@ -129,7 +132,11 @@ describe('in any story', () => {
         if (first === undefined) return
         const cut = place % (story.length + 1)
         const mutes = reasons.map((reason) => ({ ...mute(first, reason), gapSeconds: 0 }))
-        const between = (some: Scene[]) => [...story.slice(0, cut), ...some, ...story.slice(cut)]
+        const between = (some: Situation[]) => [
+          ...story.slice(0, cut),
+          ...some,
+          ...story.slice(cut),
+        ]
 
         const plain = play(story)
         const muted = play(between(mutes))
@@ -150,15 +157,15 @@ describe('in any story', () => {
         const played = play(story)
         for (const [i, { decision }] of played.entries()) {
           if (!decision.changes.some(({ kind }) => kind === 'became_unavailable')) continue
-          const told = played.slice(0, i + 1)
+          const recorded = played.slice(0, i + 1)
           const twice = (leg: 'outbound' | 'return') => {
-            const counted = told
-              .map((one) => ({ outcome: one.decision.outcome[leg], held: one.scene.held }))
+            const counted = recorded
+              .map((one) => ({ outcome: one.decision.outcome[leg], held: one.situation.held }))
               .filter(({ outcome }) => outcome !== null && !outcome.startsWith('unknown:'))
             const [first, second] = counted.slice(-2)
             return first?.outcome === 'unavailable' && second?.outcome === 'unavailable'
           }
-          expect(played[i]?.scene.held).toBe(false)
+          expect(played[i]?.situation.held).toBe(false)
           expect(twice('outbound') || twice('return')).toBe(true)
         }
       }),
@@ -198,11 +205,11 @@ describe('in any story', () => {
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { askedAt, before, decision } of play(story, counts)) {
           const { outbound, return: back } = decision.outcome
-          const told = [outbound, back].every((outcome) => !outcome?.startsWith('unknown:'))
-          const goodAt = told ? askedAt.toISOString() : before.lastGoodCheckAt
-          expect(decision.good).toBe(told)
+          const recorded = [outbound, back].every((outcome) => !outcome?.startsWith('unknown:'))
+          const goodAt = recorded ? askedAt.toISOString() : before.lastGoodCheckAt
+          expect(decision.good).toBe(recorded)
           expect(decision.state.lastGoodCheckAt).toBe(goodAt)
-          if (!told) expect(decision.next).not.toBe('normal')
+          if (!recorded) expect(decision.next).not.toBe('normal')
           else expect(decision.next).not.toBe('retry')
         }
       }),

@@ -170,15 +170,15 @@ describe('checks of one fare that overlap', () => {
     const newer = await jobs.claim(await claimOf(db), 1)
     newer.answer(ALL_GONE)
     await newer.ended
-    const turn = async () =>
+    const scheduleRows = async () =>
       (await sql`select lane, lane_due_at from fare_schedule`.execute(db)).rows
-    const before = await turn()
+    const before = await scheduleRows()
     expect(before).toEqual([expect.objectContaining({ lane: 'confirmation' })])
 
     older.answer(ALL_GONE)
     await older.ended
 
-    expect(await turn()).toEqual(before)
+    expect(await scheduleRows()).toEqual(before)
     expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
   })
 })

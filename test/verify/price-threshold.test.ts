@@ -26,8 +26,8 @@ describe('the price thresholds of a watch', () => {
     ['100.00', '105.00', { amount: '6', percent: '6' }, false],
     ['0.10', '0.30', { amount: '0.2' }, true],
     ['999999999999.98', '999999999999.99', { amount: '0.01' }, true],
-  ])('last told %s, now %s, thresholds %j: %s', (told, now, thresholds, expected) => {
-    expect(priceMoved(eur(told), eur(now), { ...ANY, ...thresholds })).toBe(expected)
+  ])('last notified %s, now %s, thresholds %j: %s', (notified, now, thresholds, expected) => {
+    expect(priceMoved(eur(notified), eur(now), { ...ANY, ...thresholds })).toBe(expected)
   })
 
   it('a price that cannot be compared passes: a first price, another currency, no single price', () => {
@@ -43,9 +43,9 @@ describe('the price thresholds of a watch', () => {
     const anyAmount = fc.option(anyCents.map((cents) => (cents / 1000).toFixed(3)))
     fc.assert(
       fc.property(anyCents, anyCents, anyAmount, (base, step, amount) => {
-        const told = euros(base + step)
-        const up = priceMoved(told, euros(base + 2 * step), { amount, percent: null })
-        const down = priceMoved(told, euros(base), { amount, percent: null })
+        const notified = euros(base + step)
+        const up = priceMoved(notified, euros(base + 2 * step), { amount, percent: null })
+        const down = priceMoved(notified, euros(base), { amount, percent: null })
         expect(up).toBe(down)
       }),
     )
@@ -54,12 +54,12 @@ describe('the price thresholds of a watch', () => {
   it('a price passes from exactly the threshold on', () => {
     const anyCents = fc.integer({ min: 1, max: 1_000_000 })
     fc.assert(
-      fc.property(anyCents, anyCents, fc.nat(20_000), (told, now, hundredths) => {
+      fc.property(anyCents, anyCents, fc.nat(20_000), (notified, now, hundredths) => {
         const percent = (hundredths / 100).toFixed(2)
-        const moved = Math.abs(now - told)
+        const moved = Math.abs(now - notified)
 
-        const expected = moved > 0 && moved * 10_000 >= hundredths * told
-        expect(priceMoved(euros(told), euros(now), { amount: null, percent })).toBe(expected)
+        const expected = moved > 0 && moved * 10_000 >= hundredths * notified
+        expect(priceMoved(euros(notified), euros(now), { amount: null, percent })).toBe(expected)
       }),
       { numRuns: 2_000 },
     )

@@ -8,7 +8,7 @@ import { at, available, eur, observation, RULES, UNAVAILABLE, unknown } from './
 import type { LegAnswer } from './naive-model.ts'
 
 /** One check of a random story. */
-export interface Scene {
+export interface Situation {
   readonly gapSeconds: number
   readonly outbound: LegObservation
   readonly return: LegObservation | null
@@ -40,7 +40,7 @@ const anyAnswer = fc.oneof(
   { weight: 2, arbitrary: anyUnknown },
 )
 
-function anyScene(hasReturn: boolean): fc.Arbitrary<Scene> {
+function anySituation(hasReturn: boolean): fc.Arbitrary<Situation> {
   return fc.record({
     gapSeconds: fc.constantFrom(5, 12, 20, 60, 900),
     outbound: anyAnswer,
@@ -53,9 +53,9 @@ function anyScene(hasReturn: boolean): fc.Arbitrary<Scene> {
 }
 
 /** Stories of a fare with or without a return flight, of the same kind throughout. */
-export const anyStory: fc.Arbitrary<Scene[]> = fc
+export const anyStory: fc.Arbitrary<Situation[]> = fc
   .boolean()
-  .chain((hasReturn) => fc.array(anyScene(hasReturn), { minLength: 1, maxLength: 30 }))
+  .chain((hasReturn) => fc.array(anySituation(hasReturn), { minLength: 1, maxLength: 30 }))
 
 export const anyCounts = fc.record({
   lossConfirmations: fc.integer({ min: 1, max: 3 }),
@@ -64,23 +64,23 @@ export const anyCounts = fc.record({
 
 /** One decided check of a story. */
 export interface Played {
-  readonly scene: Scene
+  readonly situation: Situation
   readonly askedAt: Date
   readonly before: FareState
   readonly decision: Decision
 }
 
-export function play(story: readonly Scene[], counts: Partial<DecisionRules> = {}): Played[] {
+export function play(story: readonly Situation[], counts: Partial<DecisionRules> = {}): Played[] {
   let state = initialState(story[0]?.return != null)
   let seconds = 0
-  return story.map((scene) => {
-    seconds += scene.gapSeconds
+  return story.map((situation) => {
+    seconds += situation.gapSeconds
     const askedAt = at(seconds)
     const before = state
-    const input = { askedAt, observation: observation(scene.outbound, scene.return) }
-    const decision = decide(before, input, { ...RULES, ...counts, holdLosses: scene.held })
+    const input = { askedAt, observation: observation(situation.outbound, situation.return) }
+    const decision = decide(before, input, { ...RULES, ...counts, holdLosses: situation.held })
     state = decision.state
-    return { scene, askedAt, before, decision }
+    return { situation, askedAt, before, decision }
   })
 }
 

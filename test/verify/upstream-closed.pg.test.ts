@@ -72,7 +72,7 @@ async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answe
   }
 }
 
-interface Turn {
+interface ScheduleRow {
   readonly id: number
   readonly vdue: number
   readonly claimed: boolean
@@ -80,8 +80,8 @@ interface Turn {
   readonly checked: boolean
 }
 
-async function schedules(db: Db): Promise<Turn[]> {
-  const { rows } = await sql<Turn>`
+async function schedules(db: Db): Promise<ScheduleRow[]> {
+  const { rows } = await sql<ScheduleRow>`
     select q.tracked_fare_id as id, q.vdue, q.claim_id is not null as claimed,
            q.not_before <= clock_timestamp() as due, coalesce(s.checks, 0) > 0 as checked
       from fare_schedule q left join fare_state s using (tracked_fare_id)

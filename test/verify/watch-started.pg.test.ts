@@ -135,8 +135,8 @@ describe('a watch of a fare with a fresh belief', () => {
       await record(db, fare, ago(seconds), available(amount))
     }
 
-    const told = (await feedOf(db, ana)).map(({ kind, after }) => [kind, after])
-    expect(told).toMatchObject([
+    const notified = (await feedOf(db, ana)).map(({ kind, after }) => [kind, after])
+    expect(notified).toMatchObject([
       ['watch_started', { price: { amount: '100.00' } }],
       ['price_changed', { price: { amount: '105.00' } }],
     ])
