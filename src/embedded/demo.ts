@@ -29,7 +29,7 @@ interface StoredWorld {
 }
 
 /**
- * The world of the sandbox of this home: always the same seed, and a clock that has gone on since the last start. A
+ * The world of the sandbox of this home: always the same seed, and a clock that keeps running between starts. A
  * restart or a second command sees the same world.
  */
 export async function readDemoWorld(

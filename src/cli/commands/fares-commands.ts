@@ -66,18 +66,12 @@ async function verifyNow(options: VerifyOptions): Promise<number> {
 
 /** Throws UsageError for passengers that break a rule. More adults satisfy each rule that counts can break. */
 function readQuestion(options: VerifyOptions): Question {
-  const passengers = {
-    residents: {
-      adults: options.residentsAdults,
-      children: options.residentsChildren,
-      infants: options.residentsInfants,
-    },
-    nonResidents: {
-      adults: options.nonResidentsAdults,
-      children: options.nonResidentsChildren,
-      infants: options.nonResidentsInfants,
-    },
-  }
+  const group = (name: 'residents' | 'nonResidents') => ({
+    adults: options[`${name}Adults`],
+    children: options[`${name}Children`],
+    infants: options[`${name}Infants`],
+  })
+  const passengers = { residents: group('residents'), nonResidents: group('nonResidents') }
   const rule = violatedPassengerRule(passengers)
   if (rule !== undefined) {
     const adults = Math.max(1, totalOf(passengers, 'infants') - options.residentsAdults)

@@ -77,7 +77,7 @@ function planFacts(plan: PlanReport): NamedLine[] {
 
 function listFacts(plan: PlanReport): string {
   const { fetched, bytes, liveBefore, duplicates, conflictingPlaces, forecast } = plan
-  const odd: [number, string][] = [
+  const anomalies: [number, string][] = [
     [duplicates, 'duplicate'],
     [conflictingPlaces, 'contradicting place'],
     [forecast.unknownPairs ?? 0, 'unknown pair'],
@@ -85,7 +85,7 @@ function listFacts(plan: PlanReport): string {
   const known = plan.list === 'routes' ? 'live' : 'available'
   return [
     `${countOf(fetched, 'route')} in ${megabytes(bytes)}, where ${count(liveBefore)} are ${known}`,
-    ...odd.filter(([n]) => n > 0).map(([n, noun]) => countOf(n, noun)),
+    ...anomalies.filter(([n]) => n > 0).map(([n, noun]) => countOf(n, noun)),
   ].join('; ')
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** World time: it starts at `worldStart` and runs `speed` times as fast as real time. */
+/** World time: it starts at `worldStart` and runs `speed` times as fast as real time; at speed 0 it stands still. */
 export interface SandboxClock {
   readonly speed: number
   realNow(): Date
@@ -8,19 +8,16 @@ export interface SandboxClock {
   worldTimeAt(real: Date): Date
 }
 
-interface SandboxClockOptions {
-  readonly clock: Clock
-  /** World seconds a real second; 0 stops the world. */
-  readonly speed: number
-  readonly worldStart: Date
-}
-
 /** @example at speed 60, a world that starts at 12:00 shows 13:00 after a real minute */
 export function createSandboxClock({
   clock,
   speed,
   worldStart,
-}: SandboxClockOptions): SandboxClock {
+}: {
+  readonly clock: Clock
+  readonly speed: number
+  readonly worldStart: Date
+}): SandboxClock {
   if (!Number.isFinite(speed) || speed < 0) throw new RangeError(`speed is ${speed}, not 0 or more`)
   const realStart = clock.now().getTime()
   return {

@@ -1,21 +1,11 @@
 import type { Airport } from './airports.ts'
 import { HOUR_MS, MINUTE_MS } from './episodes.ts'
 import type { FareState } from './fare-life.ts'
-import type { Flight as Departure, Segment } from './flight-schedule.ts'
+import type { Flight, Segment } from './flight-schedule.ts'
 import { localText } from './geography.ts'
 import type { PassengerCounts, PassengerMix } from './passengers.ts'
 import { drawInteger } from './random.ts'
-import type {
-  Airline,
-  Flight,
-  FlightDates,
-  FlightDuration,
-  FlightPlace,
-  Leg,
-  PassengerPrices,
-  Price,
-  Site,
-} from './wire.ts'
+import type * as wire from './wire.ts'
 
 const AIRLINE = 81
 const CHILD_SHARE = 0.75
@@ -30,8 +20,8 @@ const LARGE_PARTY_FACTOR = 1.06
 const CURRENCY = 'EUR'
 
 /** These airlines do not exist. The addresses of their sites are in the reserved domain `.invalid`. */
-const FIRST_AIRLINE: Airline = { id: 1, name: 'Tramontana Air', twoLetterCode: 'T1' }
-const AIRLINES: readonly Airline[] = [
+const FIRST_AIRLINE: wire.Airline = { id: 1, name: 'Tramontana Air', twoLetterCode: 'T1' }
+const AIRLINES: readonly wire.Airline[] = [
   FIRST_AIRLINE,
   { id: 2, name: 'Llevant Airways', twoLetterCode: 'L2' },
   { id: 3, name: 'Meridian Blue', twoLetterCode: 'M3' },
@@ -44,10 +34,10 @@ const AIRLINES: readonly Airline[] = [
 
 /** The flight as verify shows it to these passengers. */
 export function viewFlight(
-  departure: Departure,
+  departure: Flight,
   state: FareState & { available: true },
   mix: PassengerMix,
-): Flight {
+): wire.Flight {
   const { pair, segments } = departure
   const startsAt = departure.scheduledAt + state.shiftMs
   const airline = airlineOf(departure)
@@ -66,21 +56,21 @@ export function viewFlight(
   }
 }
 
-function airlineOf({ pair, segments }: Departure): Airline {
+function airlineOf({ pair, segments }: Flight): wire.Airline {
   const index = drawInteger(pair.word, AIRLINE + (segments[0]?.flightNumber ?? 0), AIRLINES.length)
   return AIRLINES[index] ?? FIRST_AIRLINE
 }
 
-function siteOf({ id, name, twoLetterCode }: Airline): Site {
+function siteOf({ id, name, twoLetterCode }: wire.Airline): wire.Site {
   const url = `https://${twoLetterCode.toLowerCase()}.sandbox.invalid/`
   return { id: 100 + id, name, url, logo: `${url}logo.png` }
 }
 
-function viewPlace({ id, iata, city, country }: Airport): FlightPlace {
+function viewPlace({ id, iata, city, country }: Airport): wire.FlightPlace {
   return { id, iata, city, country }
 }
 
-function viewLeg(segment: Segment, departsAt: number, airline: Airline): Leg {
+function viewLeg(segment: Segment, departsAt: number, airline: wire.Airline): wire.Leg {
   const { from, to, durationMs } = segment
   return {
     from: viewPlace(from),
@@ -96,14 +86,14 @@ function viewDates(
   from: Airport,
   to: Airport,
   { startsAt, durationMs }: { startsAt: number; durationMs: number },
-): FlightDates {
+): wire.FlightDates {
   return {
     departure: localText(from.zone, startsAt),
     arrival: localText(to.zone, startsAt + durationMs),
   }
 }
 
-function viewDuration(ms: number): FlightDuration {
+function viewDuration(ms: number): wire.FlightDuration {
   const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS)
   return { human: `${Math.floor(ms / HOUR_MS)}h ${minutes}m`, seconds: ms / 1000 }
 }
@@ -114,7 +104,7 @@ interface TypeCents {
   readonly infant: number
 }
 
-function viewPrice({ pair }: Departure, adultCents: number, mix: PassengerMix): Price {
+function viewPrice({ pair }: Flight, adultCents: number, mix: PassengerMix): wire.Price {
   const { residents, nonResidents } = mix
   const seats = residents.adults + residents.children + nonResidents.adults + nonResidents.children
   const partyCents = adultCents * (seats >= LARGE_PARTY_SEATS ? LARGE_PARTY_FACTOR : 1)
@@ -142,7 +132,7 @@ function totalCents(cents: TypeCents, { adults, children, infants }: PassengerCo
   return cents.adult * adults + cents.child * children + cents.infant * infants
 }
 
-function viewPrices(cents: TypeCents, counts: PassengerCounts): PassengerPrices {
+function viewPrices(cents: TypeCents, counts: PassengerCounts): wire.PassengerPrices {
   return {
     adult: counts.adults > 0 ? cents.adult / 100 : null,
     child: counts.children > 0 ? cents.child / 100 : null,

@@ -13,11 +13,8 @@ export interface Route {
 }
 
 /** As RoutePlace, but with an integer as id. */
-export interface FlightPlace {
+export interface FlightPlace extends Omit<RoutePlace, 'id'> {
   readonly id: number
-  readonly iata: string
-  readonly city: string
-  readonly country: string
 }
 
 /** Local times, `YYYY-MM-DD HH:MM`. */
@@ -44,13 +41,16 @@ export interface Site {
   readonly logo: string
 }
 
-export interface Leg {
+interface Trip {
   readonly from: FlightPlace
   readonly to: FlightPlace
-  readonly number: number
   readonly dates: FlightDates
   readonly duration: FlightDuration
   readonly airline: Airline
+}
+
+export interface Leg extends Trip {
+  readonly number: number
 }
 
 /** Null for a type without passengers. */
@@ -68,13 +68,8 @@ export interface Price {
   readonly nonResidents: PassengerPrices
 }
 
-export interface Flight {
-  readonly from: FlightPlace
-  readonly to: FlightPlace
+export interface Flight extends Trip {
   readonly legs: readonly Leg[]
-  readonly dates: FlightDates
-  readonly duration: FlightDuration
-  readonly airline: Airline
   readonly site: Site
   readonly id: number
   readonly price: Price
