@@ -29,12 +29,14 @@ export async function insertWatchEnds(tx: Tx, drafts: readonly WatchEndDraft[]):
 
 /**
  * Creates the temporary table `watch_change_draft`, empty, in which a transaction collects records for the feeds of
- * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id.
+ * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id. `fare_id` is for the
+ * caller's own use.
  */
 export async function createWatchDrafts(tx: Tx): Promise<void> {
   await sql`
     create temp table if not exists watch_change_draft
-      (reseller_id bigint, watch_id uuid, reference text, change_id uuid, change_seq bigint, watch_event_id uuid)
+      (reseller_id bigint, watch_id uuid, reference text, fare_id bigint, change_id uuid, change_seq bigint,
+       watch_event_id uuid)
       on commit delete rows
   `.execute(tx)
   // Empty unless the transaction has appended drafts before.
