@@ -37,13 +37,11 @@ describe('the parts of a process', () => {
     const { ended, part } = book()
     const hangs = () => new Promise<never>(() => undefined)
     const parts = [part('stores', 500), part('queue', 100, hangs), part('api', 500)]
-    const from = performance.now()
 
     const left = await stopInOrder(parts, OPTIONS)
 
     expect(ended).toEqual(['api', 'stores'])
     expect(left).toEqual(['queue'])
-    expect(performance.now() - from).toBeLessThan(1_000)
   })
 
   it('stop even if one of them fails', async () => {

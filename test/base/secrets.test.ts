@@ -114,13 +114,13 @@ describe('the scrubber', () => {
   it('takes time in proportion to the length of the text, whatever the text is', () => {
     const careful = createScrub(['%25%25%25%2525', '\\\\\\"\\\\"', '&amp;&amp;#38;', SECRET])
     const texts = ['\\', '%', '%25', '25', '&amp;', 'amp;', '&#0', '\\"', '%255C'].map(
-      (part) => `${part.startsWith('25') ? '%' : '&'}${part.repeat(20_000)}`,
+      (part) => `${part.startsWith('25') ? '%' : '&'}${part.repeat(200_000)}`,
     )
 
-    const startedAt = performance.now()
-    for (const text of texts) careful(text)
+    // A search in quadratic time would not end within this test.
+    const scrubbed = texts.map(careful)
 
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    expect(scrubbed).toHaveLength(texts.length)
   })
 })
 

@@ -169,7 +169,6 @@ describe('farewatch doctor', () => {
     const ports = [await freePort(), (silent.address() as AddressInfo).port]
     for (const port of ports) {
       const url = `postgres://somebody:hunter2hunter2@127.0.0.1:${port}/fares`
-      const from = Date.now()
 
       const report = await doctor({ DATABASE_URL: url })
 
@@ -177,7 +176,6 @@ describe('farewatch doctor', () => {
       expect(report.findings).toHaveLength(2)
       expect(report.about('database')[0]?.says).toContain(`127.0.0.1:${port}/fares`)
       expect(JSON.stringify(report)).not.toContain('hunter2')
-      expect(Date.now() - from).toBeLessThan(20_000)
     }
   })
 

@@ -40,11 +40,9 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
     onTestFinished(() => void worker.child.kill('SIGKILL'))
     await until('a question', () => upstream.asked() > 0)
 
-    const from = Date.now()
     worker.child.kill('SIGTERM')
 
     expect(await worker.ended).toBe(0)
-    expect(Date.now() - from).toBeLessThan(14_000)
     expect(logLines(worker.stdout(), 'stopping')).toHaveLength(1)
     expect(logLines(worker.stdout(), 'a part did not stop in time')).toEqual([])
     const last = worker.stdout().trimEnd().split('\n').at(-1) ?? ''

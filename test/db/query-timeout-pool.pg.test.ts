@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Database, openDatabase, sql } from '../../src/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
@@ -8,7 +9,8 @@ import { it } from '../support/test-database.ts'
 import { backendOf } from './sessions.ts'
 
 /** The server cancels a statement after one second. The client gives up five seconds later. */
-const TIMEOUTS = { statementTimeoutMs: 1_000, noticedMs: 6_000 }
+const STATEMENT_TIMEOUT_MS = 1_000
+const CLIENT_TIMEOUT_MS = 6_000
 
 async function openBehindDoor(url: string): Promise<{ database: Database; door: TcpProxy }> {
   const { hostname, port } = new URL(url)
@@ -20,7 +22,7 @@ async function openBehindDoor(url: string): Promise<{ database: Database; door: 
     applicationName: 'test',
     log: silentLog,
     maxConnections: 1,
-    statementTimeoutMs: TIMEOUTS.statementTimeoutMs,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   })
   onTestFinished(async () => {
     await database.close()
@@ -29,19 +31,16 @@ async function openBehindDoor(url: string): Promise<{ database: Database; door: 
   return { database, door }
 }
 
-describe('a connection whose peer has vanished', { timeout: 40_000 }, () => {
+describe('a connection whose peer has vanished', () => {
   it('fails its query in time and is not reused', async ({ databaseUrl }) => {
     const { database, door } = await openBehindDoor(databaseUrl)
     const { db, pool } = database
     const vanished = await backendOf(db)
     door.halfOpen()
-    const from = performance.now()
 
     const err = await backendOf(db).catch((thrown: unknown) => thrown)
 
     expect(isDatabaseUnavailable(err)).toBe(true)
-    expect(performance.now() - from).toBeGreaterThan(TIMEOUTS.noticedMs - 500)
-    expect(performance.now() - from).toBeLessThan(TIMEOUTS.noticedMs + 5_000)
     expect(await backendOf(db)).not.toBe(vanished)
     expect(pool.totalCount).toBe(1)
   })
@@ -49,22 +48,24 @@ describe('a connection whose peer has vanished', { timeout: 40_000 }, () => {
   it('fails the later queries of its transaction at once', async ({ databaseUrl }) => {
     const { database, door } = await openBehindDoor(databaseUrl)
     const { db } = database
-    const from = performance.now()
 
     const work = inTransaction(db, async (tx) => {
       await backendOf(tx)
       door.halfOpen()
       await backendOf(tx).catch(() => undefined)
+      // A query that reached the connection would wait for its own timeout.
+      const later = backendOf(tx).then(String, () => 'failed')
+      expect(await Promise.race([later, delay(CLIENT_TIMEOUT_MS / 2, 'waits')])).toBe('failed')
+      await later
       await backendOf(tx)
     })
 
     await expect(work).rejects.toThrow('Query read timeout')
-    expect(performance.now() - from).toBeLessThan(TIMEOUTS.noticedMs + 5_000)
     expect(await backendOf(db)).toBeGreaterThan(0)
   })
 })
 
-describe('a transaction that raises its statement timeout', { timeout: 40_000 }, () => {
+describe('a transaction that raises its statement timeout', () => {
   it('raises the client’s timeout too, for this transaction alone', async ({
     database: { db },
     databaseUrl,

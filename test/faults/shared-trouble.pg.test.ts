@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
-import { sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { BreakerName } from '../../src/upstream/breaker/breaker-state.ts'
@@ -177,6 +177,11 @@ const CAP_S = 900
 const UNNAMED_S = 4
 const NAMED_S = 30
 
+async function databaseTime(db: Db): Promise<Date> {
+  const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, db)
+  return now
+}
+
 describe('a 429 whose Retry-After', () => {
   it.for([
     { form: 'seconds', waits: NAMED_S },
@@ -192,11 +197,15 @@ describe('a 429 whose Retry-After', () => {
       const before = await fareFacts(db)
       setFaults({ name: 'rate-limited', endpoint: 'verify', retryAfter: form, seconds: NAMED_S })
 
+      const begin = await databaseTime(db)
       await newProcess().fullRound()
-      const { seconds } = await selectOne(
-        sql<{ seconds: number }>`
-        select extract(epoch from paused_until - clock_timestamp())::float8 as seconds from upstream_budget
-      `,
+      const end = await databaseTime(db)
+      const { until } = await selectOne(
+        sql<{ until: Date }>`select paused_until as until from upstream_budget`,
+        db,
+      )
+      // However long the next rounds take, they meet the pause.
+      await sql`update upstream_budget set paused_until = clock_timestamp() + interval '10 minutes'`.execute(
         db,
       )
       const during = await callsDuring(() =>
@@ -204,9 +213,9 @@ describe('a 429 whose Retry-After', () => {
       )
       const after = await fareFacts(db)
 
-      // The round takes time, and a date has whole seconds.
-      expect(seconds).toBeGreaterThan(waits - 4)
-      expect(seconds).toBeLessThanOrEqual(waits + 1)
+      // A date has whole seconds.
+      expect(until.getTime()).toBeGreaterThan(begin.getTime() + (waits - 1) * 1_000)
+      expect(until.getTime()).toBeLessThanOrEqual(end.getTime() + waits * 1_000)
       expect(during).toBe(0)
       expect(after.map(({ checks, state }) => ({ checks, state }))).toEqual(
         before.map(({ checks, state }) => ({ checks, state })),
@@ -214,7 +223,7 @@ describe('a 429 whose Retry-After', () => {
       expect(after.every(({ due, claimed }) => due && !claimed)).toBe(true)
 
       clearFaults()
-      await passHealth(db, waits * 1_000)
+      await passHealth(db, CAP_S * 1_000)
       const back = newProcess({ requestsPerSecond: 1_000 })
       expect(await callsDuring(() => back.round())).toBe(FARES)
     },

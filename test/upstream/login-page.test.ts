@@ -46,12 +46,10 @@ it.each<[string, Answer, string]>([
   await expect(fixture.pull()).rejects.toMatchObject({ code: `upstream.${code}` })
 })
 
-it('a page of nothing but beginnings of fields is searched quickly', async () => {
-  await using server = await answering(json('<input '.repeat(3_000), HTML))
+it('a page of nothing but beginnings of fields is searched in linear time', async () => {
+  // A search in quadratic time would not end within this test.
+  await using server = await answering(json('<input '.repeat(300_000), HTML))
   await using fixture = clientOf(server.url)
-  const startedMs = performance.now()
 
   await expect(fixture.pull()).rejects.toMatchObject({ code: 'upstream.contract_violation' })
-
-  expect(performance.now() - startedMs).toBeLessThan(1_000)
 })
