@@ -25,6 +25,8 @@ export interface ApiArgs {
   readonly requestsPerSecond?: number
   /** False: a request that would wait for a new record gets its answer at once. */
   readonly waits?: false
+  /** Called for each poll of the feeds that requests wait for. */
+  readonly onFeedPoll?: () => void
   readonly log?: Logger
   /** The clock of the key cache and the rate limit, in milliseconds. Default: performance.now. */
   readonly nowMs?: () => number
@@ -59,7 +61,10 @@ export async function openApi(
     ...args.verify,
   })
   const feedPoller = createFeedPoller({
-    readHeads: (ids) => readFeedHeads(db, ids),
+    readHeads: (ids) => {
+      args.onFeedPoll?.()
+      return readFeedHeads(db, ids)
+    },
     everyMs: 20,
     ...(args.waits === false ? { maxWaiting: 0 } : {}),
   })
