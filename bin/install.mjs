@@ -1,9 +1,9 @@
-// Installs what is missing before a script runs. Plain JavaScript: it also runs on the machine's own, older Node.
+// Installs missing dependencies before a script runs. Plain JavaScript, because an older Node.js may run it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-// Not "ci": it refuses a lock file that lacks binaries of other platforms, as one made on this platform may.
+// Not "ci", which rejects a lock file without the binaries of other platforms, as npm may write it on this platform.
 const ARGS = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -18,7 +18,7 @@ const fresh =
 
 if (!fresh) {
   process.stderr.write(
-    'farewatch: installing what is missing, once; this takes about half a minute\n',
+    'farewatch: installing dependencies; this happens once and takes about half a minute\n',
   )
   const { status } = spawnSync('npm', ARGS, {
     cwd: root,

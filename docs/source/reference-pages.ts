@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
-/** What stands between the markers of each page. */
+/** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
   'settings.md': {
@@ -73,7 +73,13 @@ function commandSections(command: Command, words: string): string[] {
 
 function helpOf(command: Command): string {
   const parts: string[] = []
-  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  // The page must not depend on the terminal in which it is written.
+  command.configureOutput({
+    writeOut: (part) => void parts.push(part),
+    getOutHelpWidth: () => 80,
+    getOutHasColors: () => false,
+  })
+  command.outputHelp()
   return parts.join('').trim()
 }
 

@@ -1,4 +1,4 @@
-/** Writes the generated parts of docs/reference again: `npm run docs`. */
+/** Writes the generated parts of docs/reference; `npm run docs` runs it. */
 import { writeFileSync } from 'node:fs'
 import { referencePages } from './reference-pages.ts'
 
