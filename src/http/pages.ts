@@ -73,7 +73,7 @@ export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors
       if (check.Check(value)) return value as Static<P>
       throw new ProblemError('request.invalid_cursor', {
         parameter: 'cursor',
-        detail: 'cursor must be `next` of a page of this list, asked for with the same parameters',
+        detail: 'cursor must be `next` of a page of this list, requested with the same parameters',
       })
     },
     page: (rows, { limit, bound, positionOf }) => {

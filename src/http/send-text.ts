@@ -48,7 +48,7 @@ export async function bufferText(parts: AsyncIterable<string>): Promise<Buffer[]
 /** Sends the result of `bufferText`. */
 export function sendBuffered(reply: FastifyReply, blocks: readonly Buffer[]): FastifyReply {
   const unpacked = createGunzip()
-  // Fails only when the client disconnects. No one is left to receive the error.
+  // It fails only when the client disconnects, and then there is no response to send.
   pipeline(Readable.from(blocks), unpacked).catch(() => undefined)
   return reply.send(unpacked)
 }

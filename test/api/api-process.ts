@@ -7,7 +7,7 @@ export interface ApiProcess {
   readonly url: URL
 }
 
-/** The API in a process of its own, once it is ready; killed at the latest when the test ends. */
+/** Starts the API in its own process and waits until it is ready. The process is killed when the test ends. */
 export async function startApiProcess(databaseUrl: string): Promise<ApiProcess> {
   const api = startFarewatch(['api'], {
     DATABASE_URL: databaseUrl,

@@ -26,14 +26,14 @@ async function aSeededApi(db: Db) {
   return { seed, base }
 }
 
-/** An operation's address, as its example has it. */
+/** The address of an operation's example. */
 function addressOf({ path, example }: AnyOperation): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(example.params?.[name] ?? 'x'),
   )
 }
 
-/** The text with another last character, whatever that was. */
+/** The text with another last character. */
 function withAnotherEnd(text: string): string {
   return text.slice(0, -1) + (text.endsWith('_') ? '-' : '_')
 }
@@ -130,8 +130,8 @@ describe('requests that every operation refuses', () => {
     const { base } = await aSeededApi(db)
 
     for (const operation of OPERATIONS) {
-      const said = await shout(base, operation)
-      expect(said, operation.id).toMatch(/^HTTP\/1\.1 431 |^$/)
+      const received = await shout(base, operation)
+      expect(received, operation.id).toMatch(/^HTTP\/1\.1 431 |^$/)
     }
     expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
   })
@@ -170,16 +170,16 @@ describe('every operation', () => {
       })
 
       for (const answer of [right, none, preflight]) {
-        const told = Object.fromEntries(answer.headers)
-        expect(told, operation.id).toMatchObject({
+        const headers = Object.fromEntries(answer.headers)
+        expect(headers, operation.id).toMatchObject({
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
           'referrer-policy': 'no-referrer',
           'cross-origin-resource-policy': 'same-origin',
           'cache-control': expect.stringMatching(/^(no-store|private, no-cache)$/) as string,
         })
-        expect(told.vary, operation.id).toContain('authorization')
-        expect(Object.keys(told).filter((name) => name.startsWith('access-control'))).toEqual([])
+        expect(headers.vary, operation.id).toContain('authorization')
+        expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
       }
       expect(preflight.status, operation.id).toBe(405)
     }
@@ -209,7 +209,7 @@ describe('every operation', () => {
   })
 })
 
-/** A request that says how much it will send, and sends nothing of it: what is answered was decided before. */
+/** Announces a body and sends none of it, so the answer does not depend on the body. */
 async function announce(
   base: string,
   operation: AnyOperation,
@@ -234,13 +234,13 @@ async function announce(
   return { status: response.statusCode, body }
 }
 
-/** A request with a header without end, and what comes back before the line is cut. */
+/** Sends a very large header and returns what the server answers before it closes. */
 async function shout(base: string, operation: AnyOperation): Promise<string> {
   const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
   await once(socket, 'connect')
-  const said = text(socket).catch(() => '')
+  const received = text(socket).catch(() => '')
   socket.on('error', () => undefined)
   socket.write(`${operation.method} ${addressOf(operation)} HTTP/1.1\r\nhost: localhost\r\n`)
   socket.write(`x: ${'x'.repeat(MEGABYTE)}\r\n\r\n`)
-  return said
+  return received
 }

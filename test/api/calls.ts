@@ -5,7 +5,7 @@ import type { Seed } from './seed.ts'
 
 export type AnyOperation = Operation<ApiDeps>
 
-/** Every operation by its id, as vitest wants its cases. */
+/** Every operation with its id, as the cases of a test. */
 export const EVERY: readonly (readonly [string, AnyOperation])[] = API_OPERATIONS.map(
   (operation) => [operation.id, operation],
 )
@@ -20,7 +20,7 @@ export interface CallArgs {
 
 const DEADLINE_MS = 20_000
 
-/** Calls an operation as its example has it, but for what is given. */
+/** Calls an operation with its example request and the given changes. */
 export function call(base: string, operation: AnyOperation, args: CallArgs = {}): Promise<Answer> {
   const { example, method } = operation
   const params = { ...example.params, ...args.params }
@@ -42,7 +42,7 @@ export function call(base: string, operation: AnyOperation, args: CallArgs = {})
   })
 }
 
-/** The key of somebody who may call the operation. */
+/** A key that may call the operation. */
 export function rightKey({ keys }: Seed, { audience }: AnyOperation): string {
   return audience === 'operators' ? keys.operator : keys.alpha
 }

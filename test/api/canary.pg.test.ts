@@ -31,7 +31,7 @@ it('a credential in an address appears in no log line and no response', async ({
     for (const [, operation] of EVERY) {
       for (const query of queries) {
         const answer = await call(base, operation, { query }).catch(
-          // An answer that had begun is cut off.
+          // A response that has begun is cut off.
           (err: unknown) => ({ text: String(err), headers: new Headers() }),
         )
         answers.push(answer.text, JSON.stringify([...answer.headers]))
@@ -39,9 +39,9 @@ it('a credential in an address appears in no log line and no response', async ({
     }
   }
   await askAll()
-  // What fails for a fault of ours is logged.
+  // An internal error is logged.
   await sql`alter table farewatch_private.sync_run rename to elsewhere`.execute(db)
-  // And nothing that was remembered helps out.
+  // Without caches, so that the request reaches the database.
   nowMs += 1_000
   await askAll()
   answers.push(await (await fetch(`${base}/%zz?accessToken=${right}`)).text())

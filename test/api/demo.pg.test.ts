@@ -9,7 +9,7 @@ import { it } from '../support/test-database.ts'
 
 const DEMO = { openReseller: 'demo' }
 
-/** A request with headers that fetch would not let a test set. */
+/** Sends a request with headers that fetch does not allow to set. */
 async function send(base: string, headers: Record<string, string>) {
   const request = http.request(`${base}/api/v1/status`, { headers }).end()
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]

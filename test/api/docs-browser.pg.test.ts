@@ -8,13 +8,13 @@ import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 
-/** Where it is required (REQUIRE_CHROMIUM=1) a missing browser fails the test: one that is skipped proves nothing. */
+/** With REQUIRE_CHROMIUM=1 a missing browser fails the test, because a skipped test proves nothing. */
 const hasChromium = spawnSync('chromium', ['--version']).status === 0
 const runs = hasChromium || process.env.REQUIRE_CHROMIUM !== undefined
-/** Of the page's own time, which runs as fast as the machine allows. */
+/** Virtual time of the page, which passes as fast as the machine allows. */
 const PAGE_MS = 15_000
 
-/** What the page is once its scripts have run, and what the browser complained about. */
+/** The page after its scripts have run, and the messages of the browser. */
 async function open(url: string): Promise<{ dom: string; complaints: string[] }> {
   const profile = await mkdtemp(path.join(os.tmpdir(), 'farewatch-chromium-'))
   onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }))
@@ -34,8 +34,8 @@ async function open(url: string): Promise<{ dom: string; complaints: string[] }>
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   onTestFinished(() => void browser.kill('SIGKILL'))
-  const [dom, said] = await Promise.all([text(browser.stdout), text(browser.stderr)])
-  return { dom, complaints: said.split('\n').filter((line) => line.includes('CONSOLE')) }
+  const [dom, output] = await Promise.all([text(browser.stdout), text(browser.stderr)])
+  return { dom, complaints: output.split('\n').filter((line) => line.includes('CONSOLE')) }
 }
 
 it.runIf(runs)(

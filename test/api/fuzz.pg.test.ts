@@ -11,7 +11,7 @@ import { it as shared } from './shared-api.ts'
 
 const RUNS = 60
 
-/** Calls of an operation with any of its parameters right, nearly right, strange, or there twice. */
+/** Calls of an operation with valid, almost valid, hostile and repeated parameters. */
 function callsOf(operation: AnyOperation): fc.Arbitrary<CallArgs> {
   const { params, query, body, example } = operation
   const texts = (properties: Record<string, Readonly<Record<string, unknown>>>, all: boolean) =>
@@ -33,8 +33,8 @@ function callsOf(operation: AnyOperation): fc.Arbitrary<CallArgs> {
           fc.array(fc.tuple(hostileText, hostileText), { maxLength: 1 }),
           fc.boolean(),
         )
-        .map(([known, strange, twice]) => {
-          const pairs = [...Object.entries(known), ...strange] as [string, string][]
+        .map(([known, hostile, twice]) => {
+          const pairs = [...Object.entries(known), ...hostile] as [string, string][]
           return new URLSearchParams([...pairs, ...(twice ? pairs.slice(0, 1) : [])]).toString()
         }),
       ...(body === undefined ? {} : { body: fc.oneof(bodyLike(example.body), hostileText) }),

@@ -13,7 +13,7 @@ async function anApi(db: Db) {
   return (path: string) => ask(`${base}/api/v1/${path}`, { headers })
 }
 
-/** The instant of a run's list, as the API writes it. */
+/** The valid time of a run's list, as the API writes it. */
 async function at(db: Db, runId: number): Promise<string> {
   return (await fetchedAt(db, runId)).toISOString()
 }
@@ -142,12 +142,14 @@ describe('places', () => {
   })
 
   it('a place may have any text as its id', async ({ db }) => {
-    const odd = place('a/b %2F;é', { city: 'Odd' })
-    await sync(db, [{ ...route('PMI-MAD'), destination: odd }])
+    const unusual = place('a/b %2F;é', { city: 'Odd' })
+    await sync(db, [{ ...route('PMI-MAD'), destination: unusual }])
     const get = await anApi(db)
 
-    expect((await get(`places/${encodeURIComponent(odd.id)}`)).body).toMatchObject({ ...odd })
-    expect((await get(`routes/PMI/${encodeURIComponent(odd.id)}/history`)).status).toBe(200)
+    expect((await get(`places/${encodeURIComponent(unusual.id)}`)).body).toMatchObject({
+      ...unusual,
+    })
+    expect((await get(`routes/PMI/${encodeURIComponent(unusual.id)}/history`)).status).toBe(200)
   })
 
   it('a place that no list ever had is not found', async ({ db }) => {

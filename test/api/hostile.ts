@@ -36,14 +36,14 @@ const TEXTS = [
   'x'.repeat(3_000),
 ]
 
-/** What nobody should send. */
+/** Hostile values. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...TEXTS),
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.double().map(String),
 )
 
-/** The texts that a parameter's own schema allows, and some just beside it. */
+/** Texts that a parameter's schema allows, and some just outside it. */
 export function textOf(shape: Shape): fc.Arbitrary<string> {
   const { type, minimum, maximum, format } = shape
   const options = (shape.anyOf ?? []) as Shape[]
@@ -63,20 +63,20 @@ export function textOf(shape: Shape): fc.Arbitrary<string> {
   return fc.string({ maxLength: Math.min(Number(shape.maxLength ?? 40), 200) })
 }
 
-/** A right body in which some values are not. */
+/** A valid body in which some values are replaced by hostile ones. */
 export function bodyLike(example: unknown): fc.Arbitrary<unknown> {
-  const strange = fc.oneof(hostileText, fc.jsonValue({ maxDepth: 2 }), fc.double())
+  const hostile = fc.oneof(hostileText, fc.jsonValue({ maxDepth: 2 }), fc.double())
   const nested = (value: unknown): fc.Arbitrary<unknown> => {
     if (Array.isArray(value)) {
       const items = fc.tuple(...value.map(nested))
-      return fc.oneof({ weight: 6, arbitrary: items }, { weight: 1, arbitrary: strange })
+      return fc.oneof({ weight: 6, arbitrary: items }, { weight: 1, arbitrary: hostile })
     }
     if (typeof value === 'object' && value !== null) {
       const members = Object.entries(value).map(([name, member]) => [name, nested(member)] as const)
       const object = fc.record(Object.fromEntries(members), { requiredKeys: [] })
-      return fc.oneof({ weight: 6, arbitrary: object }, { weight: 1, arbitrary: strange })
+      return fc.oneof({ weight: 6, arbitrary: object }, { weight: 1, arbitrary: hostile })
     }
-    return fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: strange })
+    return fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: hostile })
   }
   return nested(example)
 }

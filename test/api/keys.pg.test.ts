@@ -4,12 +4,12 @@ import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
 import { scopedKey, wrongKeys } from './seed.ts'
 import { it } from './shared-api.ts'
 
-/** A problem without what differs from one request to the next. */
+/** A problem without the members that differ between requests. */
 function shapeOf({ status, headers, body }: Answer): unknown {
   const { requestId, ...problem } = body
   expect(requestId).toBe(headers.get('x-request-id'))
-  const told = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit)$/.test(name))
-  return { status, problem, headers: Object.fromEntries(told) }
+  const answer = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit)$/.test(name))
+  return { status, problem, headers: Object.fromEntries(answer) }
 }
 
 function problem(status: number, code: string): unknown {
@@ -33,7 +33,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
       expect(answer).toEqual(problem(401, 'access.unknown_key'))
       shapes.push(shapeOf(answer))
     }
-    // Expired, revoked and never given look alike.
+    // Expired, revoked and forged keys get the same answer.
     expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
   })
 

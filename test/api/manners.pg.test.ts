@@ -11,7 +11,7 @@ import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 
-/** What a client sends by hand, and all that comes back. */
+/** Sends the bytes over a socket and returns everything that the server sends. */
 async function exchange(base: string, request: string): Promise<string> {
   const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -51,8 +51,8 @@ describe('responses', () => {
     }
 
     expect(await idFor('order-7:a.b_c')).toBe('order-7:a.b_c')
-    for (const odd of ['a b', '<script>', 'x'.repeat(65), '{"a":1}']) {
-      expect(await idFor(odd)).toMatch(/^[0-9a-f-]{36}$/)
+    for (const invalid of ['a b', '<script>', 'x'.repeat(65), '{"a":1}']) {
+      expect(await idFor(invalid)).toMatch(/^[0-9a-f-]{36}$/)
     }
   })
 
@@ -67,8 +67,8 @@ describe('responses', () => {
     })
 
     expect(preflight.status).toBe(405)
-    for (const { headers: told } of [answer, preflight]) {
-      expect([...told.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    for (const { headers } of [answer, preflight]) {
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
     }
   })
 
@@ -282,9 +282,9 @@ describe('an unavailable database', () => {
   it('an unavailable database is answered by a 503 with Retry-After', async ({ db }) => {
     const port = await freePort()
     const url = `postgres://nobody@127.0.0.1:${port}/none`
-    const away = openDatabase({ url, applicationName: 'test', log: silentLog })
-    onTestFinished(() => away.close())
-    const base = await startApi(away.db)
+    const unreachable = openDatabase({ url, applicationName: 'test', log: silentLog })
+    onTestFinished(() => unreachable.close())
+    const base = await startApi(unreachable.db)
 
     const answer = await ask(`${base}/api/v1/status`, { headers: bearer(await newKeyText(db)) })
 

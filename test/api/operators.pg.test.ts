@@ -11,7 +11,7 @@ import { manyCells, newReseller, resellerWith } from '../watch/watch-fixtures.ts
 const ALL = manyRoutes(40)
 const FEW = ALL.slice(0, 10)
 
-/** The API, asked by an operator; with what it logs. */
+/** The API, called by an operator, and the lines that it logs. */
 async function anOperator(db: Db) {
   const lines: string[] = []
   const log = createLogger({
@@ -165,7 +165,7 @@ describe('resellers', () => {
     const first = await send('GET', 'resellers?limit=1')
     const second = await send('GET', `resellers?limit=1&cursor=${String(first.body.next)}`)
     const disabled = await send('POST', 'resellers/zephyr/disable')
-    const odd = await send('POST', `resellers/${encodeURIComponent('Aurora & Söhne')}/disable`)
+    const encoded = await send('POST', `resellers/${encodeURIComponent('Aurora & Söhne')}/disable`)
 
     expect(created).toMatchObject({
       status: 201,
@@ -178,7 +178,7 @@ describe('resellers', () => {
     })
     expect(disabled.body).toMatchObject({ name: 'zephyr', trackedFaresEnded: 3 })
     expect(disabled.body.disabledAt).not.toBeNull()
-    expect(odd.body).toMatchObject({ trackedFaresEnded: 0 })
+    expect(encoded.body).toMatchObject({ trackedFaresEnded: 0 })
   })
 
   it.for([
@@ -244,7 +244,7 @@ describe('keys', () => {
       '/expiresAt',
     ],
     [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
-    // In UTC it lies in the year 10000, which no instant of ours can be written in.
+    // In UTC it lies in the year 10000, which a date-time cannot express.
     [
       { reseller: null, expiresAt: '9999-12-31T23:59:59-23:59' },
       400,

@@ -13,7 +13,7 @@ interface Health {
   }
 }
 
-/** A process, and what its health says; its upstream is not there. */
+/** Starts a process without an upstream, and reads its health. */
 async function started(role: 'api' | 'worker', databaseUrl: string) {
   const running = startFarewatch([role], {
     DATABASE_URL: databaseUrl,
@@ -36,7 +36,7 @@ async function started(role: 'api' | 'worker', databaseUrl: string) {
   return { ask }
 }
 
-/** A way to a database that can be shut. */
+/** A proxy to the database that can be closed. */
 async function doorTo(databaseUrl: string): Promise<{ url: string; door: TcpProxy }> {
   const url = new URL(databaseUrl)
   const door = await createTcpProxy({ host: url.hostname, port: Number(url.port) })
@@ -54,10 +54,10 @@ describe('the readiness of an API', () => {
   }) => {
     const { ask } = await started('api', databaseUrl)
 
-    const brief = await ask('/readyz')
+    const short = await ask('/readyz')
     const verbose = await ask('/readyz?verbose')
 
-    expect(brief).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
+    expect(short).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
     expect(verbose.status).toBe(200)
     expect(namesOf(verbose)).toEqual(['not draining', 'started', 'database', 'schema'])
     expect(verbose.body.checks).toContainEqual({
@@ -75,7 +75,7 @@ describe('the readiness of an API', () => {
     const { ask } = await started('api', url)
 
     await door.shut()
-    const away = await ask('/readyz')
+    const unavailable = await ask('/readyz')
     const alive = await ask('/livez')
     await door.open()
     await until('it is ready again', async () => (await ask('/readyz')).status === 200)
@@ -85,7 +85,7 @@ describe('the readiness of an API', () => {
     `.execute(db)
     const older = await ask('/readyz')
 
-    expect([away.status, namesOf(away)]).toEqual([503, ['database', 'schema']])
+    expect([unavailable.status, namesOf(unavailable)]).toEqual([503, ['database', 'schema']])
     expect(alive).toEqual({ status: 200, body: { status: 'live' } })
     expect([older.status, namesOf(older)]).toEqual([503, ['schema']])
     expect(older.body.checks[0]?.fault).toContain('bin/farewatch migrate')

@@ -4,7 +4,7 @@ import { selectOne } from '../../src/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 
-/** Calls the API with one key; addresses begin after /api/v1. */
+/** Calls the API with one key. Paths are relative to /api/v1. */
 export interface ResellerCalls {
   readonly resellerId: number
   readonly key: string
@@ -12,7 +12,7 @@ export interface ResellerCalls {
   send(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
-/** A new reseller, with a key that may read and watch. */
+/** Creates a reseller with a key that may read and watch. */
 export async function newCaller(db: Db, base: string, name: string): Promise<ResellerCalls> {
   const { id: resellerId } = await createReseller(db, name)
   const key = await newKeyText(db, { resellerId })
@@ -32,7 +32,7 @@ export async function newCaller(db: Db, base: string, name: string): Promise<Res
   }
 }
 
-/** A right watch for one adult, as the API takes it. */
+/** A valid watch for one adult, as the API accepts it. */
 export function watch(reference: string, given: Record<string, unknown> = {}) {
   return {
     reference,
@@ -42,7 +42,7 @@ export function watch(reference: string, given: Record<string, unknown> = {}) {
   }
 }
 
-/** A list with these watches. */
+/** Creates a list with these watches. */
 export async function listWith(
   { send }: ResellerCalls,
   list: string,
@@ -64,20 +64,20 @@ export async function fareOf(db: Db, flightId: string): Promise<number> {
   return id
 }
 
-/** The items of an answer. */
+/** The items of a response. */
 export function itemsOf<T = Record<string, unknown>>({ body }: Answer): T[] {
   return body.items as T[]
 }
 
-/** One minute for the whole file: a test must not straddle two. */
+/** The same minute for the whole file: a test must not cross the start of another. */
 const NOW_MS = Math.floor(Date.now() / 60_000) * 60_000
 
-/** So many minutes before the tests began. */
+/** The instant this many minutes before the tests began. */
 export function ago(minutes: number): Date {
   return new Date(NOW_MS - minutes * 60_000)
 }
 
-/** As if a reseller's watches had begun at an instant. */
+/** Makes a reseller's watches begin at an instant. */
 export async function beginAt(db: Db, { resellerId }: ResellerCalls, at: Date): Promise<void> {
   await sql`
     update watch set created_at = ${at}, began_at = ${at} where reseller_id = ${resellerId}

@@ -8,11 +8,11 @@ export const CSV = `${ROUTES}/csv`
 
 export interface Reader {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
-  /** Lets so much time go by for what the server remembers. */
+  /** Advances the clock of the server's caches. */
   pass(ms: number): void
 }
 
-/** A server of its own on a database, and a key. */
+/** Starts a server on a database, with a key. */
 export async function readerOn(db: Db): Promise<Reader> {
   let nowMs = 0
   const base = await startApi(db, { nowMs: () => nowMs })

@@ -5,7 +5,7 @@ import { manyRoutes, place, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
 
-/** As if what was synced so far had been synced hours before. */
+/** Moves all runs so far into the past by hours. */
 async function hoursPass(db: Db): Promise<void> {
   await sql`update sync_run set fetched_at = fetched_at - interval '5 hours'`.execute(db)
 }

@@ -5,7 +5,7 @@ import { fetchedAt, manyRoutes, place, route, routes, sync } from '../route-sync
 import { it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
 
-/** How often a connection was taken from the pool since. */
+/** Counts how often a connection is taken from the pool. */
 function countQueries({ pool }: Database): () => number {
   let taken = 0
   pool.on('acquire', () => {
@@ -85,7 +85,7 @@ describe('concurrent requests for a list', () => {
 
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
     expect(pairsIn(later)).toHaveLength(6_000)
-    // The key and its use, the version, the last settled instant, and three pages.
+    // The key and its use, the version, the last valid time, and three pages.
     expect(first).toBeLessThanOrEqual(7)
     expect(queries()).toBe(first)
   })

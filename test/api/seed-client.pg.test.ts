@@ -27,7 +27,7 @@ interface Both {
   readonly ours: SeedClient
 }
 
-/** One client of the sandbox, in a world that stands still, and one of us, who have its lists. */
+/** A client of a stopped sandbox, and a client of our API, which has synced the sandbox's lists. */
 async function both(db: Db): Promise<Both> {
   const sandbox = await startTestSandbox()
   const { client } = clientOf(sandbox.url, { accessToken: TOKEN, scrub: noScrub })
@@ -48,7 +48,7 @@ async function both(db: Db): Promise<Both> {
   }
 }
 
-/** A list says nothing by its order. */
+/** The order of a list has no meaning. */
 function sorted(routes: readonly RouteOfList[]): RouteOfList[] {
   const keyOfRoute = ({ departure, destination }: RouteOfList) =>
     `${departure.id} ${destination.id}`

@@ -1,6 +1,6 @@
 /**
- * A small client of the fare interface, written from its description and from nothing else: it knows neither the
- * sandbox nor us, and what the description leaves open it takes as it comes.
+ * A small client of the fare interface, written from its description only. It uses nothing of the sandbox or of our API
+ * that the description does not specify.
  */
 
 export interface PlaceOfRoute {
@@ -17,7 +17,7 @@ export interface RouteOfList {
 
 export interface VerifiedFlight {
   readonly available: boolean
-  /** The flight's whole data; only where it is available. */
+  /** The flight's data. Missing if it is unavailable. */
   readonly flight?: unknown
 }
 
@@ -34,7 +34,7 @@ export interface VerifyRequest {
   readonly nonResidents: Passengers
 }
 
-/** The service said no; the description shows neither statuses nor bodies of that. */
+/** The service refused. The description shows neither the status nor the body of a refusal. */
 export class ServiceError extends Error {}
 
 export class SeedClient {

@@ -8,11 +8,11 @@ import { routes, sync } from '../route-sync/sync-fixtures.ts'
 import { available, record } from '../verify/fare-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 
-/** A database in which the examples of all operations have something to find, and keys to ask with. */
+/** Data on which the examples of all operations work, and keys for them. */
 export interface Seed {
-  /** The reseller whose things the examples name. */
+  /** The reseller that the examples use. */
   readonly alpha: number
-  /** Another one, that has its own. */
+  /** Another reseller with its own data. */
   readonly beta: number
   readonly keys: {
     readonly alpha: string
@@ -26,7 +26,7 @@ export async function seedApi(db: Db): Promise<Seed> {
   await sync(db, realRoutes('PMI-MAD'), { list: 'with-availability' })
   await seedChanges(db)
   const alpha = await resellerWith(db, [cells({ reference: 'A-1' })], 'alpha')
-  // The same question, under names of its own.
+  // The same question under other names.
   const beta = await resellerWith(db, [cells({ list: 'winter', reference: 'B-1' })], 'beta')
   await seedCheck(db)
   return {
@@ -65,19 +65,19 @@ async function seedChanges(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** The question that both watch was answered once, so that each has a record. */
+/** Records one check of the fare that both watch, so that each has a record. */
 async function seedCheck(db: Db): Promise<void> {
   const { id } = await selectOne(sql<{ id: number }>`select id from tracked_fare`, db)
   await record(db, id, new Date(), available())
 }
 
-/** A key of each kind that opens nothing. */
+/** One key of each invalid kind. */
 export async function wrongKeys(db: Db, resellerId: number): Promise<Record<string, string>> {
   const expired = await createApiKey(db, { resellerId, expiresAt: new Date(Date.now() - 1_000) })
   const revoked = await createApiKey(db, { resellerId })
   await revokeApiKey(db, revoked.key.id)
   return {
-    // Of the right form, and nobody's.
+    // Well-formed, but never created.
     forged: newKey((max) => max - 1),
     expired: expired.text,
     revoked: revoked.text,

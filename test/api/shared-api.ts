@@ -11,7 +11,7 @@ export interface SharedApi {
   readonly base: string
 }
 
-/** One seeded API for all tests of a file: for requests that are refused or only read, so that none sees another's. */
+/** One seeded API for all tests of a file. Its requests are refused or only read, so no test affects another. */
 export const it = test.extend<{ api: SharedApi }>({
   api: [
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern

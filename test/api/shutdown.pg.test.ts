@@ -9,7 +9,7 @@ import { startApiProcess } from './api-process.ts'
 
 const MANY = 40_000
 
-/** A reader that takes nothing until it is told to. */
+/** A client that reads nothing until the test lets it. */
 async function readLater(port: number, key: string): Promise<net.Socket> {
   const socket = net.connect(port, '127.0.0.1')
   await once(socket, 'connect')
@@ -41,12 +41,12 @@ describe('an API that stops', () => {
       socket.destroy()
       return refused
     })
-    let said = ''
-    for await (const chunk of reader) said += String(chunk)
+    let output = ''
+    for await (const chunk of reader) output += String(chunk)
 
-    expect(said).toMatch(/^HTTP\/1\.1 200/)
-    expect(said.match(/"departure"/g)).toHaveLength(MANY)
-    expect(said.trimEnd()).toMatch(/\](\r\n0)?$/)
+    expect(output).toMatch(/^HTTP\/1\.1 200/)
+    expect(output.match(/"departure"/g)).toHaveLength(MANY)
+    expect(output.trimEnd()).toMatch(/\](\r\n0)?$/)
     expect(await api.ended).toBe(0)
   })
 })

@@ -10,7 +10,7 @@ import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
 import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
-/** Compressed, another id is another length. */
+/** Uncompressed, because another id changes the compressed length. */
 function plain({ own }: World, path: string) {
   return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
 }
@@ -113,7 +113,7 @@ describe('a watch of a fare that another reseller watched before', () => {
     expect(body).toMatchObject({ beliefs: { fares: 1, unanswered: 0, stale: 0 } })
   })
 
-  it('the timeline hides from a made-up cursor when its first interval began', async () => {
+  it('a forged cursor does not reveal when the first interval of a timeline began', async () => {
     const worlds = await begin([available()])
     await checkBoth(worlds, 25, available())
     await checkBoth(worlds, 20, available('90.00'))

@@ -11,16 +11,16 @@ import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
 import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
-/** What is the same for everybody, and asks or shows more than resellers' things: tests of its own. */
+/** Operations that are the same for all callers have their own tests. */
 const SHOWN_ELSEWHERE = new Set(['verifyFares'])
 
-/** Every operation that a reseller may call: what reads first, and what takes away last. */
+/** Every operation that a reseller may call: reads first, deletions last. */
 const ORDER = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CALLABLE: readonly AnyOperation[] = API_OPERATIONS.filter(
   ({ audience, id }) => audience !== 'operators' && !SHOWN_ELSEWHERE.has(id),
 ).toSorted((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method))
 
-/** Names of lists and references: the reseller's own, the other's, and nobody's. */
+/** Names of lists and references: the reseller's own, the other reseller's, and unknown ones. */
 const NAMES = [
   { list: 'summer', reference: 'A-1' },
   { list: 'summer', reference: 'A-2' },
@@ -29,12 +29,12 @@ const NAMES = [
   { list: 'nobody', reference: 'nobody' },
 ]
 
-/** A question that the other one asks already. */
+/** A question that the other reseller already watches. */
 const BODIES: Readonly<Record<string, unknown>> = {
   saveWatches: { watches: [watch('A-3', { flightId: '103' })] },
 }
 
-/** What an operation is asked in each world: by its example, and by every name. */
+/** The calls of an operation: its example, and one for every name. */
 function paramsOf({ params }: AnyOperation): Record<string, string>[] {
   const names = Object.keys(propertiesOf(params))
   if (!names.includes('list')) return [{}]
@@ -42,7 +42,7 @@ function paramsOf({ params }: AnyOperation): Record<string, string>[] {
   return [...new Set(NAMES.map((name) => name.list))].map((name) => ({ list: name }))
 }
 
-/** Calls everything in both worlds, and compares. Returns how many answers were of each status. */
+/** Makes all calls in both worlds and compares the responses. Returns how many had each status. */
 async function expectSame(
   worlds: Worlds,
   methods: readonly string[],
@@ -75,24 +75,24 @@ const OWN_WATCHES = [
   watch('A-1', { minIntervalSeconds: 3_600, priceThresholdPercent: '10' }),
   watch('A-2', { flightId: '102', returnFlightId: '202' }),
 ]
-/** The same questions, asked for more often, told of more, and some of the other's own. */
+/** The same questions with a shorter interval and lower thresholds, and some others. */
 const OTHER_WATCHES = [
   watch('B-1', { minIntervalSeconds: 1 }),
   watch('B-2', { flightId: '102', returnFlightId: '202', departsOn: '2027-05-01' }),
   watch('B-3', { flightId: '103' }),
 ]
 
-/** Compressed, another id is another length. */
+/** Uncompressed, because another id changes the compressed length. */
 function plain({ own }: World, path: string) {
   return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
 }
 
-/** So many days from today, as a departure date. */
+/** The departure date this many days from today. */
 function day(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** The other has watched all along; the reseller begins half an hour ago, in both worlds. */
+/** The other reseller has watched from the start. The reseller begins half an hour ago, in both worlds. */
 async function begin(worlds: Worlds): Promise<void> {
   const { other } = worlds.together
   if (other !== undefined) {
@@ -124,7 +124,7 @@ describe('a reseller that shares its questions with another one', () => {
     await check(25, available('100.00'))
     await check(25, available('50.00'), available('60.00'))
     await check(22, available('105.00'))
-    // The other comes and goes meanwhile.
+    // The other reseller adds and deletes its watches meanwhile.
     await other?.send('POST', '/watch-lists/winter/pause', {})
     await check(20, available('115.00'))
     await check(20, silent, gone)
@@ -225,7 +225,7 @@ describe('a reseller that shares its questions with another one', () => {
       await listWith(world.own, 'summer', [watch('A-1', { departsOn: day(30) })])
       await settle(world, world.own, ago(4))
     })
-    // Alone the fare had expired, and nothing is believed of it; together it is still checked.
+    // Alone, the fare has expired and has no belief. Together, it is still checked.
     expect((await state(worlds.alone)).body).toMatchObject({
       watches: [{ reference: 'A-1', status: 'new' }, { status: 'expired' }],
     })

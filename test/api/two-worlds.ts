@@ -6,13 +6,13 @@ import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { newCaller, type ResellerCalls } from './reseller-calls.ts'
 
-/** A farewatch of its own: database and API. */
+/** A separate farewatch: database and API. */
 export interface World {
   readonly db: Db
   readonly base: string
-  /** The other reseller's calls; undefined in the world in which there is none. */
+  /** The calls of the other reseller; undefined in the world without it. */
   readonly other: ResellerCalls | undefined
-  /** The calls of the reseller that must not see the difference. */
+  /** The calls of the reseller that must not notice the difference. */
   readonly own: ResellerCalls
 }
 
@@ -22,7 +22,7 @@ export interface Worlds {
   readonly begunAt: Date
 }
 
-/** Two worlds that differ in one reseller alone; it is there first, so that no number of ours is the same. */
+/** Two worlds that differ in one reseller only. It is created first, so that all ids differ between the worlds. */
 export async function twoWorlds(): Promise<Worlds> {
   const begunAt = new Date()
   return { alone: await newWorld(false), together: await newWorld(true), begunAt }
@@ -41,7 +41,7 @@ async function newWorld(hasOther: boolean): Promise<World> {
   return { db, base, other, own: await newCaller(db, base, 'own') }
 }
 
-/** Runs the same in both worlds, one after the other. */
+/** Runs the same work in both worlds, one after the other. */
 export async function inBoth(
   { alone, together }: Worlds,
   work: (world: World) => Promise<unknown>,
@@ -51,8 +51,8 @@ export async function inBoth(
 }
 
 /**
- * Makes what the database chose for a reseller's watches the same in all worlds: their ids, and when they began.
- * An id follows from the reseller, the list and the reference.
+ * Gives a reseller's watches the same ids and the same start in all worlds. An id is derived from the reseller, the
+ * list and the reference.
  */
 export async function settle({ db }: World, { resellerId }: ResellerCalls, at: Date) {
   const { rows } = await sql<{ id: string; name: string }>`
@@ -70,21 +70,21 @@ export async function settle({ db }: World, { resellerId }: ResellerCalls, at: D
 }
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
-/** What belongs to one request, or to one moment. */
+/** Headers that belong to one request or one moment. */
 const OF_THE_REQUEST = /^(date|x-request-id|ratelimit|farewatch-snapshot-age)$/
 
-/** As the database makes them; those that `settle` made stay. */
+/** Ids that the database generates. Those that `settle` sets are compared. */
 const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
-/** An age goes on between two requests; to the minute it is the same. */
+/** Ages grow between two requests, so they are compared to the minute. */
 const AGE = /"(p50|p90|p99|max)":([\d.]+)/g
 
 /**
- * An answer, to its last byte and header, but for what belongs to its request, for instants that the clocks of the
- * worlds gave while the test ran, and for the seconds of ages.
+ * A response with all its bytes and headers, except those of its request, the instants at which the test ran, and the
+ * seconds of ages.
  */
 export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds): unknown {
   const hasAge = text.includes('"ageSeconds"')
-  const told = [...headers]
+  const compared = [...headers]
     .filter(([name]) => !OF_THE_REQUEST.test(name))
     .filter(([name]) => !(hasAge && name === 'content-length'))
   const settled = (part: string) =>
@@ -95,7 +95,7 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
       .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
   return {
     status,
-    headers: told.map(([name, value]) => [name, settled(value)]),
+    headers: compared.map(([name, value]) => [name, settled(value)]),
     text: settled(text),
   }
 }

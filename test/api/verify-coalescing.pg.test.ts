@@ -30,7 +30,7 @@ function startProcess(db: Db, verifyFares: VerifyFares, metrics = createMetrics(
   return onDemand
 }
 
-/** An upstream that answers when the test says so. */
+/** An upstream that answers when the test releases it. */
 function heldUpstream() {
   const { promise, resolve: answer, reject: fail } = Promise.withResolvers<Observation>()
   promise.catch(() => undefined)

@@ -23,8 +23,8 @@ describe('the documented schema of a verify answer', () => {
     ['missing names', { from: { id: 101 }, airline: { id: 7, name: null } }],
     ['a duration in seconds', { duration: 5_400 }],
     ['no site, and an unknown field', { site: undefined, colour: 'red' }],
-  ])('the schema allows %s', (_what, odd) => {
-    const sent = { ...flight, ...odd }
+  ])('the schema allows %s', (_what, unusual) => {
+    const sent = { ...flight, ...unusual }
     const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
 
     expect(viewed).not.toThrow()

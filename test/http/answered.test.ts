@@ -24,7 +24,7 @@ const access: Access = {
   callerOf: async () => ({ kind: 'operator', scopes: ['read'], limitKey: 'key 1', demo: false }),
 }
 
-/** What the server told of the requests that it answered. */
+/** The requests that the server reported. */
 async function answeredOf(paths: readonly string[]): Promise<Answered[]> {
   const answered: Answered[] = []
   const server = createApi({

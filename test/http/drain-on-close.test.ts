@@ -6,7 +6,7 @@ import { createHttpServer, drainOnClose, listen } from '../../src/http/server.ts
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 
-/** A server with an endpoint whose answers wait until a test lets them go. */
+/** A server with an endpoint whose responses wait until the test releases them. */
 async function aSlowServer({ drainMs }: { drainMs: number }) {
   const server = createHttpServer({ log: silentLog })
   const asked: (() => void)[] = []
@@ -38,7 +38,7 @@ async function connect(port: number): Promise<net.Socket> {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 /** Longer than the timeout of a test: a server that waits for it fails the test. */
 const LONG_MS = 600_000
-/** More than the system takes off a server’s hands at once. */
+/** More bytes than the socket buffers of the system hold. */
 const LARGE = 30_000_000
 
 describe('closing a server', () => {
@@ -65,9 +65,9 @@ describe('closing a server', () => {
 
     const closed = slow.server.close()
     await slow.untilDraining()
-    const said = await text(socket)
+    const received = await text(socket)
 
-    expect(said.split('\r\n\r\n')[1]).toHaveLength(LARGE)
+    expect(received.split('\r\n\r\n')[1]).toHaveLength(LARGE)
     await closed
   })
 
@@ -82,10 +82,10 @@ describe('closing a server', () => {
     socket.write(get('/quick'))
     await once(slow.server.server, 'request')
     slow.answerAll()
-    const said = await text(socket)
+    const received = await text(socket)
 
-    expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
-    expect(said).toMatch(/connection: close(.|\s)*\{"quick":true\}$/i)
+    expect(received.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+    expect(received).toMatch(/connection: close(.|\s)*\{"quick":true\}$/i)
     await closed
   })
 

@@ -50,7 +50,7 @@ const clear = operator({
   method: 'DELETE',
   path: '/things',
   scope: 'operate',
-  answer: { about: 'Gone.', status: 204 },
+  answer: { about: 'Deleted.', status: 204 },
   handler: async () => undefined,
 })
 

@@ -37,7 +37,7 @@ describe('the rate limit', () => {
       false,
       false,
       true,
-      // Forgotten for c: it begins anew.
+      // It was dropped for c, so its bucket is full again.
       true,
     ])
   })

@@ -25,7 +25,7 @@ function aServer(options: Partial<HttpServerOptions> = {}): {
   return { server, lines }
 }
 
-/** A server whose endpoint throws this. */
+/** A server whose endpoint throws the value. */
 function aFailingServer(thrown: unknown) {
   const { server, lines } = aServer()
   server.get('/things/:id', () => Promise.reject(thrown))

@@ -10,7 +10,7 @@ import { it } from '../support/test-database.ts'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET = /^fwk_(.{30})/
 
-/** A well-formed key that differs from a right one in its last random character alone. */
+/** A well-formed key that differs from a valid one in its last random character only. */
 function nearMiss(right: string): string {
   const [, secret = ''] = SECRET.exec(right) ?? []
   const indexes = [...secret].map((char) => ALPHABET.indexOf(char))
