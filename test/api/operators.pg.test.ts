@@ -216,7 +216,7 @@ describe('keys', () => {
     ])
     expect(revoked.body).toMatchObject({ id })
     expect(revoked.body.revokedAt).not.toBeNull()
-    for (const told of [list.text, revoked.text, ...lines]) expect(told).not.toContain(text)
+    for (const reported of [list.text, revoked.text, ...lines]) expect(reported).not.toContain(text)
     expect(logged(lines).map(({ msg }) => msg)).toEqual(['key created', 'key revoked'])
   })
 

@@ -8,7 +8,7 @@ import { bearer } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
-import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
+import { beginAt, bytesOf, inBoth, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
 /** Uncompressed, because another id changes the compressed length. */
 function plain({ own }: World, path: string) {
@@ -42,13 +42,13 @@ async function begin(
   const { db, other } = worlds.together
   if (other === undefined) throw new Error('there is no other')
   await listWith(other, 'winter', [watch('B-1', question)])
-  await settle(worlds.together, other, ago(50))
+  await beginAt(worlds.together, other, ago(50))
   for (const [i, answer] of known.entries()) {
     await record(db, await fareOf(db, '101'), ago(48 - i), answer)
   }
   await inBoth(worlds, async (world) => {
     await listWith(world.own, 'summer', [watch('A-1', question)])
-    await settle(world, world.own, ago(30))
+    await beginAt(world, world.own, ago(30))
   })
   return worlds
 }
@@ -70,7 +70,7 @@ describe('a watch of a fare that another reseller watched before', () => {
     await checkBoth(worlds, 25, gone)
     await checkBoth(worlds, 24, gone)
     await inBoth(worlds, async (world) => {
-      await settle(world, world.own, ago(31 * 24 * 60))
+      await beginAt(world, world.own, ago(31 * 24 * 60))
       await sql`
         update fare_belief_version set valid_from = valid_from - interval '40 days', valid_to = valid_to - interval '40 days'
          where pair = 'bookable'
@@ -88,7 +88,7 @@ describe('a watch of a fare that another reseller watched before', () => {
       await checkBoth(worlds, 25 - i, answer)
     }
     await inBoth(worlds, async (world) => {
-      await settle(world, world.own, ago(31 * 24 * 60))
+      await beginAt(world, world.own, ago(31 * 24 * 60))
       await endWatches(world.db)
     })
 
@@ -104,7 +104,7 @@ describe('a watch of a fare that another reseller watched before', () => {
     const worlds = await begin([], { minIntervalSeconds: 1 })
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', [watch('A-1', { minIntervalSeconds: 86_400 })])
-      await settle(world, world.own, ago(180))
+      await beginAt(world, world.own, ago(180))
       await record(world.db, await fareOf(world.db, '101'), ago(170), available())
     })
 

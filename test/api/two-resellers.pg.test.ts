@@ -9,7 +9,7 @@ import { it } from '../support/test-database.ts'
 import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
-import { bytesOf, inBoth, settle, twoWorlds, type World, type Worlds } from './two-worlds.ts'
+import { beginAt, bytesOf, inBoth, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
 /** Operations that are the same for all callers have their own tests. */
 const SHOWN_ELSEWHERE = new Set(['verifyFares'])
@@ -98,11 +98,11 @@ async function begin(worlds: Worlds): Promise<void> {
   if (other !== undefined) {
     await listWith(other, 'summer', [watch('A-9', { flightId: '109' })])
     await listWith(other, 'winter', OTHER_WATCHES)
-    await settle(worlds.together, other, ago(30))
+    await beginAt(worlds.together, other, ago(30))
   }
   await inBoth(worlds, async (world) => {
     await listWith(world.own, 'summer', OWN_WATCHES)
-    await settle(world, world.own, ago(30))
+    await beginAt(world, world.own, ago(30))
   })
 }
 
@@ -151,11 +151,11 @@ describe('a reseller that shares its questions with another one', () => {
     const { db, other, own } = worlds.together
     if (other === undefined) throw new Error('there is no other')
     await listWith(other, 'winter', OTHER_WATCHES)
-    await settle(worlds.together, other, ago(50))
+    await beginAt(worlds.together, other, ago(50))
     const known = await record(db, await fareOf(db, '101'), ago(45), available('100.00'))
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', OWN_WATCHES)
-      await settle(world, world.own, ago(30))
+      await beginAt(world, world.own, ago(30))
     })
 
     const feed = await plain(worlds.together, '/watch-changes?after=0')
@@ -190,13 +190,13 @@ describe('a reseller that shares its questions with another one', () => {
     const { db, other } = worlds.together
     if (other === undefined) throw new Error('there is no other')
     await listWith(other, 'winter', OTHER_WATCHES)
-    await settle(worlds.together, other, ago(50))
+    await beginAt(worlds.together, other, ago(50))
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', [
         watch('A-1', { departsOn: day(-3) }),
         watch('A-2', { flightId: '103', departsOn: day(-3) }),
       ])
-      await settle(world, world.own, ago(30))
+      await beginAt(world, world.own, ago(30))
       await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
       await record(world.db, await fareOf(world.db, '103'), ago(10), gone)
       await expireFares(world.db)
@@ -206,8 +206,8 @@ describe('a reseller that shares its questions with another one', () => {
     await record(db, await fareOf(db, '101'), ago(5), available('110.00'))
     const feedOf = (world: World) => plain(world, '/watch-changes?after=0')
 
-    const told = await feedOf(worlds.together)
-    expect(told.body).toMatchObject({
+    const feedWithOther = await feedOf(worlds.together)
+    expect(feedWithOther.body).toMatchObject({
       items: [
         { reference: 'A-1', kind: 'watch_started' },
         { reference: 'A-2', kind: 'watch_started' },
@@ -215,7 +215,7 @@ describe('a reseller that shares its questions with another one', () => {
         { reference: 'A-2', kind: 'expired' },
       ],
     })
-    expect(bytesOf(told, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
+    expect(bytesOf(feedWithOther, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
     const state = (world: World) => plain(world, '/watch-lists/summer/state')
     expect(bytesOf(await state(worlds.together), worlds)).toEqual(
       bytesOf(await state(worlds.alone), worlds),
@@ -223,7 +223,7 @@ describe('a reseller that shares its questions with another one', () => {
 
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', [watch('A-1', { departsOn: day(30) })])
-      await settle(world, world.own, ago(4))
+      await beginAt(world, world.own, ago(4))
     })
     // Alone, the fare has expired and has no belief. Together, it is still checked.
     expect((await state(worlds.alone)).body).toMatchObject({

@@ -54,7 +54,7 @@ export async function inBoth(
  * Gives a reseller's watches the same ids and the same start in all worlds. An id is derived from the reseller, the
  * list and the reference.
  */
-export async function settle({ db }: World, { resellerId }: ResellerCalls, at: Date) {
+export async function beginAt({ db }: World, { resellerId }: ResellerCalls, at: Date) {
   const { rows } = await sql<{ id: string; name: string }>`
     select w.id, concat_ws(' ', r.name, l.name, w.reference) as name
       from watch w join watch_list l on l.id = w.watch_list_id join reseller r on r.id = w.reseller_id
@@ -73,7 +73,7 @@ const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 /** Headers that belong to one request or one moment. */
 const OF_THE_REQUEST = /^(date|x-request-id|ratelimit|farewatch-snapshot-age)$/
 
-/** Ids that the database generates. Those that `settle` sets are compared. */
+/** Ids that the database generates. Those that `beginAt` sets are compared. */
 const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
 /** Ages grow between two requests, so they are compared to the minute. */
 const AGE = /"(p50|p90|p99|max)":([\d.]+)/g
@@ -87,7 +87,7 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
   const compared = [...headers]
     .filter(([name]) => !OF_THE_REQUEST.test(name))
     .filter(([name]) => !(hasAge && name === 'content-length'))
-  const settled = (part: string) =>
+  const comparable = (part: string) =>
     part
       .replaceAll(INSTANT, (instant) => (new Date(instant) >= begunAt ? '<now>' : instant))
       .replaceAll(NEW_ID, '<id>')
@@ -95,7 +95,7 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
       .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
   return {
     status,
-    headers: compared.map(([name, value]) => [name, settled(value)]),
-    text: settled(text),
+    headers: compared.map(([name, value]) => [name, comparable(value)]),
+    text: comparable(text),
   }
 }

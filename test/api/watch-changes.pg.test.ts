@@ -320,7 +320,7 @@ describe('a request that waits', () => {
   })
 })
 
-/** Whether an API has asked for the heads of feeds: somebody waits then. This question must not find itself. */
+/** Whether an API process has read the heads of feeds: then a request waits. This question must not find itself. */
 async function isAskingHeads(db: Db): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity

@@ -181,7 +181,7 @@ describe('an operation', () => {
   })
 
   it.each(['Basic YTpi', 'Bearer', '', 'fwk_x'])(
-    'a request with Authorization %j is told to send a bearer key',
+    'a request with Authorization %j gets a 401 that asks for a bearer key',
     async (authorization) => {
       const { ask } = anApi()
 

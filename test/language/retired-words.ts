@@ -1,0 +1,107 @@
+/**
+ * Words that the code had and no longer uses, with the word that replaced each. `unless` names the only folders or files in
+ * which the word keeps a standard meaning.
+ *
+ * A word is one part of an identifier or file name, split at case, hyphen and underscore; several words match in a row.
+ */
+export const RETIRED_WORDS: readonly RetiredWord[] = [
+  { word: 'said', use: 'result, reported' },
+  { word: 'unsaid', use: 'unknownResult' },
+  { word: 'told', use: 'notified, recorded' },
+  { word: 'tell', use: 'report, notify' },
+  { word: 'tells', use: 'reports' },
+  { word: 'teller', use: 'flushScheduler' },
+  { word: 'heard', use: 'received, results' },
+  { word: 'hear', use: 'receive' },
+  { word: 'hears', use: 'receives' },
+  { word: 'breath', use: 'the interval, in seconds' },
+  { word: 'stranger', use: 'unauthenticated caller, unknown' },
+  { word: 'strangers', use: 'unknownNames' },
+  // Stored states from before the rename have the field.
+  { word: 'strange', use: 'candidate', unless: ['test/db/state-fields'] },
+  { word: 'patience', use: 'timeout' },
+  { word: 'oddity', use: 'anomaly' },
+  { word: 'oddities', use: 'anomalies' },
+  { word: 'gate', use: 'semaphore, circuitBreaker, admission' },
+  { word: 'gated', use: 'admitted' },
+  { word: 'turn', use: 'check, claim' },
+  { word: 'turns', use: 'checks, claims' },
+  { word: 'rests', use: 'minimumIntervals' },
+  { word: 'rested', use: 'overdue' },
+  { word: 'wave', use: 'batch' },
+  { word: 'verdict of', use: 'classifyOutcome' },
+  { word: 'noted', use: 'recorded' },
+  { word: 'unasked', use: 'circuitOpen' },
+  { word: 'spend', use: 'takeSlot' },
+  { word: 'rude', use: 'negative' },
+  { word: 'hop', use: 'segment' },
+  { word: 'stretch', use: 'flightTimes' },
+  { word: 'spot', use: 'jsonPath' },
+  { word: 'breach', use: 'violation' },
+  { word: 'borne', use: 'confirmed' },
+  { word: 'vouched', use: 'confirmed' },
+  { word: 'recognise', use: 'matchIdentity' },
+  { word: 'doubted', use: 'pending' },
+  { word: 'settle', use: 'apply, hold, close, reschedule' },
+  { word: 'settled', use: 'applied, closed, resolved' },
+  { word: 'settles', use: 'ends' },
+  { word: 'wake', use: 'notify, reschedule' },
+  { word: 'hurry', use: 'expedite' },
+  { word: 'keeper', use: 'assertSingleUse' },
+  { word: 'brief', use: 'ttl' },
+  { word: 'gathered', use: 'batched' },
+  { word: 'look', use: 'check' },
+  { word: 'looks', use: 'checks' },
+  { word: 'sighting', use: 'observation' },
+  { word: 'sightings', use: 'absences' },
+  { word: 'readmit', use: 'reauthorize' },
+  { word: 'ground', use: 'fixture' },
+  { word: 'anew', use: 'again' },
+  { word: 'somebody', use: 'the actor' },
+  { word: 'nobody', use: 'the actor' },
+  { word: 'whoever', use: 'the actor' },
+  { word: 'peek', use: 'read' },
+  { word: 'scene', use: 'faultContext' },
+  { word: 'spoil', use: 'corrupt' },
+  { word: 'spoilt', use: 'corrupted' },
+  { word: 'struck', use: 'triggered' },
+  { word: 'unheard', use: 'unanswered' },
+  { word: 'mood', use: 'state' },
+  // The name of a setting is contract.
+  { word: 'wedged', use: 'stalled', unless: ['src/config', 'src/app/liveness.ts', 'test/'] },
+  { word: 'beside', use: 'indent, next to' },
+  { word: 'put off', use: 'snooze' },
+  { word: 'own change', use: 'watchEvent' },
+  { word: 'own state', use: 'the fare’s state' },
+  { word: 'first look', use: 'firstCheck' },
+  { word: 'give back', use: 'release' },
+  { word: 'ask sql', use: 'runAnalystQuery' },
+]
+
+/** Phrases with no ordinary sense in comments, messages, test names or docs. */
+export const RETIRED_PHRASES: readonly RegExp[] = [
+  /\bfirst looks?\b/i,
+  /\b(one|a) breath\b/i,
+  /\bstrangers?\b/i,
+  /\b(is|are|was|were|be|been|being) told\b/i,
+  /\b(has|have|had) heard\b/i,
+  /\bbut for\b/i,
+  /\banew\b/i,
+  /\bwhoever\b/i,
+  /\bnobody\b/i,
+  /\bsomebody\b/i,
+  /\bnone of its\b/i,
+  /\bwhereof\b/i,
+  /\bbeside\b/i,
+  /\bodd(ity|ities)\b/i,
+  /\bsightings?\b/i,
+  /\b(gives?|gave|given) back (its|their|the) turns?\b/i,
+  /\bborne? out\b/i,
+  /\bwhose turn\b/i,
+]
+
+export interface RetiredWord {
+  readonly word: string
+  readonly use: string
+  readonly unless?: readonly string[]
+}
