@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 // Workers and the processes that tests start keep what V8 has compiled: a farewatch process then starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
-/** Tests that wait for what takes minutes: `npm run test:long`. */
+/** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long.pg.test.ts']
 const STORES = { globalSetup: ['test/support/stores-setup.ts'] }
 
@@ -40,7 +40,15 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'long', include: LONG, ...STORES, sequence: { groupOrder: 3 } },
+        // They measure budgets, memory and blocks in real time: alone in a process, and no more of them than cores.
+        test: {
+          name: 'long',
+          include: LONG,
+          ...STORES,
+          isolate: true,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
       },
     ],
   },
