@@ -10,7 +10,7 @@ function aLoader() {
     intervalMs: EVERY_MS,
     load: async (keys) => {
       batches.push(keys)
-      if (keys.includes('broken')) throw new Error('away')
+      if (keys.includes('broken')) throw new Error('unavailable')
       return new Map(keys.filter((key) => key !== 'none').map((key) => [key, key]))
     },
   })
