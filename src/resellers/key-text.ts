@@ -23,21 +23,21 @@ export function newKey(randomBelow: (max: number) => number): string {
   return `${START}${text}${checksumOf(text)}`
 }
 
-/** Whether a text can be a key at all. */
+/** Whether a text has the form and the checksum of a key. */
 export function isWellFormedKey(text: string): boolean {
   const [, secret, checksum] = KEY.exec(text) ?? []
   return secret !== undefined && checksumOf(secret) === checksum
 }
 
 /**
- * What is stored of a key. One round of SHA-256 without a salt is enough: those guard passwords, which people choose
- * and tables hold, and would cost every request the time that they cost an attacker.
+ * The stored hash of a key. One round of SHA-256 without a salt is enough, because a key is random. Salts and many
+ * rounds protect passwords, which people choose, and would cost time on every request.
  */
 export function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }
 
-/** What lists show of a key. */
+/** The start of a key, as lists show it. */
 export function prefixOf(key: string): string {
   return key.slice(0, PREFIX_CHARS)
 }

@@ -15,7 +15,7 @@ function plain({ own }: World, path: string) {
   return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
 }
 
-/** All that a reseller sees of its watch, its list and its feed. */
+/** Everything that a reseller sees of its watch, its list and its feed. */
 async function seen(world: World, worlds: Worlds): Promise<unknown[]> {
   const paths = [
     ...['', '/timeline', '/prices'].map((place) => `/watch-lists/summer/watches/A-1${place}`),

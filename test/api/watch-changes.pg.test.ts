@@ -90,7 +90,7 @@ describe('the feed of a reseller', () => {
     const passing = itemsOf<Change>(await ana.get(`/watch-changes?${query}`))
     const { head } = (await ana.get('/watch-changes')).body
 
-    // In pages of one, from any number on, the chain is the same.
+    // Pages of one item, from any number on, form the same chain.
     const seen: Change[] = []
     for (let after = 0; after < Number(head); ) {
       const page = await ana.get(`/watch-changes?${query}&limit=1&after=${after}`)
@@ -216,7 +216,7 @@ describe('a request that waits', () => {
     const ana = await newCaller(db, base, 'ana')
     const ben = await newCaller(db, base, 'ben')
     await listWith(ana, 'summer', [watch('A-1')])
-    // Who comes while the one below has a seat is answered at once, and comes again.
+    // A request beyond the limit of waiting requests is answered at once, and is repeated.
     const waiting = [ana, ben].flatMap(({ key }) =>
       Array.from({ length: 50 }, () =>
         until('the record', async () => {
@@ -263,7 +263,7 @@ describe('a request that waits', () => {
   })
 
   it('a waiting request ends within seconds of the revocation of its key', async ({ db }) => {
-    // Of the timers those alone that look whether a key still holds.
+    // Only the timers that check whether a key is still valid.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     let nowMs = 0
@@ -320,7 +320,7 @@ describe('a request that waits', () => {
   })
 })
 
-/** Whether an API process has read the heads of feeds: then a request waits. This question must not find itself. */
+/** Whether an API process has read the heads of feeds: then a request waits. The query excludes itself. */
 async function isAskingHeads(db: Db): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity

@@ -174,7 +174,7 @@ const verifyFares = shared({
   },
 })
 
-/** The upstream's verification of fares, through our budget. */
+/** The upstream's verify endpoint, within our budget. */
 export const VERIFY_OPERATIONS = [verifyFares]
 
 /** Constant texts: what the upstream sent with its answer is for the log only. */
