@@ -18,6 +18,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   changes: 2,
   resellers: 2,
   schedules: 2,
+  airports: 1,
   config: 1,
   metrics: 1,
   db: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { zoneOffsetMs } from '../../src/base/local-time.ts'
 import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
-import { zoneOffsetMs } from '../../src/sandbox/world/geography.ts'
 import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'
 import type { Pair } from '../../src/sandbox/world/route-network.ts'
 import type { Flight, FlightDates } from '../../src/sandbox/world/wire.ts'

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { instantOfLocal, zoneOffsetMs } from '../../src/base/local-time.ts'
 import { type Airport, readAirports } from '../../src/sandbox/world/airports.ts'
-import {
-  distanceKm,
-  flightMinutes,
-  instantOfLocal,
-  localText,
-  zoneOffsetMs,
-} from '../../src/sandbox/world/geography.ts'
+import { distanceKm, flightMinutes, localText } from '../../src/sandbox/world/geography.ts'
 
 const airports = readAirports()
 

@@ -1,6 +1,7 @@
+import { instantOfLocal } from '../../base/local-time.ts'
 import type { Airport } from './airports.ts'
 import { DAY_MS, MINUTE_MS } from './episodes.ts'
-import { flightMinutes, instantOfLocal } from './geography.ts'
+import { flightMinutes } from './geography.ts'
 import { draw, drawInteger, mix } from './random.ts'
 import type { Pair } from './route-network.ts'
 import { findPair, type World } from './world.ts'

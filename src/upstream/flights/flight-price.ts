@@ -1,4 +1,4 @@
-import { type Money, parseMoney } from '../../base/money.ts'
+import { type Money, parseMoney, toCents } from '../../base/money.ts'
 import type { AnswerAnomaly, PassengerMix } from '../observation.ts'
 import { isFields } from './flight-fields.ts'
 
@@ -6,6 +6,9 @@ import { isFields } from './flight-fields.ts'
 const ROUNDING = 0.01
 /** Far below a cent, and far above the error of adding a few doubles. */
 const EPSILON = 1e-6
+
+/** The currencies of ISO 4217 that this runtime knows. XXX, "no currency", is none of them. */
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
 const GROUPS = ['residents', 'nonResidents'] as const
 /** The names of the passenger types in a question and in a price. */
@@ -16,7 +19,8 @@ const TYPES = [
 ] as const
 
 /**
- * Reads the price of a flight: its total, or null if the total is unreadable, and the anomalies of the rest.
+ * Reads the price of a flight: its total, or null if the total is unreadable or impossible, and the anomalies of the
+ * rest. Impossible are an unknown currency and a total of zero for a passenger who has a price.
  *
  * The prices of the categories are only compared with the total, so floats suffice for them.
  */
@@ -25,9 +29,9 @@ export function readPrice(
   mix: PassengerMix,
 ): { price: Money | null; anomalies: AnswerAnomaly[] } {
   const fields = isFields(price) ? price : {}
-  const total = parseMoney(fields.total, fields.currency)
-  const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
   const categories = categoriesOf(fields, mix)
+  const total = possibleTotal(parseMoney(fields.total, fields.currency), categories)
+  const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
   if (categories.some(({ count, each }) => count > 0 !== (each !== undefined))) {
     anomalies.push('categories_unlike_request')
   } else if (total !== null && !addsUp(total, categories)) anomalies.push('total_unlike_sum')
@@ -48,6 +52,12 @@ function categoriesOf(price: Readonly<Record<string, unknown>>, mix: PassengerMi
       each: amountOf(prices[priced]),
     }))
   })
+}
+
+function possibleTotal(total: Money | null, categories: readonly Category[]): Money | null {
+  if (total === null || !CURRENCIES.has(total.currency)) return null
+  const isPriced = categories.some(({ count, each = 0 }) => count > 0 && each > 0)
+  return isPriced && toCents(total.amount) === 0n ? null : total
 }
 
 function amountOf(value: unknown): number | undefined {

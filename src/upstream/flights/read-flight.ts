@@ -12,6 +12,7 @@ import {
   violation,
 } from './flight-fields.ts'
 import { readPrice } from './flight-price.ts'
+import { assertPossibleTimes, type FlightTimes } from './possible-times.ts'
 
 /** No flight has more. The cap limits what we store of one flight. */
 const MAX_SEGMENTS = 12
@@ -32,7 +33,7 @@ export interface FlightContext {
  * Reads the parts of a flight that we compare and show, and its anomalies.
  *
  * Identity and itinerary are strict: if one of their fields were missing once, it would be recorded as a change of
- * the flight. Throws UpstreamContractError for such a flight.
+ * the flight. Throws UpstreamContractError for such a flight, and for one with impossible times.
  */
 export function readFlight(
   value: unknown,
@@ -41,6 +42,7 @@ export function readFlight(
   const flight: JsonPath = { value, path: 'flight' }
   const segments = readSegments(flight)
   const whole = readTimes(flight)
+  assertPossibleTimes(whole, segments)
   const { departsAt, arrivesAt } = whole
   const identity = identityOf(flight, segments.length, departsAt)
   const { price, anomalies } = readPrice(pathTo(flight, 'price').value, passengers)
@@ -58,13 +60,6 @@ export function readFlight(
   }
   const itinerary = itineraryOf(whole, segments)
   return { flight: { price, identity, itinerary, departsAt, flight: summary }, anomalies }
-}
-
-/** Times and duration of a flight or of one segment. */
-interface FlightTimes {
-  readonly departsAt: string
-  readonly arrivesAt: string
-  readonly duration: unknown
 }
 
 /** The interface calls it a leg of the flight. Our word *leg* means the outbound or the return flight. */
@@ -99,6 +94,7 @@ function readSegment(segment: JsonPath): Segment {
 
 function readTimes(part: JsonPath): FlightTimes {
   return {
+    at: part,
     departsAt: readLocalTime(pathTo(part, 'dates', 'departure')),
     arrivesAt: readLocalTime(pathTo(part, 'dates', 'arrival')),
     duration: pathTo(part, 'duration').value,

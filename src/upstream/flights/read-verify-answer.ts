@@ -72,6 +72,15 @@ function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswe
   }
 }
 
+/** Whether a field `error` or `errors` says something. Null, false, '', [] and {} say that there is none. */
+function hasError(fields: Fields): boolean {
+  return ['error', 'errors'].some((name) => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+    return Boolean(value)
+  })
+}
+
 interface LegContext {
   readonly question: Question
   readonly scrub: Scrub
@@ -81,10 +90,14 @@ function readLeg(result: Fields, id: string, context: LegContext): LegReading {
   // An id may be `constructor`, which every object inherits.
   if (!Object.hasOwn(result, id)) return unknownLeg('id_missing', 'the requested id is missing')
   const entry = result[id]
+  // An error and a result contradict each other, and the result may be what is wrong.
+  if (hasError(result)) return unknownLeg('contract_violation', 'the answer carries an error')
   if (!isFields(entry)) {
     return unknownLeg('contract_violation', 'the entry of an id is not an object')
   }
   const anomalies: AnswerAnomaly[] = hasUnknownFields(entry) ? ['unknown_fields'] : []
+  if (hasError(entry))
+    return unknownLeg('contract_violation', 'the entry carries an error', anomalies)
   const { available, flight } = entry
   // The interface omits the field if there is no flight. A null means the same.
   const hasFlight = flight !== undefined && flight !== null

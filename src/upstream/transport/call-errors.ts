@@ -15,7 +15,8 @@ import { type BodyBeginning, quotable, snippetOf } from './body-snippet.ts'
 import type { CallDeadline } from './call-deadline.ts'
 import type { ResponseHead } from './response-receiver.ts'
 
-const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json\s*(?:;|$)/i
+// A problem (RFC 9457) is no result, whatever its status.
+const JSON_TYPE = /^application\/(?!problem\+)(?:[\w.!#$&^+-]+\+)?json\s*(?:;|$)/i
 const MAX_TYPE_CHARS = 60
 
 /** Whether the answer is a 200 of JSON: the only answer whose body is read. A missing content type is not JSON. */

@@ -1,0 +1,23 @@
+const MINUTE_MS = 60_000
+
+/** Creating a format costs fifty times its use. The cache has at most one entry for each zone. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** How far the clocks of an IANA zone are ahead of UTC at an instant, in milliseconds. */
+export function zoneOffsetMs(zone: string, instant: number): number {
+  let format = formats.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
+    formats.set(zone, format)
+  }
+  const match = /GMT([+-])(\d\d):(\d\d)/.exec(format.format(instant))
+  if (!match) return 0
+  const minutes = Number(match[2]) * 60 + Number(match[3])
+  return (match[1] === '-' ? -minutes : minutes) * MINUTE_MS
+}
+
+/** The instant at which the clocks of a zone show a local time. `local` is that time read as if it were UTC. */
+export function instantOfLocal(zone: string, local: number): number {
+  const guess = local - zoneOffsetMs(zone, local)
+  return local - zoneOffsetMs(zone, guess)
+}
