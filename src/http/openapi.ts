@@ -11,12 +11,6 @@ import type { Operation } from './operation.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
 
-export interface OpenApiInfo {
-  readonly title: string
-  readonly version: string
-  readonly description: string
-}
-
 type AnyOperation = Omit<Operation<never>, 'run'>
 
 /** The problems that every operation may answer. */
@@ -41,7 +35,7 @@ const WITH_BODY: readonly ProblemCode[] = [
 ]
 
 export interface OpenApiOptions {
-  readonly info: OpenApiInfo
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
   /** The body of each operation's response to its example request, by the operation's id. */
   readonly answers: Readonly<Record<string, unknown>>
 }

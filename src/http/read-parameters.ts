@@ -116,9 +116,7 @@ function wantedList({ items, maxItems }: Shape): string {
 }
 
 function choicesOf(shape: Shape): unknown[] {
-  if (Array.isArray(shape.enum)) return shape.enum
-  const options = (shape.anyOf ?? []) as Shape[]
-  return options.flatMap((option) => ('const' in option ? [option.const] : []))
+  return Array.isArray(shape.enum) ? shape.enum : []
 }
 
 const NUL = '\0'
