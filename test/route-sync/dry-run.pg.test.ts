@@ -52,7 +52,7 @@ describe('dry runs', () => {
     expect(report.examples.missing.map((r) => r.destination.id)).toEqual(['BCN', 'IBZ'])
     expect(await everything(db)).toBe(before)
     expect(planText(report).split('\n').at(-1)).toBe(
-      'it would add 1, remove 1, change 1 place, await 1 absence (3 live after)',
+      'it would add 1, remove 1, change 1 place, leave 1 absence pending (3 live after)',
     )
   })
 

@@ -119,11 +119,11 @@ describe('a list that lacks half of the routes', () => {
     const at = (await fetchedAt(db, held.runId)).toISOString()
     expect(text.split('\n')).toEqual([
       `run ${held.runId} of routes is held since ${at}: 60 of 120 routes are missing at once (50.0 %, limit 15.0 %)`,
-      '  list        61 routes in 0.0 MB, where 120 are live',
+      '  list        61 routes in 0.0 MB; 120 are live now',
       '  missing     60 of 120 (50.0 %): HUB City HUB → D100 City D100, HUB City HUB → D101 City D101, ' +
         'HUB City HUB → D102 City D102, HUB City HUB → D103 City D103, HUB City HUB → D104 City D104, …',
-      '  from        Spain 60 of 120',
-      '  cut off     61 places: OLD City OLD, D100 City D100, D101 City D101, D102 City D102, D103 City D103, …',
+      '  by country  Spain 60 of 120',
+      '  lost places 61 places: OLD City OLD, D100 City D100, D101 City D101, D102 City D102, D103 City D103, …',
       '  new         1: NEU City NEU → DA City DA',
       '  places      1 changed: #D0 D0 City D0 Spain is now D0 Elsewhere Spain',
       `approve it to add 1, remove 60, change 1 place (61 live after):  bin/farewatch sync approve ${held.runId}`,

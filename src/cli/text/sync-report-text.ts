@@ -6,14 +6,28 @@ import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
 
+/** A line of a report: a label and its text, or a sentence without a label. */
+export type Fact = readonly [label: string, text: string]
+
+export function factsText(facts: readonly Fact[], width: number): string {
+  return facts
+    .map(([label, text]) => [label === '' ? '' : `  ${label.padEnd(11)} `, text] as const)
+    .map(([label, text]) => hangingIndent(label, printable(text), width))
+    .join('\n')
+}
+
 /** What a sync would do with a list. */
 export function planText(plan: DryRun, width = Number.POSITIVE_INFINITY): string {
-  const lines = [
-    `${plan.list} ${plan.baseline ? 'baseline ' : ''}${verdictText(plan)}`,
-    ...planFacts(plan),
-    `it would ${plan.verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`,
-  ]
-  return factLines(lines, width)
+  const { list, baseline, verdict } = plan
+  const effect = `${verdict === null ? '' : 'apply nothing; approved it would '}${effectText(plan)}`
+  return factsText(
+    [
+      ['', `${list} ${baseline ? 'baseline ' : ''}${verdictText(plan)}`],
+      ...planFacts(plan),
+      ['', `it would ${effect}`],
+    ],
+    width,
+  )
 }
 
 function verdictText({ verdict, release }: DryRun): string {
@@ -26,65 +40,70 @@ export function reviewText(
   { run, heldWith, rejected, plan }: Review,
   width = Number.POSITIVE_INFINITY,
 ): string {
-  const { runId } = run
+  const { runId, reason } = run
   const others = heldWith.filter((id) => id !== runId)
   const since = (run.fetchedAt ?? run.startedAt).toISOString()
-  const lines = [
-    `run ${runId} of ${plan.list} is held since ${since}: ${run.reason?.text ?? 'no reason given'}`,
-    ...(others.length === 0 ? [] : [line('agrees with', `held ${namesOf(others)}`)]),
-    ...rejectionLines(rejected),
+  const head = `run ${runId} of ${plan.list} is held since ${since}: ${reason?.text ?? 'no reason given'}`
+  const agreement: Fact[] = others.length === 0 ? [] : [['agrees with', `held ${namesOf(others)}`]]
+  const rejection: Fact[] = rejected === null ? [] : [['rejected', rejectionText(rejected)]]
+  const facts: Fact[] = [
+    ['', head],
+    ...agreement,
+    ...rejection,
     ...planFacts(plan),
-    ...adviceLines(
-      `approve it to ${effectText(plan)}:`,
-      `bin/farewatch sync approve ${runId}`,
-      width,
-    ),
-    ...adviceLines(
-      'reject it to drop it and change nothing:',
-      `bin/farewatch sync reject ${runId}`,
-      width,
-    ),
+    ...adviceFacts(`approve it to ${effectText(plan)}:`, `sync approve ${runId}`, width),
+    ...adviceFacts('reject it to drop it and change nothing:', `sync reject ${runId}`, width),
   ]
-  return factLines(lines, width)
+  return factsText(facts, width)
 }
 
-function rejectionLines(rejected: Review['rejected']): NamedLine[] {
-  if (rejected === null) return []
-  const text = `${namesOf(rejected.runs)} of this review at ${rejected.at.toISOString()}: only an operator can release it`
-  return [line('rejected', text)]
+function rejectionText({ runs, at }: NonNullable<Review['rejected']>): string {
+  return `${namesOf(runs)} of this review at ${at.toISOString()}: only an operator can release it`
 }
 
 /** A command is not wrapped, so that it can be copied: one that does not fit gets its own line. */
-function adviceLines(what: string, command: string, width: number): (string | NamedLine)[] {
+function adviceFacts(what: string, args: string, width: number): Fact[] {
+  const command = `bin/farewatch ${args}`
   const whole = `${what}  ${command}`
-  return whole.length <= width ? [whole] : [what, { name: '    ', text: command }]
+  if (whole.length <= width) return [['', whole]]
+  return [
+    ['', what],
+    ['', `    ${command}`],
+  ]
 }
 
 export function namesOf(runIds: readonly number[]): string {
   return `run${runIds.length === 1 ? '' : 's'} ${runIds.join(', ')}`
 }
 
-function planFacts(plan: PlanReport): NamedLine[] {
-  const { list, examples, forecast } = plan
+function planFacts(plan: PlanReport): Fact[] {
+  const { list, examples, forecast, missing } = plan
   const fresh = list === 'routes' ? forecast.added : forecast.gained
-  return [
-    line('list', listFacts(plan)),
-    ...(plan.missing === 0 ? [] : [line('missing', missingText(plan)), ...lostLines(examples)]),
-    ...(fresh === 0 ? [] : [line('new', `${count(fresh)}: ${routesText(examples.added, fresh)}`)]),
-    ...placeLines(plan),
+  const { placesChanged } = forecast
+  const changed = examples.placesChanged.map(({ before, after }) => placeChangeText(before, after))
+  const facts: (Fact | false)[] = [
+    ['list', listText(plan)],
+    missing > 0 && ['missing', missingText(plan)],
+    ...(missing > 0 ? lossFacts(examples) : []),
+    fresh > 0 && ['new', `${count(fresh)}: ${routesText(examples.added, fresh)}`],
+    placesChanged > 0 && [
+      'places',
+      `${count(placesChanged)} changed: ${listed(changed, placesChanged, '; ')}`,
+    ],
   ]
+  return facts.filter((fact) => fact !== false)
 }
 
-function listFacts(plan: PlanReport): string {
+function listText(plan: PlanReport): string {
   const { fetched, bytes, liveBefore, duplicates, conflictingPlaces, forecast } = plan
   const anomalies: [number, string][] = [
     [duplicates, 'duplicate'],
     [conflictingPlaces, 'contradicting place'],
     [forecast.unknownPairs ?? 0, 'unknown pair'],
   ]
-  const known = plan.list === 'routes' ? 'live' : 'available'
+  const state = plan.list === 'routes' ? 'live' : 'available'
   return [
-    `${countOf(fetched, 'route')} in ${megabytes(bytes)}, where ${count(liveBefore)} are ${known}`,
+    `${countOf(fetched, 'route')} in ${megabytes(bytes)}; ${count(liveBefore)} are ${state} now`,
     ...anomalies.filter(([n]) => n > 0).map(([n, noun]) => countOf(n, noun)),
   ].join('; ')
 }
@@ -96,27 +115,15 @@ function missingText({ missing, newlyAbsent, liveBefore, examples }: PlanReport)
   return `${share}: ${routesText(examples.missing, missing)}`
 }
 
-function lostLines({ countries, placesLost }: PlanExamples): NamedLine[] {
+function lossFacts({ countries, placesLost }: PlanExamples): Fact[] {
   const shares = countries.map(
     (c) => `${c.country || '(no country)'} ${count(c.missing)} of ${count(c.live)}`,
   )
   const { count: lost, places } = placesLost
+  const text = `${countOf(lost, 'place')}: ${listed(places.map(placeText), lost)}`
   return [
-    line('from', shares.join(', ')),
-    ...(lost === 0
-      ? []
-      : [line('cut off', `${countOf(lost, 'place')}: ${listed(places.map(placeText), lost)}`)]),
-  ]
-}
-
-function placeLines({ forecast, examples }: PlanReport): NamedLine[] {
-  if (forecast.placesChanged === 0) return []
-  const shown = examples.placesChanged.map(({ before, after }) => placeChangeText(before, after))
-  return [
-    line(
-      'places',
-      `${count(forecast.placesChanged)} changed: ${listed(shown, forecast.placesChanged, '; ')}`,
-    ),
+    ['by country', shares.join(', ')],
+    ...(lost === 0 ? [] : [['lost places', text] as const]),
   ]
 }
 
@@ -124,15 +131,12 @@ function effectText({ list, baseline, forecast }: PlanReport): string {
   const { added, removed, pendingAbsences, placesChanged, gained, lost, live } = forecast
   const moves =
     list === 'routes'
-      ? [
-          `add ${count(added)}`,
-          `remove ${count(removed)}`,
-          `change ${countOf(placesChanged, 'place')}`,
-        ]
-      : [`make ${count(gained)} available`, `take availability from ${count(lost)}`]
-  const awaiting = pendingAbsences > 0 ? [`await ${countOf(pendingAbsences, 'absence')}`] : []
-  const after = `${count(live)} ${list === 'routes' ? 'live' : 'available'} after`
-  return `${[...moves, ...awaiting].join(', ')} (${after}${baseline ? ', the baseline' : ''})`
+      ? `add ${count(added)}, remove ${count(removed)}, change ${countOf(placesChanged, 'place')}`
+      : `add availability to ${count(gained)}, remove it from ${count(lost)}`
+  const pending =
+    pendingAbsences > 0 ? `, leave ${countOf(pendingAbsences, 'absence')} pending` : ''
+  const state = list === 'routes' ? 'live' : 'available'
+  return `${moves}${pending} (${count(live)} ${state} after${baseline ? ', the baseline' : ''})`
 }
 
 /** One difference between two lists. */
@@ -162,21 +166,4 @@ function placeChangeText(before: Place, after: Place): string {
 
 function listed(shown: readonly string[], total: number, separator = ', '): string {
   return [...shown, ...(total > shown.length ? ['…'] : [])].join(separator)
-}
-
-export interface NamedLine {
-  readonly name: string
-  readonly text: string
-}
-
-export function line(name: string, text: string): NamedLine {
-  return { name: `  ${name.padEnd(11)} `, text }
-}
-
-/** Lines of a report: sentences, and facts with their names before them. */
-export function factLines(lines: readonly (string | NamedLine)[], width: number): string {
-  return lines
-    .map((one) => (typeof one === 'string' ? { name: '', text: one } : one))
-    .map(({ name, text }) => hangingIndent(name, printable(text), width))
-    .join('\n')
 }

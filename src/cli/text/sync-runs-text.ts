@@ -1,5 +1,5 @@
 import type { ShownRun, SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
-import { factLines, line, namesOf } from './sync-report-text.ts'
+import { type Fact, factsText, namesOf } from './sync-report-text.ts'
 import { syncSentence } from './sync-text.ts'
 import {
   count,
@@ -74,10 +74,8 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
     ['review', reviewOf(run)],
   ]
   const head = `run ${runId} of ${list}: ${status}${baseline ? ', the baseline' : ''}`
-  return factLines(
-    [head, ...facts.flatMap(([name, text]) => (text ? [line(name, text)] : []))],
-    width,
-  )
+  const known = facts.flatMap(([label, text]): Fact[] => (text ? [[label, text]] : []))
+  return factsText([['', head], ...known], width)
 }
 
 function stagesText({ durationsMs }: ShownRun): string {
