@@ -70,12 +70,12 @@ export interface CommandNeeds {
 
 /**
  * Opens the stores of a one-shot command, runs it and closes them again, also after an interrupt. An embedded database is
- * migrated first; a database of the user's must be migrated already.
+ * migrated first; a database of the user's must be migrated already. A number that `work` returns is the exit code.
  */
-export function withApp<T>(
+export function withApp(
   needs: CommandNeeds,
-  work: (app: App, context: CliContext) => Promise<T>,
-): Promise<T> {
+  work: (app: App, context: CliContext) => Promise<unknown>,
+): Promise<void> {
   return withStores(needs, async (app, context, { postgres }) => {
     if (postgres === undefined) await assertReady(app)
     else await migrateApp(app)
@@ -84,17 +84,18 @@ export function withApp<T>(
 }
 
 /** As withApp, for a database that need not be migrated. */
-export async function withStores<T>(
+export async function withStores(
   { role, sandbox = false, quiet = true }: CommandNeeds,
-  work: (app: App, context: CliContext, embedded: Embedded) => Promise<T>,
-): Promise<T> {
+  work: (app: App, context: CliContext, embedded: Embedded) => Promise<unknown>,
+): Promise<void> {
   const context = createContext({ quiet })
   const { config, log, signal } = context
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   try {
     const app = openApp({ config: embedded.config, log, clock: systemClock, role })
     try {
-      return await untilInterrupted(work(app, context, embedded), signal)
+      const exit = await untilInterrupted(work(app, context, embedded), signal)
+      if (typeof exit === 'number') process.exitCode = exit
     } finally {
       // After an interrupt a statement may still hold its connection; it ends with this process.
       await Promise.race([app.close(), ...(signal.aborted ? [delay(CLOSE_MS)] : [])])
@@ -105,10 +106,10 @@ export async function withStores<T>(
 }
 
 /** As withApp, with the queue. */
-export function withQueue<T>(
+export function withQueue(
   role: string,
-  work: (app: App, queue: QueueSystem, context: CliContext) => Promise<T>,
-): Promise<T> {
+  work: (app: App, queue: QueueSystem, context: CliContext) => Promise<unknown>,
+): Promise<void> {
   return withApp({ role }, async (app, context) => {
     const queue = openQueue(app)
     try {

@@ -35,9 +35,7 @@ export function addFaresCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExits with 1 if the availability of a leg stays unknown.')
     .addHelpText('after', example('verify --flight 12345 --non-residents-adults 2'))
-    .action(async (options: VerifyOptions) => {
-      process.exitCode = await verifyNow(options)
-    })
+    .action(verifyNow)
   program
     .command('fares')
     .description('Show tracked fares')
@@ -48,9 +46,9 @@ export function addFaresCommands(program: Command): void {
     .action(showFare)
 }
 
-async function verifyNow(options: VerifyOptions): Promise<number> {
+async function verifyNow(options: VerifyOptions): Promise<void> {
   const question = readQuestion(options)
-  return withApp({ role: 'verify', sandbox: true }, async (app, { terminal, signal }) => {
+  await withApp({ role: 'verify', sandbox: true }, async (app, { terminal, signal }) => {
     const { observation, fareId } = await verifyOnDemand(app.verifyDeps, question, signal)
     const { outbound, return: back, anomalies, evidence } = observation
     const { status, latencyMs } = evidence

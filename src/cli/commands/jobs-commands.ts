@@ -70,9 +70,9 @@ function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExits with 1 if an id is not the id of a dead job.')
     .addHelpText('after', example(`jobs ${verb} verify 17 18`, `jobs ${verb} route-sync --all`))
-    .action(async (queue: string, ids: string[], options: ChangeOptions) => {
-      process.exitCode = await changeJobs(verb, queue, { ids, ...options })
-    })
+    .action((queue: string, ids: string[], options: ChangeOptions) =>
+      changeJobs(verb, queue, { ids, ...options }),
+    )
 }
 
 async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
@@ -130,10 +130,10 @@ async function changeJobs(
   verb: keyof typeof VERBS,
   queue: string,
   { ids, all = false, json }: ChangeOptions & { readonly ids: readonly string[] },
-): Promise<number> {
+): Promise<void> {
   if (all === ids.length > 0) throw new UsageError('name the jobs: either their ids, or --all')
   const { done } = VERBS[verb]
-  return withQueue(`jobs ${verb}`, async ({ clock }, system, { terminal, signal }) => {
+  await withQueue(`jobs ${verb}`, async ({ clock }, system, { terminal, signal }) => {
     const onProgress = (n: number) => terminal.progress(`${count(n)} ${done}`)
     const { changed, missing } = await changeDeadJobs(
       { queue: system, clock, signal, onProgress },

@@ -39,9 +39,9 @@ export function addSyncCommands(program: Command): void {
     .option('--json', 'print one line of JSON per run')
     .addHelpText('after', '\nExits with 3 if a list is held for review, or would be.')
     .addHelpText('after', example('sync --list routes --json'))
-    .action(async (options: SyncOptions) => {
-      process.exitCode = await (options.dryRun === true ? planSync(options) : runSync(options))
-    })
+    .action((options: SyncOptions) =>
+      options.dryRun === true ? planSync(options) : runSync(options),
+    )
   addSyncReviewCommands(sync)
   sync
     .command('runs')
@@ -54,7 +54,7 @@ export function addSyncCommands(program: Command): void {
     )
 }
 
-function runSync({ list, json }: SyncOptions): Promise<number> {
+function runSync({ list, json }: SyncOptions): Promise<void> {
   return withApp({ role: 'sync', sandbox: true }, async (app, context) => {
     let exit: number = EXIT.ok
     for (const name of listsOf(list)) {
@@ -67,7 +67,7 @@ function runSync({ list, json }: SyncOptions): Promise<number> {
   })
 }
 
-function planSync({ list, json }: SyncOptions): Promise<number> {
+function planSync({ list, json }: SyncOptions): Promise<void> {
   const needs = { role: 'sync dry run', sandbox: true }
   return withApp(needs, async ({ syncDeps }, { terminal, signal }) => {
     let exit: number = EXIT.ok

@@ -37,14 +37,12 @@ export function addUpstreamCommands(program: Command): void {
       '\nEach call takes a slot of the budget. Exits with 1 if a documented call fails.',
     )
     .addHelpText('after', example('upstream probe --flight 12345'))
-    .action(async (flags: ProbeFlags) => {
-      process.exitCode = await probe(flags)
-    })
+    .action(probe)
 }
 
-async function probe({ flight, negative = false, json }: ProbeFlags): Promise<number> {
+async function probe({ flight, negative = false, json }: ProbeFlags): Promise<void> {
   const needs = { role: 'probe', sandbox: true }
-  return withApp(needs, async ({ config, clock, database, breaker }, context) => {
+  await withApp(needs, async ({ config, clock, database, breaker }, context) => {
     const { terminal, scrub, signal } = context
     const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
     const report = await probeUpstream({

@@ -67,9 +67,7 @@ export function addWatchListCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nImporting the same file again changes nothing.')
     .addHelpText('after', example('watch-list import summer.csv --reseller northwind'))
-    .action(async (file: string, options: FileOptions) => {
-      process.exitCode = await importFile(file, options)
-    })
+    .action(importFile)
   lists
     .command('diff <file>')
     .description('Print what an import of the file would change')
@@ -107,10 +105,10 @@ function addVerb(lists: Command, name: string, { about, done, change }: Verb): v
     )
 }
 
-function withReseller<T>(
+function withReseller(
   name: string,
-  work: (resellerId: number, app: App, context: CliContext) => Promise<T>,
-): Promise<T> {
+  work: (resellerId: number, app: App, context: CliContext) => Promise<unknown>,
+): Promise<void> {
   return withApp({ role: 'watch-list' }, async (app, context) => {
     const { id } = await requireReseller(app.database.db, name)
     return work(id, app, context)
