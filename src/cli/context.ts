@@ -59,7 +59,7 @@ export function createServiceContext(): CliContext {
 /** The time that a store has to close its connections. */
 const CLOSE_MS = 2_000
 
-export interface CommandNeeds {
+interface CommandNeeds {
   /** Shown in pg_stat_activity. */
   readonly role: string
   /** Whether the command calls the upstream. */

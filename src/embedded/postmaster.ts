@@ -5,7 +5,7 @@ import { poll, postgresProcessesIn, processMark } from './live-process.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** A server as postmaster.pid describes it. `ready`: it accepts connections. */
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number
   readonly port: number
   readonly ready: boolean

@@ -43,7 +43,7 @@ export interface FaultKind {
 export const LISTS: readonly EndpointName[] = ['routes', 'with-availability']
 export const JSON_ENDPOINTS: readonly EndpointName[] = [...LISTS, 'verify', 'booking']
 
-export interface FaultDefinition<P extends ParameterTable> {
+interface FaultDefinition<P extends ParameterTable> {
   readonly summary: string
   /** All unless given. */
   readonly endpoints?: readonly EndpointName[]

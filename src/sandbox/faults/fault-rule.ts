@@ -32,7 +32,7 @@ export function isFaultName(name: unknown): name is FaultName {
   return typeof name === 'string' && Object.hasOwn(FAULTS, name)
 }
 
-export type FaultEndpoint = EndpointName | 'all'
+type FaultEndpoint = EndpointName | 'all'
 
 /** A fault, where it applies, how often and for how long. */
 export interface FaultRule {

@@ -10,7 +10,7 @@ export interface PassengerMix {
   readonly nonResidents: PassengerCounts
 }
 
-export const MAX_PASSENGERS = 12
+const MAX_PASSENGERS = 12
 
 type MixOutcome = { readonly mix: PassengerMix } | { readonly brokenRule: string }
 

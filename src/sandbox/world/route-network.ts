@@ -18,7 +18,7 @@ export interface Pair {
   readonly route: Route
 }
 
-export type RoutePattern =
+type RoutePattern =
   | { readonly kind: 'all-year' }
   | { readonly kind: 'seasonal' }
   /** The charters open and close in the order of their indexes; see route-life.ts. */
