@@ -11,8 +11,6 @@ export interface Received {
   /** Whether it has its declared length, or its last chunk. */
   readonly complete: boolean
   readonly ended: 'closed' | 'reset' | 'open'
-  /** Since the connection was opened. */
-  readonly ms: number
 }
 
 export interface PendingResponse {
@@ -37,12 +35,11 @@ export function sendRequest(
   const lines = Object.entries({ host: url.host, connection: 'close', ...headers })
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const parts: Buffer[] = []
-  const startedMs = performance.now()
   let ended: Received['ended'] = 'open'
   const socket = net.connect(Number(url.port), url.hostname, () => {
     socket.write(`${method} ${url.pathname}${url.search} HTTP/1.1\r\n${text}\r\n`)
   })
-  const received = () => read(Buffer.concat(parts), ended, performance.now() - startedMs)
+  const received = () => read(Buffer.concat(parts), ended)
   const done = new Promise<Received>((resolve) => {
     socket.on('data', (part) => parts.push(part))
     socket.on('end', () => {
@@ -56,7 +53,7 @@ export function sendRequest(
   return { received, done, hangUp: () => socket.destroy() }
 }
 
-function read(bytes: Buffer, ended: Received['ended'], ms: number): Received {
+function read(bytes: Buffer, ended: Received['ended']): Received {
   const text = bytes.toString('latin1')
   const headEnd = text.indexOf('\r\n\r\n')
   const head = headEnd < 0 ? text : text.slice(0, headEnd)
@@ -71,7 +68,7 @@ function read(bytes: Buffer, ended: Received['ended'], ms: number): Received {
   const after = headEnd < 0 ? Buffer.alloc(0) : bytes.subarray(headEnd + 4)
   const bodiless = status === 204 || status === 304
   const { body, complete } = bodiless ? { body: after, complete: true } : unframe(after, headers)
-  return { bytes, head, status, headers, body, complete: headEnd >= 0 && complete, ended, ms }
+  return { bytes, head, status, headers, body, complete: headEnd >= 0 && complete, ended }
 }
 
 function unframe(bytes: Buffer, headers: Readonly<Record<string, string | undefined>>) {

@@ -12,10 +12,7 @@ export const WIRE_CASES: Record<keyof typeof WIRE_FAULTS, FaultCase[]> = {
       at: 'verify',
       parameters: { ms: 60 },
       outcome: unfaulted,
-      received: (received, { result }) => {
-        expect(jsonOf(received)).toEqual(result)
-        expect(received.ms).toBeGreaterThan(50)
-      },
+      received: (received, { result }) => expect(jsonOf(received)).toEqual(result),
     },
   ],
   hang: [
