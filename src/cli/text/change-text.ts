@@ -65,8 +65,8 @@ function priceText(kind: string, was: ShownFare | null, is: ShownFare): string {
   const [before, after] = [amountText(was), amountText(is)]
   if (kind === 'price_changed') return ` ${before} → ${after}`
   if (kind === 'became_unavailable' && before !== '') return `, was ${before}`
-  const shows = kind === 'became_available' || kind === 'watch_started'
-  return shows && after !== '' ? `, ${after}` : ''
+  if (kind === 'watch_started') return `, ${after === '' ? is.pair.replace('_', ' ') : after}`
+  return kind === 'became_available' && after !== '' ? `, ${after}` : ''
 }
 
 function amountText(fare: ShownFare | null): string {
