@@ -7,6 +7,7 @@ COPY package.json package-lock.json ./
 # refuses a lock file that lacks packages of other platforms, also of those that are left out here.
 RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 COPY bin ./bin
+COPY docs/reference/runbooks.md ./docs/reference/runbooks.md
 COPY migrations ./migrations
 COPY src ./src
 # Whatever the umask of the one who checked it out.
@@ -21,6 +22,7 @@ WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/package.json ./
 COPY --from=build /app/bin ./bin
+COPY --from=build /app/docs ./docs
 COPY --from=build /app/migrations ./migrations
 COPY --from=build /app/src ./src
 RUN ln -s /app/bin/farewatch /usr/local/bin/farewatch

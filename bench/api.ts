@@ -6,7 +6,7 @@
  *
  *   npm run bench:api -- [routes] [seconds a step] [rounds]
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import os from 'node:os'
 import path from 'node:path'
@@ -14,61 +14,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Seeded, seedApi } from './api-fixture.ts'
 import { load } from './api-load.ts'
 import type { BareQuery } from './api-rivals.ts'
+import { type Role, startRole, stop } from './start-role.ts'
 import { countChecks, type Fixture, openBenchApp, openFixture } from './verify-fixture.ts'
 
 const ROUTES = Number(process.argv[2] ?? 37_000)
 const SECONDS = Number(process.argv[3] ?? 5)
 const ROUNDS = Number(process.argv[4] ?? 3)
-const CHANGES = 5_000
+const CHANGES = Math.min(5_000, Math.floor(ROUTES / 4))
 const ROWS = 100
 const SMALL = 20
 const LARGE = 4
 const BUDGET = 200
 /** Enough to use the whole budget when each fare is checked at most once a second. */
 const FARES = 2_000
-const WARM_UP_MS = 8_000
-const WORKER_SECONDS = 20
-
-interface Role {
-  readonly child: ChildProcess
-  readonly url: string
+const SETTINGS = {
+  UPSTREAM_REQUESTS_PER_SECOND: String(BUDGET),
+  API_REQUESTS_PER_SECOND: '1000000',
 }
-
-/** A role of the product, in a process of its own. */
-async function startRole(fixture: Fixture, role: 'api' | 'worker'): Promise<Role> {
-  const main = path.join(import.meta.dirname, '../src/cli/main.ts')
-  const child = spawn(process.execPath, [main, role], {
-    env: {
-      PATH: process.env.PATH ?? '',
-      DATABASE_URL: fixture.databaseUrl,
-      UPSTREAM_BASE_URL: fixture.upstreamUrl,
-      UPSTREAM_REQUESTS_PER_SECOND: String(BUDGET),
-      MIN_RECHECK_SECONDS: '1',
-      ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
-      AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
-      API_REQUESTS_PER_SECOND: '1000000',
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ready = await new Promise<string>((resolve, reject) => {
-    let output = ''
-    // Read as long as it runs: a process ends when its output is not read.
-    child.stdout.on('data', (chunk: Buffer) => {
-      output = `${output}${chunk.toString()}`.slice(-10_000)
-      if (output.includes('"msg":"ready"')) resolve(output)
-    })
-    child.once('exit', (code) => reject(new Error(`the ${role} ended with ${code}`)))
-  })
-  const status = /"api":"([^"]+)"/.exec(ready)?.[1] ?? ''
-  return { child, url: status.replace('/api/v1/status', '') }
-}
-
-async function stop({ child }: Pick<Role, 'child'>): Promise<void> {
-  child.kill('SIGTERM')
-  if (child.exitCode === null) await once(child, 'exit')
-}
+const WARM_UP_MS = 1_600 * SECONDS
+const WORKER_SECONDS = 4 * SECONDS
 
 async function startRivals(fixture: Fixture, listUrl: string, key: string): Promise<Role> {
   const child = fork(path.join(import.meta.dirname, 'api-rivals.ts'), [
@@ -161,7 +125,7 @@ async function recordedPerSecond(fixture: Fixture): Promise<number> {
 }
 
 async function measureWithWorker(fixture: Fixture, steps: readonly Step[]): Promise<void> {
-  const worker = await startRole(fixture, 'worker')
+  const worker = await startRole(fixture, 'worker', SETTINGS)
   await delay(WARM_UP_MS)
   const alone = await recordedPerSecond(fixture)
   console.log(`\na worker with a budget of ${BUDGET} a second records ${alone.toFixed(1)} alone,`)
@@ -193,7 +157,7 @@ try {
   const seeded = await seedApi(app, { routes: ROUTES, changes: CHANGES, fares: FARES })
   await app.close()
   console.log(`${ROUTES} routes, ${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}`)
-  const api = await startRole(fixture, 'api')
+  const api = await startRole(fixture, 'api', SETTINGS)
   const rivals = await startRivals(fixture, `${api.url}/api/v1/data/routes`, seeded.key)
   const steps = await stepsOf(api, rivals, seeded)
   print(steps, await measure(steps))

@@ -53,7 +53,7 @@ delays.enable()
 const start = performance.now()
 const read = await (how === 'ours' ? ours() : parse())
 const ms = performance.now() - start
-// Without this pause a block that lasted until the end would not be measured.
+// A block of the event loop that lasts until the end is measured only after the loop runs again.
 await new Promise((resolve) => setTimeout(resolve, 5))
 delays.disable()
 const reading: ListReading = {

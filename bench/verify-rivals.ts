@@ -119,7 +119,7 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
       }>`select state from fare_state where tracked_fare_id = ${fareId} for update`,
       tx,
     )
-    const rules = { ...verifyDeps.rules, holdLosses: false }
+    const rules = { ...verifyDeps.rules, holds: [] }
     const decision = decide(parseFareState(state), { askedAt, observation }, rules)
     await saveOne(tx, { fareId, askedAt, decision, latencyMs: observation.evidence.latencyMs })
   })

@@ -20,3 +20,7 @@ alter role analyst set search_path = farewatch;
 create database farewatch owner farewatch;
 revoke all on database farewatch from public;
 grant connect on database farewatch to farewatch_analyst;
+
+-- Logins of analysts cannot stop farewatch.
+\connect farewatch
+\i /etc/farewatch/analyst-limits.sql

@@ -10,6 +10,8 @@ const FLOORS: Readonly<Record<string, number>> = {
   embedded: 8,
   app: 7,
   verify: 6,
+  web: 6,
+  delivery: 6,
   recheck: 5,
   watch: 4,
   'route-sync': 3,
@@ -18,6 +20,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   changes: 2,
   resellers: 2,
   schedules: 2,
+  analytics: 2,
   airports: 1,
   config: 1,
   metrics: 1,
@@ -33,7 +36,16 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'csv-stringify': ['cli', 'route-sync', 'sandbox', 'watch'],
   'csv-parse': ['watch'],
   yaml: ['watch'],
-  undici: ['upstream'],
+  undici: ['upstream', 'delivery'],
+  nodemailer: ['delivery'],
+  'hyparquet-writer': ['analytics'],
+  'ipaddr.js': ['delivery'],
+  preact: ['web'],
+  htm: ['web'],
+  uplot: ['web'],
+  'd3-geo': ['web'],
+  'd3-array': ['web'],
+  'topojson-client': ['web'],
   pg: ['db'],
   kysely: ['db'],
   bullmq: ['queue'],
@@ -44,6 +56,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/compress': ['http'],
   '@fastify/swagger': ['http'],
   '@fastify/swagger-ui': ['http'],
+  marked: ['http'],
 }
 const ENDPOINT_PACKAGES = new Set(['fastify', 'typebox'])
 const MAX_FOLDER_FILES = 24
@@ -72,7 +85,7 @@ function readSource(name: string): SourceFile {
   return { name, room: name.split('/')[1] ?? '', text, imports }
 }
 
-const sources = filesOf('src', /\.ts$/).map(readSource)
+const sources = filesOf('src', /\.(ts|js)$/).map(readSource)
 
 function roomOf(file: SourceFile, specifier: string): string {
   const target = path.join(path.dirname(file.name), specifier)

@@ -19,7 +19,7 @@ const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   .filter((name) => name !== '' && !EXEMPT.test(name) && existsSync(path.join(ROOT, name)))
 
 const code = files
-  .filter((name) => /^(src|test|bench|grafana|bin)\/.*\.(ts|mjs)$/.test(name))
+  .filter((name) => /^(src|test|bench|grafana|bin)\/.*\.(ts|mjs|js)$/.test(name))
   .map((name) => ({ name, ...wordsOf(readFileSync(path.join(ROOT, name), 'utf8')) }))
 
 /** Documents and configuration are prose from end to end. */

@@ -93,12 +93,13 @@ function exitCodesPart(): string {
 }
 
 function settingsTable(settings: Readonly<Record<string, Setting<unknown>>>): string {
-  const rows = Object.entries(settings).map(([name, { about, preset, secret }]) => [
+  const rows = Object.entries(settings).map(([name, { about, accepts, preset, secret }]) => [
     code(name),
     preset === undefined ? '' : code(String(preset)),
+    accepts,
     `${about}${secret ? ' (secret)' : ''}`,
   ])
-  return tableOf(['setting', 'default', 'what it does'], rows)
+  return tableOf(['setting', 'default', 'accepts', 'what it does'], rows)
 }
 
 function problemsPart(): string {

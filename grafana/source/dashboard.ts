@@ -16,7 +16,7 @@ export function dashboardJson({ uid, title, question, variables = [], rows }: Da
     tags: ['farewatch'],
     schemaVersion: SCHEMA_VERSION,
     version: 1,
-    editable: false,
+    editable: true,
     graphTooltip: 1,
     refresh: '30s',
     time: { from: 'now-6h', to: 'now' },
@@ -31,7 +31,7 @@ export function dashboardJson({ uid, title, question, variables = [], rows }: Da
       },
     ],
     annotations: { list: [FIRING] },
-    templating: { list: variables.map(variableJson) },
+    templating: { list: [...datasourcesOf(rows), ...variables.map(variableJson)] },
     panels: placed(rows).map(({ panel, gridPos }, i) => ({
       id: i + 1,
       gridPos,
@@ -46,7 +46,7 @@ const FIRING = {
   datasource: PROMETHEUS,
   enable: true,
   iconColor: 'red',
-  expr: 'ALERTS{alertstate="firing"}',
+  expr: 'ALERTS{alertstate="firing", job="farewatch"}',
   titleFormat: '{{alertname}}',
 }
 
@@ -61,6 +61,23 @@ function placed(rows: readonly Row[]) {
       return { panel, gridPos: { x, y: top, w: end - x, h: height } }
     })
   })
+}
+
+/** A variable for each datasource that the dashboard uses. Alerts on the panels come from Prometheus. */
+function datasourcesOf(rows: readonly Row[]): object[] {
+  const hasTables = rows.some(({ panels }) => panels.some(({ kind }) => kind === 'table'))
+  const used = hasTables ? [PROMETHEUS, POSTGRES] : [PROMETHEUS]
+  return used.map(({ type, uid }) => ({
+    type: 'datasource',
+    name: uid.slice(1),
+    label: type === 'prometheus' ? 'Prometheus' : 'PostgreSQL',
+    query: type,
+    refresh: 1,
+    multi: false,
+    includeAll: false,
+    current: {},
+    options: [],
+  }))
 }
 
 function variableJson({ name, label, query, from }: Variable): object {

@@ -46,10 +46,10 @@ export const FARES: Dashboard = {
           limits: [1, 2],
           runbook: 'MassLossIncident',
         }),
-        stat('sum(increase(farewatch_losses_held_total[$__range]))', {
-          title: 'Losses held',
+        stat('sum(increase(farewatch_changes_held_total[$__range]))', {
+          title: 'Changes held',
           about:
-            'Losses in the time range that were held because an incident was open. Healthy: 0.',
+            'Changes in the time range that were held because an incident was open. Healthy: 0.',
           unit: 'short',
           limits: [1, 100],
           runbook: 'MassLossIncident',
@@ -112,8 +112,8 @@ export const FARES: Dashboard = {
         timeseries(
           [
             {
-              expr: 'sum by (kind) (increase(farewatch_availability_changes_total{kind=~"$kind"}[5m]))',
-              legend: '{{kind}}',
+              expr: 'sum by (kind, reason) (increase(farewatch_availability_changes_total{kind=~"$kind"}[5m]))',
+              legend: '{{kind}} {{reason}}',
             },
           ],
           {
@@ -179,7 +179,9 @@ export const FARES: Dashboard = {
         ),
         table(
           `select width_bucket(extract(epoch from lasted) / 86400, 0, 30, 10) * 3 as up_to_days,
-       count(*) as spells, count(*) filter (where censored) as still_on_sale
+       count(*) as spells, count(*) filter (where reason = 'sold_out') as sold_out,
+       count(*) filter (where reason in ('sales_closed', 'departed', 'departs_on_passed')) as departure_came,
+       count(*) filter (where censored and reason is null) as still_on_sale
   from farewatch.availability_survival
  group by 1
  order by 1`,

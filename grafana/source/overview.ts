@@ -9,30 +9,35 @@ export const OVERVIEW: Dashboard = {
     {
       height: 5,
       panels: [
-        stat('count(ALERTS{alertstate="firing"}) or vector(0)', {
-          title: 'Firing alerts',
-          about: 'Healthy: 0. Every alert has a link to its runbook.',
-          unit: 'short',
-          limits: [1, 2],
-          runbook: 'all',
-        }),
+        // A recording rule stands in for "no alert": it has no value where the rules are not loaded or nothing runs.
+        stat(
+          'count(ALERTS{alertstate="firing", job="farewatch"}) or 0 * sum(farewatch:processes:count)',
+          {
+            title: 'Firing alerts',
+            about: 'Healthy: 0. Every alert has a link to its runbook.',
+            unit: 'short',
+            limits: [1, 2],
+            runbook: 'all',
+          },
+        ),
         stat(
           [
             {
-              expr: 'time() - max by (list) (farewatch_sync_last_success_timestamp_seconds)',
+              expr: '(time() - max by (list) (farewatch_sync_last_success_timestamp_seconds)) / max by (list) (farewatch_sync_interval_seconds)',
               legend: '{{list}}',
             },
           ],
           {
-            title: 'Age of the route lists',
+            title: 'Age of the route lists, in intervals',
             about:
-              'Time since the last accepted list. Healthy: below the interval of its schedule, two hours by default. RouteSyncStale fires after two and a half intervals.',
-            unit: 's',
-            limits: [9_000, 18_000],
+              'Time since the last accepted list, divided by the interval of its schedule. Healthy: about 1 or less. RouteSyncStale fires after two and a half intervals.',
+            unit: 'short',
+            limits: [1.25, 2.5],
             runbook: 'RouteSyncStale',
           },
         ),
-        stat('farewatch:beliefs_stale:ratio or vector(0)', {
+        // Without any belief there is no ratio, but a count of 0.
+        stat('max(farewatch:beliefs_stale:ratio or farewatch:beliefs_stale:count)', {
           title: 'Stale beliefs',
           about:
             'The share of fares that the API shows as unknown (stale). Healthy: 0 or nearly 0. Flight ids that the upstream no longer knows stay stale until they expire.',
@@ -43,16 +48,17 @@ export const OVERVIEW: Dashboard = {
         stat(
           [
             {
-              expr: 'time() - (max by (share) (farewatch_beliefs_good_since_timestamp_seconds{share!="1"}) > 0)',
+              expr: `(time() - (max by (share) (farewatch_beliefs_good_since_timestamp_seconds{share!="1"}) > 0))
+  / on () group_left clamp_min(6 * max(farewatch_checks_round_seconds), 3600)`,
               legend: '{{share}} of the fares',
             },
           ],
           {
-            title: 'Age of the beliefs',
+            title: 'Age of the beliefs, until stale',
             about:
-              'Half and 95 % of the fares had a good check within this time. Healthy: near the expected interval of a fare.',
-            unit: 's',
-            limits: [1_800, 3_600],
+              'Half and 95 % of the fares had a good check within this part of the time after which a belief is stale: an hour, or six expected intervals if that is longer. Healthy: below 50 %.',
+            unit: 'percentunit',
+            limits: [0.5, 1],
             runbook: 'BeliefsStale',
           },
         ),
@@ -67,10 +73,62 @@ export const OVERVIEW: Dashboard = {
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
           title: 'Open incidents',
           about:
-            'By kind. Healthy: 0 of each kind. While an incident is open, losses are held; upstream_trouble also slows checks down.',
+            'By kind. Healthy: 0 of each kind. While an incident is open, changes of its kind are held; upstream_trouble holds losses and slows checks down.',
           unit: 'short',
           limits: [1, 2],
           runbook: 'MassLossIncident',
+        }),
+      ],
+    },
+    {
+      height: 5,
+      panels: [
+        stat('sum(up{job="farewatch"}) / count(up{job="farewatch"}) or vector(0)', {
+          title: 'Targets up',
+          about: 'The share of the targets that answer scrapes. Healthy: 100 %.',
+          unit: 'percentunit',
+          limits: [0.5, 1],
+          smallIsBad: true,
+          runbook: 'ProcessGone',
+        }),
+        stat(
+          `1 - (sum(rate(farewatch_api_requests_total{status=~"5..", code!="verify.unknown"}[$__rate_interval])) or 0 * sum(farewatch:processes:count))
+  / (sum(rate(farewatch_api_requests_total{status!~"4..", code!="verify.unknown"}[$__rate_interval])) > 0)`,
+          {
+            title: 'API success',
+            about:
+              'The share of API requests that did not fail with a 5xx status. Refused requests (4xx) and fares that the upstream did not answer do not count. Healthy: above 99 %. No value without requests.',
+            unit: 'percentunit',
+            limits: [0.95, 0.99],
+            smallIsBad: true,
+            runbook: 'ApiErrors',
+          },
+        ),
+        stat(
+          'histogram_quantile(0.95, sum by (le) (rate(farewatch_api_request_duration_seconds_bucket{operation!~"listWatchChanges|verifyFares|listRoutes|listAvailableRoutes|exportRoutesCsv|readWatchListState|readWatchState|saveWatches"}[$__rate_interval])))',
+          {
+            title: 'API p95',
+            about:
+              'Duration of API requests, without those that wait on purpose, complete lists and imports. Healthy: tens of milliseconds.',
+            unit: 's',
+            limits: [0.5, 1],
+            runbook: 'ApiSlow',
+          },
+        ),
+        stat('max(farewatch_db_size_bytes)', {
+          title: 'Database size',
+          about: 'Healthy: it grows with what changes, not with what is checked.',
+          unit: 'bytes',
+          runbook: 'DiskFilling',
+        }),
+        stat('min(farewatch:db_disk_free:ratio)', {
+          title: 'Free disk',
+          about:
+            'Of the disk of the database. Healthy: above 20 %. No value if PostgreSQL runs on another machine or in a container of its own.',
+          unit: 'percentunit',
+          limits: [0.1, 0.2],
+          smallIsBad: true,
+          runbook: 'DiskFilling',
         }),
       ],
     },
@@ -131,8 +189,8 @@ export const OVERVIEW: Dashboard = {
         timeseries(
           [
             {
-              expr: 'sum by (kind) (increase(farewatch_availability_changes_total[5m]))',
-              legend: '{{kind}}',
+              expr: 'sum by (kind, reason) (increase(farewatch_availability_changes_total[5m]))',
+              legend: '{{kind}} {{reason}}',
             },
           ],
           {

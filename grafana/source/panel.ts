@@ -1,10 +1,8 @@
 /** The panels of the dashboards: queries, what they mean, and what is healthy. */
 
-export const PROMETHEUS = { type: 'prometheus', uid: 'farewatch-prometheus' } as const
-export const POSTGRES = {
-  type: 'grafana-postgresql-datasource',
-  uid: 'farewatch-postgres',
-} as const
+/** The datasources that the reader chooses in the dashboard, so that it can be imported into any Grafana. */
+export const PROMETHEUS = { type: 'prometheus', uid: '$prometheus' } as const
+export const POSTGRES = { type: 'grafana-postgresql-datasource', uid: '$postgres' } as const
 
 /** By Grafana's names: seconds, a share of 1, a plain count, calls a second, per minute, bytes, "5 minutes ago". */
 export type Unit = 's' | 'percentunit' | 'short' | 'reqps' | 'cpm' | 'bytes' | 'dateTimeFromNow'

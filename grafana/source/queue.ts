@@ -191,6 +191,65 @@ export const QUEUE: Dashboard = {
         timeseries(
           [
             {
+              expr: 'sum by (outcome) (rate(farewatch_webhook_deliveries_total{instance=~"$instance"}[$__rate_interval]))',
+              legend: '{{outcome}}',
+            },
+          ],
+          {
+            title: 'Results of deliveries',
+            about:
+              'Results per second. Healthy: nearly all delivered. One endpoint that fails causes few: its circuit breaker opens.',
+            unit: 'reqps',
+            runbook: 'WebhooksLate',
+          },
+        ),
+        timeseries(quantiles('farewatch_webhook_lag_seconds', [], '{instance=~"$instance"}'), {
+          title: 'Lag of webhooks',
+          about: 'Time from a record to the answer 2xx. Healthy: below 0.25 s, except for retries.',
+          unit: 's',
+          limits: [1, 60],
+          runbook: 'WebhooksLate',
+        }),
+        timeseries(
+          [
+            { expr: 'max(farewatch_webhook_pending)', legend: 'pending' },
+            { expr: 'max(farewatch_webhook_dead)', legend: 'dead' },
+            {
+              expr: 'max by (reason) (farewatch_webhook_endpoints_disabled)',
+              legend: 'endpoints {{reason}}',
+            },
+          ],
+          {
+            title: 'Deliveries that wait, dead ones, and disabled endpoints',
+            about:
+              'Healthy: nearly none wait. Deliveries to an endpoint that fails wait for days before they are dead.',
+            unit: 'short',
+            runbook: 'WebhookEndpointDisabled',
+          },
+        ),
+        timeseries(
+          [
+            {
+              expr: 'time() - max by (endpoints) (farewatch_webhook_oldest_pending_timestamp_seconds > 0)',
+              legend: '{{endpoints}}',
+            },
+          ],
+          {
+            title: 'Longest wait of a delivery',
+            about:
+              'Since the delivery is due, by the last attempt at its endpoint. Healthy: below a second for healthy endpoints.',
+            unit: 's',
+            runbook: 'WebhooksLate',
+          },
+        ),
+      ],
+    },
+    {
+      height: 8,
+      panels: [
+        timeseries(
+          [
+            {
               expr: 'nodejs_eventloop_lag_p99_seconds{instance=~"$instance"}',
               legend: '{{instance}}',
             },

@@ -1,7 +1,9 @@
 import { messageOf } from '../base/errors.ts'
-import { withTimeout } from '../base/timeout.ts'
-import { sql } from '../db/database.ts'
+import { isLoopback, isLoopbackHost } from '../base/loopback.ts'
+import { endsWithin, withTimeout } from '../base/timeout.ts'
+import { type Db, openDatabase, sql } from '../db/database.ts'
 import { assertMigrated } from '../db/migrate.ts'
+import { ProblemError } from '../http/problems.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { renderMetrics } from '../metrics/metrics.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
@@ -12,6 +14,7 @@ import type { Work } from './work.ts'
 
 /** An idle worker polls every few seconds. One that was inactive for this long is not ready. */
 const WORKER_INACTIVE_MS = 90_000
+const CLOSE_TIMEOUT_MS = 400
 
 export interface AdminDeps {
   readonly app: App
@@ -48,13 +51,23 @@ interface Check {
 export function createAdminServer(deps: AdminDeps): HttpServer {
   const { app } = deps
   const server = createHttpServer({ log: app.log })
+  // A connection of its own, so that health answers while all connections of the pools are in use.
+  const database = openDatabase({
+    url: app.config.DATABASE_URL,
+    applicationName: 'farewatch health',
+    log: app.log,
+    maxConnections: 1,
+    statementTimeoutMs: STORE_TIMEOUT_MS,
+  })
+  server.addHook('onClose', async () => void (await endsWithin(database.close(), CLOSE_TIMEOUT_MS)))
+  if (isLoopback(app.config.ADMIN_HOST)) server.addHook('onRequest', assertLocalHost)
   server.get('/livez', async (_request, reply) => {
     const reason = deps.fault()
     if (reason === null) return { status: 'live' }
     return reply.code(503).send({ status: 'no progress', reason })
   })
   server.get('/readyz', async (request, reply) => {
-    const checks = await checkReadiness(deps)
+    const checks = await checkReadiness(deps, database.db)
     const failing = checks.filter(({ fault }) => fault !== null)
     const ready = failing.length === 0
     const verbose = Object.hasOwn(request.query as object, 'verbose')
@@ -72,9 +85,24 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
   return server
 }
 
-async function checkReadiness(deps: AdminDeps): Promise<Check[]> {
+interface WithHost {
+  readonly headers: { readonly host?: string | undefined }
+}
+
+/**
+ * Refuses requests that name another host. A browser of this machine sends them for a web page whose name was made to
+ * resolve to a loopback address (DNS rebinding), and the page could then read the response.
+ */
+async function assertLocalHost({ headers: { host } }: WithHost): Promise<void> {
+  if (host === undefined || isLoopbackHost(host)) return
+  throw new ProblemError('request.invalid', {
+    parameter: 'Host',
+    detail: 'the header Host must name this machine, as in localhost or 127.0.0.1',
+  })
+}
+
+async function checkReadiness(deps: AdminDeps, db: Db): Promise<Check[]> {
   const { app, work, draining } = deps
-  const { db } = app.database
   const [database, schema] = await Promise.all([
     checkStore('database', sql`select 1`.execute(db), deps),
     checkStore('schema', assertMigrated(db), deps),

@@ -3,13 +3,20 @@ import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import type { FeedPoller } from '../changes/feed-poller.ts'
 import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
+import { OPERATOR_STREAM_OPERATIONS } from '../changes/stream/operator-stream-endpoints.ts'
+import type { Streams } from '../changes/stream/streams.ts'
+import { WATCH_STREAM_OPERATIONS } from '../changes/stream/watch-stream-endpoints.ts'
 import { WATCH_CHANGE_OPERATIONS } from '../changes/watch-change-endpoints.ts'
 import type { Db } from '../db/database.ts'
+import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
+import { DELIVERY_OPERATIONS } from '../delivery/endpoints/delivery-endpoints.ts'
+import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/endpoints/webhook-endpoints.ts'
 import type { Operation } from '../http/operation.ts'
 import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-endpoints.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { HISTORY_OPERATIONS } from '../route-sync/read/history-endpoints.ts'
+import { NETWORK_OPERATIONS } from '../route-sync/read/network-endpoints.ts'
 import type { RenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { ROUTE_OPERATIONS } from '../route-sync/read/route-endpoints.ts'
 import { SYNC_RUN_OPERATIONS } from '../route-sync/read/sync-run-endpoints.ts'
@@ -19,17 +26,20 @@ import type { OnDemand } from '../verify/on-demand/coalesce-requests.ts'
 import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
 import { STATUS_OPERATIONS } from '../verify/read/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../verify/read/watch-history-endpoints.ts'
+import { WATCH_STRIP_OPERATIONS } from '../verify/read/watch-strips-endpoints.ts'
 import { WATCH_VIEW_OPERATIONS } from '../verify/read/watch-view-endpoints.ts'
 import type { disableReseller } from '../watch/change-watches.ts'
+import { SAVE_WATCH_OPERATIONS } from '../watch/endpoints/save-watches-endpoints.ts'
 import { WATCH_OPERATIONS } from '../watch/endpoints/watch-endpoints.ts'
 import { WATCH_LIST_OPERATIONS } from '../watch/endpoints/watch-list-endpoints.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
-export interface ApiDeps {
+export interface ApiDeps extends EndpointDeps {
   readonly db: Db
   readonly routeLists: RenderedLists
   readonly onDemand: OnDemand
   readonly feedPoller: FeedPoller
+  readonly streams: Streams
   /** The shortest time between two checks of a fare. */
   readonly minRecheckSeconds: number
   readonly clock: Clock
@@ -49,15 +59,22 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...VERIFY_OPERATIONS,
   ...WATCH_LIST_OPERATIONS,
   ...WATCH_OPERATIONS,
+  ...SAVE_WATCH_OPERATIONS,
   ...WATCH_VIEW_OPERATIONS,
   ...WATCH_HISTORY_OPERATIONS,
+  ...WATCH_STRIP_OPERATIONS,
   ...WATCH_CHANGE_OPERATIONS,
+  ...WEBHOOK_ENDPOINT_OPERATIONS,
+  ...DELIVERY_OPERATIONS,
+  ...WATCH_STREAM_OPERATIONS,
   ...ROUTE_CHANGE_OPERATIONS,
   ...HISTORY_OPERATIONS,
+  ...NETWORK_OPERATIONS,
   ...STATUS_OPERATIONS,
   ...SYNC_RUN_OPERATIONS,
   ...REVIEW_OPERATIONS,
   ...RESELLER_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
+  ...OPERATOR_STREAM_OPERATIONS,
 ]

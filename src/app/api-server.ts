@@ -1,22 +1,33 @@
 import packageJson from '../../package.json' with { type: 'json' }
+import { createTtlCache } from '../base/ttl-cache.ts'
 import { createFeedPoller } from '../changes/feed-poller.ts'
+import type { StateReaders } from '../changes/stream/present-state.ts'
+import { createStreams } from '../changes/stream/streams.ts'
 import { readFeedHeads } from '../changes/watch-feed-queries.ts'
+import type { Db } from '../db/database.ts'
 import { isDatabaseUnavailable } from '../db/database-health.ts'
 import { createApi } from '../http/api.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import type { HttpServer } from '../http/server.ts'
 import { drainOnClose } from '../http/server.ts'
-import { createKeyAccess } from '../resellers/check-keys.ts'
+import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
 import { createRenderedLists } from '../route-sync/read/rendered-lists.ts'
+import { listSyncRuns } from '../route-sync/runs/sync-run-queries.ts'
+import { listIncidents } from '../verify/incidents/incident-queries.ts'
 import { createOnDemand } from '../verify/on-demand/coalesce-requests.ts'
+import { type Freshness, readFreshness } from '../verify/read/read-status.ts'
 import { disableReseller } from '../watch/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
+import { targetRulesOf } from './settings-for.ts'
 
 /** How long requests in progress may take when the process stops: a little less than the API role has. */
 const DRAIN_MS = 2_500
+
+/** Requests without a key must not cost more than one query in this time. */
+const FRESHNESS_CACHE_MS = 5_000
 
 /**
  * Creates the server of the API.
@@ -24,33 +35,74 @@ const DRAIN_MS = 2_500
  */
 export function createApiServer(app: App, openReseller?: string): HttpServer {
   const { config, log } = app
-  const { db } = app.database
+  const { db } = app.requestDatabase
   const nowMs = () => performance.now()
   const access = createKeyAccess({ db, log, nowMs, openReseller })
-  const onDemand = createOnDemand(app.verifyDeps)
-  const feedPoller = createFeedPoller({ readHeads: (ids) => readFeedHeads(db, ids) })
+  const onDemand = createOnDemand({ ...app.verifyDeps, db })
+  const freshness = createTtlCache<Freshness>({ ttlMs: FRESHNESS_CACHE_MS, nowMs, maxKeys: 1 })
+  const { feedPoller, streams, stopFollowing } = followFeeds(app, access)
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
     operations: API_OPERATIONS,
-    deps: { ...depsOf(app), routeLists: createRenderedLists({ db, nowMs }), onDemand, feedPoller },
+    deps: {
+      ...depsOf(app),
+      routeLists: createRenderedLists({ db, nowMs }),
+      onDemand,
+      feedPoller,
+      streams,
+    },
     document: API_DOCUMENT,
+    readFreshness: () => freshness.get('', () => readFreshness({ db, clock: app.clock })),
     onAnswered: requestCounter(app.metrics),
     access,
     limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
   })
   // Before the connections close, so that waiting requests still receive an answer.
   server.addHook('preClose', () => onDemand.close())
-  server.addHook('preClose', async () => feedPoller.close())
+  server.addHook('preClose', async () => stopFollowing())
   server.addHook('onClose', () => access.allUsesRecorded())
   drainOnClose(server, DRAIN_MS)
   return server
 }
 
-function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller'> {
-  const { database, clock, log, config, syncDeps } = app
+/** Creates what follows the feeds for waiting requests and for streams. */
+function followFeeds({ requestDatabase: { db }, listener, metrics, log }: App, access: KeyAccess) {
+  const feedPoller = createFeedPoller({ readHeads: (ids) => readFeedHeads(db, ids) })
+  const streams = createStreams({ db, listener, metrics, log, states: statesFor(db) })
+  const subscriptions = [
+    listener.subscribe('watch', feedPoller.pollNow),
+    listener.subscribe('key', () => {
+      access.forget()
+      streams.reauthorize()
+    }),
+  ]
+  const stopFollowing = () => {
+    for (const unsubscribe of subscriptions) unsubscribe()
+    feedPoller.close()
+    streams.close()
+  }
+  return { feedPoller, streams, stopFollowing }
+}
+
+/** How many finished runs an operator's stream shows. */
+const SHOWN_RUNS = 10
+const SHOWN_INCIDENTS = 100
+
+/** What operators see on their stream in addition to the feeds, as `/incidents?open=true` and `/sync-runs` show it. */
+export function statesFor(db: Db): StateReaders {
   return {
-    db: database.db,
+    incidents: async () => ({
+      items: await listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
+    }),
+    runs: async () => ({ items: await listSyncRuns(db, { limit: SHOWN_RUNS }) }),
+  }
+}
+
+function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller' | 'streams'> {
+  const { requestDatabase, clock, log, config, syncDeps } = app
+  return {
+    db: requestDatabase.db,
     disableReseller,
     clock,
     log,
@@ -59,5 +111,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
     version: packageJson.version,
+    sealer: app.sealer,
+    targetRules: targetRulesOf(config),
   }
 }

@@ -6,16 +6,20 @@ import { secretsOf } from '../config/config.ts'
 import type { Config } from '../config/settings.ts'
 import { type Database, type Db, openDatabase } from '../db/database.ts'
 import { probeDatabase } from '../db/database-health.ts'
+import { createListener, type Listener } from '../db/listener.ts'
 import { assertMigrated, migrate } from '../db/migrate.ts'
+import { createSealer, type Sealer } from '../delivery/sealing/sealer.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { migrateQueue } from '../queue/queue-connection.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
+import { createRateStore } from '../recheck/rate-store.ts'
 import type { SyncDeps } from '../route-sync/plan/plan-snapshot.ts'
 import { type CircuitBreaker, createCircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
 import { anomalyCounter, countCalls } from '../upstream/telemetry.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
+import { fillAirports } from './fill-airports.ts'
 import { guardLimitsOf, verifyRulesOf } from './settings-for.ts'
 
 /** The configuration with the addresses of all stores: configured or embedded. */
@@ -38,21 +42,26 @@ export interface AppOptions {
 /** The dependencies of every command and every role. Nothing connects before its first use. */
 export interface App extends AppOptions {
   readonly database: Database
+  /** The connections of API requests. They are apart, so that no caller can take those of the workers. */
+  readonly requestDatabase: Database
+  /** Receives the notifications of all processes. It connects at the first subscription. */
+  readonly listener: Listener
   readonly upstream: UpstreamClient
   readonly breaker: CircuitBreaker
   readonly metrics: Metrics
   readonly syncDeps: SyncDeps
   readonly verifyDeps: VerifyDeps
+  /** Encrypts the URLs and secrets of endpoints. */
+  readonly sealer: Sealer
   close(): Promise<void>
 }
 
 export function openApp(options: AppOptions): App {
   const { config, log, role } = options
-  const database = openDatabase({
-    url: config.DATABASE_URL,
-    applicationName: `farewatch ${role}`,
-    log,
-  })
+  const url = config.DATABASE_URL
+  const database = openDatabase({ url, applicationName: `farewatch ${role}`, log })
+  const requestDatabase = openDatabase({ url, applicationName: 'farewatch requests', log })
+  const listener = createListener({ url, log })
   const metrics = createMetrics()
   metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
   const breaker = createCircuitBreaker({
@@ -65,9 +74,12 @@ export function openApp(options: AppOptions): App {
   return {
     ...options,
     database,
+    requestDatabase,
+    listener,
     upstream,
     breaker,
     metrics,
+    sealer: createSealer(config.ENCRYPTION_KEY, config.ENCRYPTION_KEY_PREVIOUS),
     syncDeps: {
       db: database.db,
       upstream,
@@ -80,14 +92,14 @@ export function openApp(options: AppOptions): App {
       upstream,
       breaker,
       clock: options.clock,
-      rules: verifyRulesOf(config),
+      rules: { ...verifyRulesOf(config), rates: createRateStore(options.clock) },
       metrics,
       log,
     },
     close: async () => {
       await upstream.close()
       await breaker.close()
-      await database.close()
+      await Promise.all([listener.close(), database.close(), requestDatabase.close()])
     },
   }
 }
@@ -153,10 +165,11 @@ export function openQueue({ config, log }: App): QueueSystem {
   return createQueueSystem({ connection, log, scrub: createScrub(secretsOf(config)) })
 }
 
-/** Migrates our schema, then BullMQ's. Returns the names of the applied migrations. */
+/** Migrates our schema and fills the airports, then migrates BullMQ's schema. Returns the names of the applied migrations. */
 export async function migrateApp({ config, database }: App): Promise<string[]> {
   await probeDatabase(database.db, config.DATABASE_URL)
   const applied = await migrate(database.db)
+  await fillAirports(database.db)
   const client = await database.pool.connect()
   try {
     await migrateQueue(client)

@@ -70,12 +70,14 @@ export function requestCounter({
   apiRequests,
   apiDuration,
 }: Pick<Metrics, 'apiRequests' | 'apiDuration'>): (answered: Answered) => void {
+  const lasting = new Set(API_OPERATIONS.filter(({ streams }) => streams).map(({ id }) => id))
   for (const { id: operation, answer } of API_OPERATIONS) {
-    apiRequests.inc({ operation, status: String(answer.status ?? 200) }, 0)
-    apiDuration.zero({ operation })
+    apiRequests.inc({ operation, status: String(answer.status ?? 200), code: '' }, 0)
+    if (!lasting.has(operation)) apiDuration.zero({ operation })
   }
-  return ({ operation, status, durationMs }) => {
-    apiRequests.inc({ operation, status: String(status) })
-    apiDuration.observe({ operation }, durationMs / 1000)
+  return ({ operation, status, code, durationMs }) => {
+    apiRequests.inc({ operation, status: String(status), code })
+    // A stream lasts as long as its client likes. That is no measure of ours.
+    if (!lasting.has(operation)) apiDuration.observe({ operation }, durationMs / 1000)
   }
 }

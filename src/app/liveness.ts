@@ -1,7 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import { withTimeout } from '../base/timeout.ts'
 import { pingDatabase } from '../db/database-health.ts'
-import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import { RECONCILE_EVERY_MS } from '../schedules/reconciler.ts'
@@ -113,7 +112,7 @@ export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
 }
 
 /** Passes a rejection on, except after the signal has aborted: then it never settles. */
-async function untilAborted(work: Promise<never>, signal: AbortSignal): Promise<never> {
+export async function untilAborted(work: Promise<never>, signal: AbortSignal): Promise<never> {
   try {
     return await work
   } catch (err) {
@@ -159,35 +158,4 @@ function workHeartbeats(
   const { reconciledAt } = work.progress()
   const reconciler = { missing: 'the reconciler has not passed', lastAt: reconciledAt }
   return [...workers, { ...reconciler, limitMs: limitMs + RECONCILE_EVERY_MS }]
-}
-
-const EMBEDDED_CHECK_MS = 5_000
-/** After this many failed checks in a row the private server has died. Only a new start of farewatch starts it again. */
-const EMBEDDED_FAILURES = 4
-
-/** The private database has died under a running process. */
-export class EmbeddedDiedError extends AppError {
-  override readonly name = 'EmbeddedDiedError'
-  override readonly code = 'embedded.died'
-  override readonly retryable = true
-
-  constructor() {
-    super('the embedded PostgreSQL has died: start farewatch again to restart it; no data is lost')
-  }
-}
-
-/** Rejects with EmbeddedDiedError when the private database does not answer any more. Ends with the signal. */
-export function monitorEmbedded({ database, clock }: App, signal: AbortSignal): Promise<never> {
-  const monitor = async (): Promise<never> => {
-    for (let failures = 0; ; ) {
-      await clock.sleep(EMBEDDED_CHECK_MS, signal)
-      const answered = await databaseNow(database.db).then(
-        () => true,
-        () => false,
-      )
-      failures = answered ? 0 : failures + 1
-      if (failures === EMBEDDED_FAILURES) throw new EmbeddedDiedError()
-    }
-  }
-  return untilAborted(monitor(), signal)
 }

@@ -10,12 +10,12 @@ export async function setProcessGauges(
   work: Work | undefined,
   queue: Pick<QueueSystem, 'clockSkewMs'>,
 ): Promise<void> {
-  const { database, metrics } = app
+  const { database, requestDatabase, metrics } = app
   for (const { queue: name, handle } of work?.workers ?? []) {
     const at = handle.progress().lastActivityAt.getTime() / 1000
     metrics.queueLastActivity.set({ queue: name }, at)
   }
-  setPoolGauges(database, metrics)
+  setPoolGauges([database.pool, requestDatabase.pool], metrics)
   await Promise.all([
     setDatabaseGauges(app),
     // A process without workers needs no connection to the store of the queue.
@@ -23,11 +23,20 @@ export async function setProcessGauges(
   ])
 }
 
-function setPoolGauges({ pool }: App['database'], metrics: App['metrics']): void {
-  metrics.databaseConnections.set({ state: 'idle' }, pool.idleCount)
-  metrics.databaseConnections.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
-  metrics.databaseConnectionsMax.set(pool.options.max)
-  metrics.databaseWaiting.set(pool.waitingCount)
+/** Sums the pools: the one of the work and the one of the API. */
+function setPoolGauges(pools: readonly App['database']['pool'][], metrics: App['metrics']): void {
+  const sum = (count: (pool: App['database']['pool']) => number) =>
+    pools.reduce((total, pool) => total + count(pool), 0)
+  metrics.databaseConnections.set(
+    { state: 'idle' },
+    sum(({ idleCount }) => idleCount),
+  )
+  metrics.databaseConnections.set(
+    { state: 'busy' },
+    sum((pool) => pool.totalCount - pool.idleCount),
+  )
+  metrics.databaseConnectionsMax.set(sum(({ options }) => options.max))
+  metrics.databaseWaiting.set(sum(({ waitingCount }) => waitingCount))
 }
 
 /** Queries through the pool, as all work does: for the process an exhausted pool is as bad as a database that is down. */

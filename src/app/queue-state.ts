@@ -15,10 +15,16 @@ export const JOB_QUEUES = QUEUES.filter((name) => name !== TICK_QUEUE)
 export const TICK_EVERY_MS = {
   schedules: 5_000,
   'dispatch-checks': 1_000,
+  'end-departed': 1_000,
   'expire-fares': 60_000,
   'end-watches': 60_000,
   'settle-incidents': 60_000,
-  'prune-snapshots': 3_600_000,
+  'cancel-analysts': 15_000,
+  prune: 3_600_000,
+  'roll-up-days': 600_000,
+  deliver: 1_000,
+  'end-deliveries': 60_000,
+  'prune-deliveries': 3_600_000,
 } as const
 
 const DEPTH_STATES = ['waiting', 'active', 'delayed', 'dead'] as const
@@ -37,11 +43,18 @@ export async function readDepth(
   return { queue: name, waiting, active, delayed, dead: name === TICK_QUEUE ? 0 : failed }
 }
 
-/** Sets the depths of the queues. While their store is unavailable there are none. */
+/** Sets the depths of the queues and the memory of Redis. While the store is unavailable there are none. */
 export async function setQueueGauges(
-  queue: Pick<QueueSystem, 'counts'>,
+  queue: Pick<QueueSystem, 'counts' | 'facts'>,
   metrics: Metrics,
 ): Promise<void> {
+  const { redis } = await queue.facts().catch(() => ({ redis: undefined }))
+  metrics.redisMemoryUsed.remove()
+  metrics.redisMemoryMax.remove()
+  if (redis !== undefined) {
+    metrics.redisMemoryUsed.set(redis.usedBytes)
+    metrics.redisMemoryMax.set(redis.maxBytes)
+  }
   const depths = await Promise.all(QUEUES.map((name) => readDepth(queue, name))).catch(() => [])
   metrics.queueDepth.reset()
   for (const depth of depths) {

@@ -5,6 +5,7 @@ import { countRoutes } from '../route-sync/read/sync-state.ts'
 import { listSchedules, type SavedSchedule } from '../schedules/schedules.ts'
 import { readStatus, type Status } from '../verify/read/read-status.ts'
 import type { App } from './app.ts'
+import { type KnownProcess, listProcesses } from './processes.ts'
 import { type QueueState, readQueueState } from './queue-state.ts'
 
 /** The state of the whole system. */
@@ -13,6 +14,7 @@ export interface Overview extends Status {
   readonly schedules: readonly SavedSchedule[]
   readonly feeds: readonly FeedHead[]
   readonly queue: QueueState
+  readonly processes: readonly KnownProcess[]
 }
 
 /** Reads the state of the whole system. Rejects if the database is down; an unavailable queue is part of the state. */
@@ -22,12 +24,13 @@ export async function readOverview(
 ): Promise<Overview> {
   const { db } = database
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-  const [status, routes, schedules, feeds, queueState] = await Promise.all([
+  const [status, routes, schedules, feeds, queueState, processes] = await Promise.all([
     readStatus({ db, clock, requestsPerSecond, version: packageJson.version }),
     countRoutes(db),
     listSchedules(db),
     readFeedHeads(db),
     readQueueState(queue),
+    listProcesses(db),
   ])
-  return { ...status, routes, schedules, feeds, queue: queueState }
+  return { ...status, routes, schedules, feeds, queue: queueState, processes }
 }

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
-import { listen } from '../http/server.ts'
+import type { Config } from '../config/settings.ts'
+import { assertEncryptionKey } from '../delivery/sealing/sealed-endpoints.ts'
+import { assertPortUsable, type ListenOptions, listen } from '../http/server.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
 import { type App, assertReady, migrateApp, openQueue } from './app.ts'
+import { createDelivery } from './delivery.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
+import { announceProcess } from './processes.ts'
+import { warnOfTokenInClear } from './settings-for.ts'
 import { type Part, StopTimeoutError, stopInOrder } from './stop-in-order.ts'
 import { createSystemGauges } from './system-gauges.ts'
 import { startWork, type Work } from './work.ts'
@@ -29,14 +34,16 @@ export interface RunOptions {
   readonly release: () => Promise<void>
 }
 
-/** In all, and at most for each part. Container engines kill a process after ten seconds by default. */
+/** The grace time of all parts together, then of each part. By default, container engines kill a process after ten seconds. */
 const GRACE_MS = 9_000
 const PART_GRACE_MS = {
   stores: 1_500,
+  process: 1_000,
   gauges: 1_200,
   admin: 500,
   queue: 6_500,
   reconciler: 1_000,
+  delivery: 2_000,
   api: 3_000,
 }
 
@@ -80,6 +87,20 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
   if (left.length > 0) throw new StopTimeoutError(left)
 }
 
+/** Throws if a port is taken, before a process connects to its stores or changes them. */
+export async function assertPortsUsable(config: Config, roles: readonly RoleName[]): Promise<void> {
+  await assertPortUsable(adminAddress(config))
+  if (roles.includes('api')) await assertPortUsable(apiAddress(config))
+}
+
+function adminAddress({ ADMIN_HOST: host, ADMIN_PORT: port }: Config): ListenOptions {
+  return { host, port, setting: 'ADMIN_PORT' }
+}
+
+function apiAddress({ API_HOST: host, API_PORT: port }: Config): ListenOptions {
+  return { host, port, setting: 'API_PORT' }
+}
+
 /** The fields of the last log line. */
 function stoppedFields(left: readonly string[], tookMs: number) {
   return { tookMs, ...(left.length === 0 ? {} : { notStopped: left }) }
@@ -90,12 +111,11 @@ function part(name: keyof typeof PART_GRACE_MS, stop: Part['stop']): Part {
 }
 
 async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promise<void> {
-  if (!migrate) {
-    await assertReady(app)
-    return
-  }
-  const applied = await migrateApp(app)
-  onStep(applied.length === 0 ? 'schema up to date' : `${applied.length} migrations applied`)
+  if (migrate) {
+    const applied = await migrateApp(app)
+    onStep(applied.length === 0 ? 'schema up to date' : `${applied.length} migrations applied`)
+  } else await assertReady(app)
+  await assertEncryptionKey(app.database.db, app.sealer)
 }
 
 type Addresses = (readonly [string, string])[]
@@ -120,7 +140,11 @@ async function startRoles(
   { roles, signal, onStep, openReseller }: RunOptions,
   { parts, ending }: Starting,
 ): Promise<{ addresses: Addresses; liveness: Liveness | undefined }> {
+  warnOfTokenInClear(app)
   const running: Running = {}
+  const fault = () => running.liveness?.fault() ?? null
+  const announced = announceProcess(app, { role: roles.join('+'), fault })
+  parts.push(part('process', () => announced.close()))
   const works = roles.includes('worker')
   const queue = openQueue(app)
   const systemGauges = createSystemGauges(app, queue)
@@ -130,15 +154,13 @@ async function startRoles(
     works,
     work: () => running.work,
     serving: () => running.api === true || !roles.includes('api'),
-    fault: () => running.liveness?.fault() ?? null,
+    fault,
     queue,
     systemGauges,
     draining: () => signal.aborted || ending.aborted,
   })
-  const { ADMIN_HOST, ADMIN_PORT, API_HOST, API_PORT } = app.config
-  const adminAddress = { host: ADMIN_HOST, port: ADMIN_PORT, setting: 'ADMIN_PORT' }
   parts.push(part('admin', () => admin.close()))
-  const adminUrl = await listen(admin, adminAddress)
+  const adminUrl = await listen(admin, adminAddress(app.config))
   parts.push(part('queue', (graceMs) => queue.close({ graceMs })))
   if (works) {
     running.work = await startWorker(app, queue, { onStep, parts })
@@ -148,9 +170,9 @@ async function startRoles(
   if (roles.includes('api')) {
     const api = createApiServer(app, openReseller)
     parts.push(part('api', () => api.close()))
-    const url = await listen(api, { host: API_HOST, port: API_PORT, setting: 'API_PORT' })
+    const url = await listen(api, apiAddress(app.config))
     running.api = true
-    addresses.push(['api', `${url}/api/v1/status`])
+    addresses.push(['page', `${url}/`], ['api', `${url}/api/v1/status`])
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return { addresses, liveness: running.liveness }
@@ -162,7 +184,9 @@ async function startWorker(
   { onStep, parts }: Pick<RunOptions, 'onStep'> & Pick<Starting, 'parts'>,
 ): Promise<Work> {
   await queue.start()
-  const work = await startWork(app, queue)
+  const delivery = createDelivery(app)
+  parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
+  const work = await startWork(app, queue, delivery.ticks)
   parts.push(part('reconciler', () => work.stop()))
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work

@@ -1,5 +1,10 @@
 import { longestGapMs } from '../base/cron.ts'
+import type { Logger } from '../base/logger.ts'
+import { isLoopback, isLoopbackHost } from '../base/loopback.ts'
+import { splitList } from '../base/text.ts'
 import type { Config } from '../config/settings.ts'
+import type { TargetRules } from '../delivery/endpoints/endpoint-target.ts'
+import type { TargetPolicy } from '../delivery/send/target-policy.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
@@ -21,6 +26,55 @@ export function guardLimitsOf(config: Config): GuardLimits {
     releaseHours: config.GUARD_RELEASE_HOURS,
     releaseLostShare: config.GUARD_RELEASE_LOST_PERCENT / 100,
   }
+}
+
+/** Where webhooks may go. */
+export function targetPolicyOf(config: Config): TargetPolicy {
+  return {
+    allowHttp: config.WEBHOOK_ALLOW_HTTP === 'on',
+    allowedNetworks: splitList(config.WEBHOOK_ALLOWED_NETWORKS),
+  }
+}
+
+/** What the operator allows as targets of endpoints. */
+export function targetRulesOf(config: Config): TargetRules {
+  return {
+    urls: targetPolicyOf(config),
+    slackHosts: splitList(config.SLACK_HOSTS),
+    email: {
+      smtpUrl: config.SMTP_URL,
+      from: config.EMAIL_FROM,
+      allowed: splitList(config.EMAIL_ALLOWED),
+    },
+  }
+}
+
+/** Whether the access token of the upstream crosses a network unencrypted. */
+export function sendsTokenInClear(config: Config): boolean {
+  const { UPSTREAM_BASE_URL: url, UPSTREAM_ACCESS_TOKEN: token } = config
+  if (url === undefined || token === undefined) return false
+  const { protocol, host } = new URL(url)
+  return protocol === 'http:' && !isLoopbackHost(host)
+}
+
+export const IN_CLEAR = 'UPSTREAM_BASE_URL is http: anybody on the way can read the access token'
+
+/** Call it where calls to the upstream begin. */
+export function warnOfTokenInClear({ config, log }: { config: Config; log: Logger }): void {
+  if (sendsTokenInClear(config)) log.warn({ upstream: config.UPSTREAM_BASE_URL }, IN_CLEAR)
+}
+
+/** Why `up` asks for a key although none exists; undefined if it answers requests from this machine without one. */
+export function whyNotOpen(
+  { OPEN_DEMO, API_HOST, UPSTREAM_BASE_URL }: Config,
+  inContainer: boolean,
+): string | undefined {
+  if (OPEN_DEMO === 'off') return 'OPEN_DEMO is off'
+  // Only a loopback address keeps the machines of the network out.
+  if (!isLoopback(API_HOST)) return `API_HOST ${API_HOST} can be reached from other machines`
+  if (OPEN_DEMO === 'on') return undefined
+  if (UPSTREAM_BASE_URL !== undefined) return 'UPSTREAM_BASE_URL and not OPEN_DEMO=on is set'
+  return inContainer ? 'this is a container and OPEN_DEMO=on is not set' : undefined
 }
 
 export function verifyRulesOf(config: Config): VerifyDeps['rules'] {

@@ -1,7 +1,10 @@
+import { daysUntilFull, readGrowth, readPartSizes } from '../analytics/storage.ts'
 import { messageOf } from '../base/errors.ts'
 import { endsWithin, TimeoutError, withTimeout } from '../base/timeout.ts'
 import { readFeedGauges } from '../changes/feed-gauges.ts'
 import { type Db, openDatabase } from '../db/database.ts'
+import { readStorage } from '../db/database-health.ts'
+import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { readRecheckGauges } from '../recheck/recheck-gauges.ts'
 import { readSyncGauges } from '../route-sync/read/sync-state.ts'
@@ -23,9 +26,13 @@ export interface SystemGauges {
 const PAUSE_FACTOR = 20
 const STATEMENT_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_MS = 1_000
+const DAY_SECONDS = 86_400
 
 /** Opens one connection outside the pool, so that the gauges can be read while the pool is exhausted. */
-export function createSystemGauges(app: App, queue: Pick<QueueSystem, 'counts'>): SystemGauges {
+export function createSystemGauges(
+  app: App,
+  queue: Pick<QueueSystem, 'counts' | 'facts'>,
+): SystemGauges {
   const { config, log, clock, metrics } = app
   const database = openDatabase({
     url: config.DATABASE_URL,
@@ -75,7 +82,7 @@ export function createSystemGauges(app: App, queue: Pick<QueueSystem, 'counts'>)
 async function setGauges(
   { config, metrics }: App,
   db: Db,
-  queue: Pick<QueueSystem, 'counts'>,
+  queue: Pick<QueueSystem, 'counts' | 'facts'>,
 ): Promise<void> {
   await readSyncGauges(db, metrics)
   await readScheduleGauges(db, metrics)
@@ -83,5 +90,21 @@ async function setGauges(
   await readRecheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
   await readFareGauges(db, metrics)
   await readFeedGauges(db, metrics)
+  await readDeliveryGauges(db, metrics)
   await setQueueGauges(queue, metrics)
+  await setStorageGauges(db, metrics)
+}
+
+async function setStorageGauges(db: Db, metrics: App['metrics']): Promise<void> {
+  const { databaseBytes, disk } = await readStorage(db)
+  metrics.databaseSize.set(databaseBytes)
+  for (const { part, bytes } of await readPartSizes(db)) metrics.partSize.set({ part }, bytes)
+  metrics.diskFullIn.remove()
+  metrics.diskFree.remove()
+  metrics.diskSize.remove()
+  if (disk === undefined) return
+  metrics.diskFree.set(disk.freeBytes)
+  metrics.diskSize.set(disk.totalBytes)
+  const days = daysUntilFull(disk.freeBytes, await readGrowth(db))
+  if (days !== null) metrics.diskFullIn.set(days * DAY_SECONDS)
 }

@@ -1,8 +1,11 @@
+import { rollUpDays } from '../analytics/roll-up-days.ts'
 import { createSemaphore } from '../base/semaphore.ts'
+import { cancelLongStatements } from '../db/analyst-logins.ts'
 import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
+import { repairSetBack } from '../recheck/repair-set-back.ts'
 import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
 import {
   SYNC_QUEUE,
@@ -13,8 +16,10 @@ import {
 import { enqueueDueSchedules } from '../schedules/enqueue-schedules.ts'
 import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
+import { askEnded } from '../verify/expiry/ask-ended.ts'
 import { endWatches } from '../verify/expiry/end-watches-job.ts'
-import { expireFares } from '../verify/expiry/expire-fares-job.ts'
+import { endDeparted, expireFares } from '../verify/expiry/expire-fares-job.ts'
+import { pruneEvidence, pruneFares, pruneMinutes } from '../verify/expiry/prune-checks.ts'
 import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
@@ -49,13 +54,16 @@ const SYNC_STARTS = 100
 const RECORDINGS = 2
 
 /** Starts the workers of all queues, and the reconciler that enqueues what our tables owe. */
-export async function startWork(app: App, queue: QueueSystem): Promise<Work> {
+export async function startWork(
+  app: App,
+  queue: QueueSystem,
+  moreTicks: readonly RunningTick[] = [],
+): Promise<Work> {
   const { log, clock } = app
   const { db } = app.database
   const schedules = schedulesOf(app.config)
-  const ticks = ticksOf(app, queue, () => enqueueDueSchedules(due)).map((tick) =>
-    countTick(app, tick),
-  )
+  const ownTicks = ticksOf(app, queue, () => enqueueDueSchedules(due))
+  const ticks = [...ownTicks, ...moreTicks].map((tick) => countTick(app, tick))
   const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
   await saveSchedules(db, schedules, { now: await databaseNow(db), random: Math.random })
 
@@ -88,32 +96,58 @@ const TICK_LIMIT_MS = 30_000
 function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown>): RunningTick[] {
   const { db } = app.database
   const dispatch = async () => {
+    await repairSetBack({ db, metrics: app.metrics, log: app.log })
     const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
     const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
     const rates = { requestsPerSecond, budgetPerSecond }
     const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
     for (const { lane } of claimed) app.metrics.budgetSlots.inc({ lane })
   }
-  const prune = () => pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
+  const cancelAnalysts = async () => {
+    const cancelled = await cancelLongStatements(db, app.config.ANALYST_STATEMENT_SECONDS)
+    for (const statement of cancelled) {
+      app.log.warn(statement, 'statement of an analyst ran too long and was cancelled')
+    }
+  }
+  const prune = async (signal: AbortSignal) => {
+    await pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
+    await pruneMinutes(db, signal)
+    await pruneEvidence(db, signal)
+    await pruneFares(db, signal)
+  }
   return [
     { name: 'schedules', everyMs: TICK_EVERY_MS.schedules, run: enqueueDue },
     { name: 'dispatch-checks', everyMs: TICK_EVERY_MS['dispatch-checks'], run: dispatch },
     {
+      name: 'end-departed',
+      everyMs: TICK_EVERY_MS['end-departed'],
+      run: (signal) => endDeparted({ db, log: app.log, metrics: app.metrics }, signal),
+    },
+    {
       name: 'expire-fares',
       everyMs: TICK_EVERY_MS['expire-fares'],
-      run: (signal) => expireFares(db, signal),
+      run: async (signal) => {
+        await expireFares({ db, log: app.log, metrics: app.metrics }, signal)
+        await askEnded(db, signal)
+      },
     },
     {
       name: 'end-watches',
       everyMs: TICK_EVERY_MS['end-watches'],
-      run: (signal) => endWatches(db, signal),
+      run: (signal) => endWatches({ db, log: app.log }, signal),
     },
     {
       name: 'settle-incidents',
       everyMs: TICK_EVERY_MS['settle-incidents'],
       run: () => closeUncheckedIncidents({ db, log: app.log }),
     },
-    { name: 'prune-snapshots', everyMs: TICK_EVERY_MS['prune-snapshots'], run: prune },
+    { name: 'cancel-analysts', everyMs: TICK_EVERY_MS['cancel-analysts'], run: cancelAnalysts },
+    { name: 'prune', everyMs: TICK_EVERY_MS.prune, run: prune },
+    {
+      name: 'roll-up-days',
+      everyMs: TICK_EVERY_MS['roll-up-days'],
+      run: (signal) => rollUpDays(db, signal),
+    },
   ]
 }
 

@@ -13,3 +13,11 @@ export const systemClock: Clock = {
     await delay(ms, undefined, signal ? { signal } : {})
   },
 }
+
+/** Estimates of the database's clock differ by less from it. */
+export const CLOCK_ERROR_MS = 10_000
+
+/** Whether an instant of the past lies ahead of now, because the clock of the database was set back since. */
+export function isAhead(ms: number | null, nowMs: number): boolean {
+  return ms !== null && ms > nowMs + CLOCK_ERROR_MS
+}

@@ -21,6 +21,13 @@ export function messageOf(thrown: unknown): string {
   return String((thrown as { code?: unknown }).code ?? thrown.name)
 }
 
+const FULL_DISK = /no space left on device/i
+
+/** Begins a text with the cause if that is a full disk, which the text of a program names late or among other lines. */
+export function nameFullDisk(text: string): string {
+  return FULL_DISK.test(text) ? `the disk is full, make room on it: ${text}` : text
+}
+
 /** The stable code of any thrown value; `internal` for a bug. */
 export function codeOf(thrown: unknown): string {
   return thrown instanceof AppError ? thrown.code : 'internal'

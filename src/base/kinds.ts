@@ -13,6 +13,16 @@ export const RUN_OUTCOMES = ['applied', 'unchanged', 'held', 'rejected', 'failed
 export const RUN_STATUSES = [...RUN_OUTCOMES, 'approved', 'dropped'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
+/** How a review of held runs ends. */
+export const RUN_RESOLUTIONS = [
+  'approved',
+  'rejected',
+  'normal_list',
+  'agreed',
+  'superseded',
+] as const
+export type RunResolution = (typeof RUN_RESOLUTIONS)[number]
+
 /** The kinds of records in the feed of route changes. */
 export const ROUTE_CHANGE_KINDS = [
   'route_added',
@@ -38,6 +48,18 @@ export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
 export const AVAILABILITY_CHANGE_KINDS = [...FARE_CHANGE_KINDS, 'expired'] as const
 export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
 
+/** Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time zone. */
+export const LOSS_REASONS = ['sold_out', 'sales_closed', 'unknown'] as const
+export type LossReason = (typeof LOSS_REASONS)[number]
+
+/** Why a fare or a watch ended. */
+export const END_REASONS = ['departed', 'departs_on_passed', 'never_available'] as const
+export type EndReason = (typeof END_REASONS)[number]
+
+/** The reasons of changes of fares. */
+export const CHANGE_REASONS = [...LOSS_REASONS, ...END_REASONS] as const
+export type ChangeReason = (typeof CHANGE_REASONS)[number]
+
 /** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
 export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 
@@ -45,7 +67,26 @@ export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 export const WATCH_CHANGE_KINDS = ['watch_started', ...AVAILABILITY_CHANGE_KINDS] as const
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
 
-export const INCIDENT_KINDS = ['mass_loss', 'upstream_trouble'] as const
+/** The kinds of changes that no market makes to many fares at once: an incident holds a mass of them. */
+export const HELD_KINDS = [
+  'became_unavailable',
+  'identity_changed',
+  'itinerary_changed',
+  'price_changed',
+  'expired',
+] as const
+export type HeldKind = (typeof HELD_KINDS)[number]
+
+/** The incidents that a mass of changes opens. */
+export const MASS_KINDS = [
+  'mass_loss',
+  'mass_identity_change',
+  'mass_itinerary_change',
+  'mass_price_change',
+  'mass_expiry',
+] as const
+export type MassKind = (typeof MASS_KINDS)[number]
+export const INCIDENT_KINDS = [...MASS_KINDS, 'upstream_trouble'] as const
 export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
@@ -56,8 +97,20 @@ export type PairState = (typeof PAIR_STATES)[number]
 export const BELIEFS = ['available', 'unavailable', 'unknown'] as const
 export type Belief = (typeof BELIEFS)[number]
 
+/** Why the last answers did not show the price of a bookable fare. */
+export const PRICE_REASONS = ['unreadable', 'unconfirmed', 'mixed_currencies'] as const
+export type PriceReason = (typeof PRICE_REASONS)[number]
+/** Why a price is shown as unknown, or the last answers did not show it. */
+export const SHOWN_PRICE_REASONS = [...PRICE_REASONS, 'stale'] as const
+export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
+
+/** The states of a fare in which the schedule estimates how often it changes. */
+export const RATED_STATES = ['available', 'unavailable'] as const
+export type RatedState = (typeof RATED_STATES)[number]
+
 /** The lanes in which a check may be due before its regular due time. */
 export const FAST_LANES = ['confirmation', 'new_watch', 'retry'] as const
+export type FastLane = (typeof FAST_LANES)[number]
 /** The lanes of checks; `scheduled` is the regular one. */
 export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const
 export type CheckLane = (typeof CHECK_LANES)[number]
@@ -79,3 +132,26 @@ export const UNKNOWN_REASONS = [
 ] as const
 /** With `circuit_open` no request was sent, so it is no result of a check. */
 export type UnknownReason = (typeof UNKNOWN_REASONS)[number] | 'circuit_open'
+
+/** The formats in which an endpoint receives records. */
+export const ENDPOINT_FORMATS = ['webhook', 'slack', 'email'] as const
+export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
+/** Why an endpoint is disabled: by its reseller, by the receiver's 410, or after five days of failures. */
+export const DISABLED_REASONS = ['paused', 'gone', 'failing'] as const
+export type DisabledReason = (typeof DISABLED_REASONS)[number]
+export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+/** Why a delivery is not tried any more. */
+export const DEAD_REASONS = ['too_old', 'blocked', 'too_large'] as const
+export type DeadReason = (typeof DEAD_REASONS)[number]
+
+/** The names of the event streams of the API. */
+export const STREAMS = ['watch_changes', 'changes'] as const
+export type StreamName = (typeof STREAMS)[number]
+
+/**
+ * Why an event stream ended: the client left; it read too slowly; its key is no longer valid; the process stops; the feed
+ * could not be followed.
+ */
+export const STREAM_ENDS = ['client', 'slow', 'refused', 'shutdown', 'failed'] as const
+export type StreamEnd = (typeof STREAM_ENDS)[number]

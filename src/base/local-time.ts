@@ -1,4 +1,5 @@
 const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
 
 /** Creating a format costs fifty times its use. The cache has at most one entry for each zone. */
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -16,8 +17,14 @@ export function zoneOffsetMs(zone: string, instant: number): number {
   return (match[1] === '-' ? -minutes : minutes) * MINUTE_MS
 }
 
-/** The instant at which the clocks of a zone show a local time. `local` is that time read as if it were UTC. */
+/**
+ * The instant at which the clocks of a zone show a local time. `local` is that time read as if it were UTC.
+ *
+ * Of two such instants, when clocks are set back, it is the later one. A time that clocks skip is read by the earlier
+ * offset, which makes it the later instant too.
+ */
 export function instantOfLocal(zone: string, local: number): number {
-  const guess = local - zoneOffsetMs(zone, local)
-  return local - zoneOffsetMs(zone, guess)
+  const instants = [local - DAY_MS, local + DAY_MS].map((near) => local - zoneOffsetMs(zone, near))
+  const shown = instants.filter((instant) => instant + zoneOffsetMs(zone, instant) === local)
+  return Math.max(...(shown.length > 0 ? shown : instants))
 }

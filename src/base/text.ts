@@ -13,6 +13,11 @@ export function cleanText(text: string, maxChars = 500): string {
   return `${clean.slice(0, maxChars - 1).toWellFormed()}…`
 }
 
+/** The entries of a list in one line. Commas or spaces stand between them. */
+export function splitList(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '')
+}
+
 /** A part of a URL, decoded. Text with a malformed percent escape is returned unchanged. */
 export function percentDecoded(text: string): string {
   try {
@@ -62,6 +67,34 @@ export function textFault(text: string, maxChars: number): string | undefined {
   if (CONTROL.test(text)) return 'must not hold control characters'
   if (text.length > maxChars) return `must not be longer than ${maxChars} characters`
   return undefined
+}
+
+/** Characters that are not seen or that act: controls, format characters such as changes of direction, private ones. */
+const ACTING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+/gu
+/** Marks on one letter beyond the third, which would cover the lines above. */
+const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu
+
+/** A text from outside as one line of plain text: what is not seen or acts becomes a space. */
+export function plainLine(text: string, maxChars: number): string {
+  const clean = text.toWellFormed().replace(ACTING, ' ').replace(STACKED_MARKS, '$1')
+  return cleanText(clean.replace(/\s+/g, ' ').trim(), maxChars)
+}
+
+const SHOWN_NAME_CHARS = 60
+const WRITTEN_FROM_RIGHT =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+
+/**
+ * A name of the upstream in a line for people. Mail and chat programs make links of URLs and domains and mentions of `@`,
+ * so these are written with characters that look alike. A name that is written from right to left is isolated from its
+ * surroundings.
+ */
+export function nameText(name: string): string {
+  const plain = plainLine(name, SHOWN_NAME_CHARS)
+    .replaceAll('://', ' ')
+    .replaceAll('@', '\uff20')
+    .replace(/\.(?=[\p{L}\p{N}])/gu, '\u2024')
+  return WRITTEN_FROM_RIGHT.test(plain) ? `\u2068${plain}\u2069` : plain
 }
 
 const UNITS = [

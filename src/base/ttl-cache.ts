@@ -1,6 +1,8 @@
 export interface TtlCache<T> {
   /** The cached value of a key, or the one that `load` returns. Concurrent calls for one key share one load. */
   get(key: string, load: () => Promise<T>): Promise<T>
+  /** Drops all values, and those of loads that run: the next `get` of a key loads it. */
+  clear(): void
 }
 
 export interface TtlCacheOptions<T> {
@@ -28,9 +30,6 @@ export function createTtlCache<T>(options: TtlCacheOptions<T>): TtlCache<T> {
   const cached = new Map<string, Entry<T>>()
 
   const keep = (key: string, entry: Entry<T>) => {
-    const { atMs = entry.atMs } = cached.get(key) ?? {}
-    // A load that began later may have finished first.
-    if (atMs > entry.atMs) return
     cached.delete(key)
     cached.set(key, entry)
     const oldest = cached.keys().next()
@@ -43,14 +42,16 @@ export function createTtlCache<T>(options: TtlCacheOptions<T>): TtlCache<T> {
       if (found !== undefined && now - found.atMs < ttlMs) return found.value
       const entry = { atMs: now, value: load() }
       loading.set(key, entry)
-      const finish = () => {
-        if (loading.get(key) === entry) loading.delete(key)
-      }
+      /** False if a later load has begun, or the cache was cleared since. */
+      const isLatest = () => loading.get(key) === entry && loading.delete(key)
       entry.value.then((value) => {
-        finish()
-        if (isCacheable(value)) keep(key, entry)
-      }, finish)
+        if (isLatest() && isCacheable(value)) keep(key, entry)
+      }, isLatest)
       return entry.value
+    },
+    clear: () => {
+      loading.clear()
+      cached.clear()
     },
   }
 }

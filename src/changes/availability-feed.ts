@@ -1,14 +1,17 @@
-import type { AvailabilityChangeKind } from '../base/kinds.ts'
+import type { AvailabilityChangeKind, ChangeReason } from '../base/kinds.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 import { selectOne } from '../db/transaction.ts'
 
 /** A confirmed change of a tracked fare, with its evidence. */
 export interface AvailabilityChangeDraft {
   readonly fareId: number
   readonly kind: AvailabilityChangeKind
+  /** Why the fare was lost or ended. Null for other kinds. */
+  readonly reason: ChangeReason | null
   readonly before: object
   readonly after: object
-  /** When the last good check before the change began; null: nothing was known. The change happened after it. */
+  /** When the last good check before the change began. Null if nothing was known before. The change happened after it. */
   readonly lastGoodCheckAt: string | null
   /** When the first check that showed the change began: it happened by then. */
   readonly detectedAt: string
@@ -35,19 +38,20 @@ export async function appendAvailabilityChanges(
   const { before } = await selectOne(
     sql<{ before: number }>`
       update feed_head set last_seq = last_seq + ${drafts.length} where feed = 'availability'
-      returning last_seq - ${drafts.length} as before
+      returning last_seq - ${drafts.length} as before, ${notify('availability')}
     `,
     tx,
   )
   const { rows } = await sql<AppendedChange>`
     insert into availability_change
-           (seq, kind, tracked_fare_id, before, after, last_good_check_at, detected_at, evidence_hash, provenance)
-    select ${before} + d.position, d.kind, d."fareId", d.before, d.after,
+           (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, evidence_hash, provenance)
+    select ${before} + d.position, d.kind, d.reason, d."fareId", d.before, d.after,
            d."lastGoodCheckAt", d."detectedAt", d."evidenceHash", d.provenance
       from rows from (jsonb_to_recordset(${JSON.stringify(drafts)}::jsonb)
-             as ("fareId" bigint, kind text, before jsonb, after jsonb, "lastGoodCheckAt" timestamptz,
+             as ("fareId" bigint, kind text, reason text, before jsonb, after jsonb, "lastGoodCheckAt" timestamptz,
                  "detectedAt" timestamptz, "evidenceHash" text, provenance jsonb))
-           with ordinality d ("fareId", kind, before, after, "lastGoodCheckAt", "detectedAt", "evidenceHash", provenance, position)
+           with ordinality d ("fareId", kind, reason, before, after, "lastGoodCheckAt", "detectedAt", "evidenceHash",
+                              provenance, position)
     returning id, seq, tracked_fare_id as "fareId"
   `.execute(tx)
   return rows
@@ -58,6 +62,7 @@ export interface AvailabilityChange {
   readonly seq: number
   readonly id: string
   readonly kind: AvailabilityChangeKind
+  readonly reason: ChangeReason | null
   readonly fareId: number
   readonly flightId: string
   readonly returnFlightId: string | null
@@ -80,6 +85,7 @@ export async function readAvailabilityChanges(
       'c.seq',
       'c.id',
       'c.kind',
+      'c.reason',
       'c.tracked_fare_id as fareId',
       'f.flight_id as flightId',
       'f.return_flight_id as returnFlightId',

@@ -7,6 +7,8 @@ export interface FeedPoller {
    * poller closes, and at once where the reseller has too many waiting requests.
    */
   wait(wanted: FeedWait): Promise<boolean>
+  /** Reads the feeds now: the one of this reseller has more records, or without an id any may have. */
+  pollNow(resellerId?: number): void
   /** Ends every wait; later ones end at once. */
   close(): void
 }
@@ -21,13 +23,14 @@ export interface FeedWait {
 export interface FeedPollerOptions {
   /** The last numbers of these resellers' feeds. */
   readonly readHeads: (resellerIds: readonly number[]) => Promise<ReadonlyMap<number, number>>
-  /** The longest time from a record to the end of the waits for it. */
+  /** How often the feeds are read without a notification. */
   readonly everyMs?: number
-  /** Of one reseller: requests of other resellers do not count. */
+  /** The limit of waits of one reseller. Waits of other resellers do not count. */
   readonly maxWaiting?: number
 }
 
-const EVERY_MS = 500
+/** A notification polls at once. This finds the records whose notification was lost. */
+const EVERY_MS = 2_000
 const MAX_WAITING = 50
 
 interface Waiter extends Pick<FeedWait, 'resellerId' | 'after'> {
@@ -35,27 +38,29 @@ interface Waiter extends Pick<FeedWait, 'resellerId' | 'after'> {
 }
 
 /**
- * Runs one query every half second for all waiting requests of this process, and none while there are none: a thousand
- * waiting requests cost as much as one, and hold no connection. A query that fails ends all waits; each request then
- * meets the error itself.
+ * Reads the heads of the feeds that requests of this process wait for: when a wait begins, because a record may have been
+ * written since its request read the feed; at each notification; and every two seconds. One query runs at a time for all
+ * waits, and none while there are none: a thousand waiting requests hold no connection. A query that fails ends all
+ * waits; each request then meets the error itself.
  */
 export function createFeedPoller(options: FeedPollerOptions): FeedPoller {
   const { readHeads, everyMs = EVERY_MS, maxWaiting = MAX_WAITING } = options
   const waiters = new Set<Waiter>()
   const closing = new AbortController()
   let isPolling = false
+  let pause = new AbortController()
 
   const poll = async () => {
     isPolling = true
     while (waiters.size > 0) {
-      await delay(everyMs, undefined, { ref: false })
+      pause = new AbortController()
       const current = [...waiters]
-      if (current.length === 0) break
       const ids = new Set(current.map(({ resellerId }) => resellerId))
       const heads = await readHeads([...ids]).catch(() => undefined)
       for (const { resellerId, after, end } of current) {
         if (heads === undefined || (heads.get(resellerId) ?? 0) > after) end(true)
       }
+      if (waiters.size > 0) await sleep(everyMs, pause.signal)
     }
     isPolling = false
   }
@@ -66,11 +71,21 @@ export function createFeedPoller(options: FeedPollerOptions): FeedPoller {
       if (ofReseller.length >= maxWaiting) return Promise.resolve(false)
       const wait = { resellerId, after, ms, signal: AbortSignal.any([signal, closing.signal]) }
       const ended = addWaiter(waiters, wait)
+      pause.abort()
       if (!isPolling) void poll()
       return ended
     },
+    pollNow: (resellerId) => {
+      const isWaiting = [...waiters].some((waiter) => waiter.resellerId === resellerId)
+      if (resellerId === undefined || isWaiting) pause.abort()
+    },
     close: () => closing.abort(),
   }
+}
+
+/** Ends early when the signal aborts. */
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { ref: false, signal }).catch(() => undefined)
 }
 
 /** Resolves when the waiter is ended, the time is up or the signal aborts. */

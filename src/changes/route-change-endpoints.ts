@@ -16,7 +16,7 @@ const { shared } = operations<{ readonly db: Db }>()
 const MAX_PLACES = 100
 /** Records that one request reads, whether or not they pass the filters. It bounds the time of a request. */
 const READ_AT_MOST = 100_000
-const Kind = oneOf(ROUTE_CHANGE_KINDS)
+const Kind = oneOf(ROUTE_CHANGE_KINDS, { title: 'RouteChangeKind' })
 const MaybeText = orNull(Type.String())
 
 const State = Type.Union(

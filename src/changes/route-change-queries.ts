@@ -18,7 +18,7 @@ export interface RouteChange {
   readonly runId: number
 }
 
-/** Of a route whether it is available, null where that is not known; of a place its attributes. */
+/** For a route, whether it is available; null if that is not known. For a place, its attributes. */
 export type RouteChangeState =
   | { readonly available: boolean | null }
   | { readonly iata: string; readonly city: string; readonly country: string }

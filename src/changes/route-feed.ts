@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,
@@ -24,7 +25,7 @@ export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<
        set last_seq = last_seq + drafted.count
       from (select count(*) as count from route_change_draft) drafted
      where feed = 'route' and drafted.count > 0
-    returning last_seq - drafted.count as before
+    returning last_seq - drafted.count as before, ${notify('route')}
   `.execute(tx)
   const [head] = rows
   if (head === undefined) return

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { BELIEFS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../base/kinds.ts'
+import { BELIEFS, CHANGE_REASONS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
@@ -38,7 +38,7 @@ const Flight = object(
 
 const Leg = object(
   {
-    belief: oneOf(BELIEFS),
+    belief: oneOf(BELIEFS, { title: 'LegBelief' }),
     price: orNull(Price, 'Null unless the pair is bookable.'),
     identity: orNull(
       Type.String(),
@@ -55,6 +55,7 @@ const Leg = object(
 export const Belief = object(
   {
     pair: oneOf(PAIR_STATES, {
+      title: 'PairState',
       description:
         'bookable: all legs are available. not_bookable: a leg is unavailable. unknown: otherwise.',
     }),
@@ -68,7 +69,7 @@ export const Belief = object(
   { title: 'Belief' },
 )
 
-const Kind = oneOf(WATCH_CHANGE_KINDS)
+const Kind = oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' })
 
 const WatchChange = object(
   {
@@ -80,13 +81,20 @@ const WatchChange = object(
         'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does.',
     }),
     kind: oneOf(WATCH_CHANGE_KINDS, {
+      title: 'WatchChangeKind',
       description:
         'watch_started: the watch was added or resumed, or its question changed; `after` is the belief of its fare. ' +
         'The record is written at once if the belief is fresh, else after the first good check. ' +
         'expired: the fare or only the watch has ended. The other kinds are changes of the fare.',
     }),
+    reason: orNull(
+      oneOf(CHANGE_REASONS, { title: 'ChangeReason' }),
+      'Of became_unavailable: sold_out, sales_closed (confirmed less than 3 hours before departure), or unknown (within a ' +
+        'day of a departure in an unknown time zone). Of expired: departed, departs_on_passed, or never_available. Null for ' +
+        'other kinds and before version 3.',
+    ),
     schemaVersion: Type.Integer({
-      description: 'The version of the record. Version 2 added watch_started.',
+      description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
     }),
     list: orNull(Type.String(), 'The present name of the list. Null if the watch is deleted.'),
     reference: Type.String(),
@@ -111,6 +119,20 @@ const WatchChange = object(
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
+/** The parameters that filter a reseller's feed. */
+export const FILTERS = {
+  kinds: Type.Optional(
+    Type.Array(Kind, {
+      minItems: 1,
+      maxItems: WATCH_CHANGE_KINDS.length,
+      description: 'Only changes of these kinds.',
+    }),
+  ),
+  list: name('Only changes of watches that this list contains now.'),
+  reference: name('Only changes of the watches with this reference.'),
+  flightId: name('Only changes of watches with this outbound or return flight.'),
+}
+
 const Query = object({
   after: Type.Integer({
     minimum: 0,
@@ -131,16 +153,7 @@ const Query = object({
     default: 0,
     description: 'How many seconds the response waits for a record if there is none yet.',
   }),
-  kinds: Type.Optional(
-    Type.Array(Kind, {
-      minItems: 1,
-      maxItems: WATCH_CHANGE_KINDS.length,
-      description: 'Only changes of these kinds.',
-    }),
-  ),
-  list: name('Only changes of watches that this list contains now.'),
-  reference: name('Only changes of the watches with this reference.'),
-  flightId: name('Only changes of watches with this outbound or return flight.'),
+  ...FILTERS,
 })
 
 const listChanges = reseller({
@@ -155,35 +168,44 @@ const listChanges = reseller({
   query: Query,
   answer: {
     about: 'The records after a number, oldest first.',
-    schema: object({
-      items: Type.Array(WatchChange),
-      seq: Type.Integer({
-        description: 'The `after` of the next request. All records up to it were read.',
-      }),
-      head: Type.Integer({
-        description:
-          'The number of the last record of your feed. If it is above `seq`, there are more records.',
-      }),
-    }),
+    schema: object(
+      {
+        items: Type.Array(WatchChange),
+        seq: Type.Integer({
+          description: 'The `after` of the next request. All records up to it were read.',
+        }),
+        head: Type.Integer({
+          description:
+            'The number of the last record of your feed. If it is above `seq`, there are more records.',
+        }),
+      },
+      { title: 'WatchChangePage' },
+    ),
   },
   problems: ['changes.beyond_head'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db, resellerId, feedPoller }, { query, reauthorize, reply }) => {
+  handler: async ({ db, resellerId, feedPoller }, { query, reply, ...request }) => {
     const { after, limit, wait, ...filter } = query
     const waiting = {
       feedPoller,
       waitMs: wait * 1000,
       signal: disconnectSignal(reply),
-      reauthorize,
+      reauthorize: request.reauthorize,
+      whileWaiting: request.whileWaiting,
     }
     const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
     if (after <= page.head) return page
-    throw new ProblemError('changes.beyond_head', {
-      parameter: 'after',
-      detail: `after is beyond the last number of your feed, ${page.head}`,
-    })
+    throw beyondFeedHead('after', page.head)
   },
 })
+
+/** A client with a number that its feed has not reached would miss all records up to that number. */
+export function beyondFeedHead(parameter: string, head: number): ProblemError {
+  return new ProblemError('changes.beyond_head', {
+    parameter,
+    detail: `${parameter} is beyond the last number of your feed, ${head}`,
+  })
+}
 
 /** Aborts when the client disconnects. */
 function disconnectSignal({ raw }: FastifyReply): AbortSignal {

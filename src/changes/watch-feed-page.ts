@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts'
+import type { WhileWaiting } from '../http/operation.ts'
 import type { FeedPoller, FeedWait } from './feed-poller.ts'
 import {
   findPassedBefore,
@@ -10,7 +11,7 @@ import {
 
 /** A record with the number before it, so that a reader sees whether it missed one. */
 export interface LinkedChange extends WatchChange {
-  /** The last number before it that passes the same filter; 0 where none of the SPAN before it does. */
+  /** The last number before it that passes the same filter; 0 where none of the PREVIOUS_SPAN before it does. */
   readonly previous: number
 }
 
@@ -30,7 +31,7 @@ export interface FollowArgs {
 }
 
 /** How many records a page reads at most, and as many again before its first. Where few pass a filter, the next page goes on. */
-const SPAN = 20_000
+export const PREVIOUS_SPAN = 20_000
 
 /**
  * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record up to it
@@ -40,7 +41,7 @@ export async function readFeedPage(db: Db, args: FollowArgs): Promise<WatchFeedP
   const { resellerId, after, limit, filter } = args
   const head = await readFeedHead(db, resellerId)
   if (after >= head) return { items: [], seq: after, head }
-  const through = Math.min(head, after + SPAN)
+  const through = Math.min(head, after + PREVIOUS_SPAN)
   const rows = await readWatchChanges(db, resellerId, { after, through, limit, filter })
   const items = await linkToPrevious(db, { resellerId, filter, rows })
   const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
@@ -56,7 +57,7 @@ async function linkToPrevious(
   const filtered = Object.values(filter).some((wanted) => wanted !== undefined)
   const before = filtered
     ? await findPassedBefore(db, resellerId, {
-        after: first.seq - 1 - SPAN,
+        after: first.seq - 1 - PREVIOUS_SPAN,
         before: first.seq,
         filter,
       })
@@ -71,6 +72,7 @@ export interface WaitArgs {
   readonly signal: AbortSignal
   /** Throws if the caller's key may not read any more. */
   readonly reauthorize: () => Promise<void>
+  readonly whileWaiting: WhileWaiting
 }
 
 /** How often the key of a waiting request is checked. The checks of all requests of a process share their queries. */
@@ -83,7 +85,7 @@ const REAUTHORIZE_EVERY_MS = 5_000
 export async function awaitFeedPage(
   db: Db,
   args: FollowArgs,
-  { feedPoller, waitMs, signal, reauthorize }: WaitArgs,
+  { feedPoller, waitMs, signal, reauthorize, whileWaiting }: WaitArgs,
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
   let page = await readFeedPage(db, args)
@@ -94,7 +96,7 @@ export async function awaitFeedPage(
     const { resellerId } = args
     const wanted = { resellerId, after: page.seq, ms, signal }
     if (page.seq === page.head) {
-      const mayHaveMore = await waitAuthorized(feedPoller, wanted, reauthorize)
+      const mayHaveMore = await whileWaiting(() => waitAuthorized(feedPoller, wanted, reauthorize))
       await reauthorize()
       if (!mayHaveMore) break
     }

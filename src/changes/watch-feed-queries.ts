@@ -1,10 +1,12 @@
-import type { WatchChangeKind } from '../base/kinds.ts'
+import type { ChangeReason, WatchChangeKind } from '../base/kinds.ts'
 import { type Db, sql } from '../db/database.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
   readonly seq: number
   readonly kind: WatchChangeKind
+  /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
+  readonly reason: ChangeReason | null
   /** The version of the record's schema; it rises when records may have a new shape or kind. */
   readonly schemaVersion: number
   readonly watchId: string
@@ -19,7 +21,7 @@ export interface WatchChange {
   readonly after: unknown
   readonly lastGoodCheckAt: Date | null
   readonly detectedAt: Date
-  /** Of `watch_started` alone: when the last good check of the belief in `after` began. */
+  /** When the last good check of the belief in `after` began. Unset except for `watch_started`. */
   readonly observedAt?: Date
   readonly recordedAt: Date
 }
@@ -46,30 +48,39 @@ export async function readWatchChanges(
   resellerId: number,
   { after, through, limit, filter = {} }: WatchChangePage,
 ): Promise<WatchChange[]> {
-  const rows = await passing(db, resellerId, filter)
-    .select(({ fn, ref }) => [
-      'w.seq',
-      'w.watch_id as watchId',
-      'w.reference',
-      'l.name as list',
-      sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
-      fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
-      'f.flight_id as flightId',
-      'f.return_flight_id as returnFlightId',
-      fn.coalesce('c.before', 'e.before').as('before'),
-      fn.coalesce('c.after', 'e.after').as('after'),
-      fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
-      fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
-      'w.recorded_at as recordedAt',
-    ])
+  const rows = await shown(passing(db, resellerId, filter))
     .where('w.seq', '>', after)
     .$if(through !== undefined, (query) => query.where('w.seq', '<=', through ?? 0))
     .orderBy('w.seq')
     .limit(limit)
     .execute()
-  return rows.map((row) =>
-    row.kind === 'watch_started' ? { ...row, observedAt: row.detectedAt } : row,
-  )
+  return rows.map(withObservedAt)
+}
+
+/** The place of a record: the number in the feed of a reseller. */
+export interface RecordPlace {
+  readonly resellerId: number
+  readonly seq: number
+}
+
+/** The records of these places, of any feeds and in no order. */
+export async function readRecords(
+  db: Db,
+  places: readonly RecordPlace[],
+): Promise<(WatchChange & Pick<RecordPlace, 'resellerId'>)[]> {
+  const rows = await shown(records(db))
+    .select('w.reseller_id as resellerId')
+    .where(
+      sql<boolean>`(w.reseller_id, w.seq) in (
+        select * from unnest(${places.map(({ resellerId }) => resellerId)}::bigint[],
+                             ${places.map(({ seq }) => seq)}::bigint[]))`,
+    )
+    .execute()
+  return rows.map(withObservedAt)
+}
+
+function withObservedAt<Row extends Pick<WatchChange, 'kind' | 'detectedAt'>>(row: Row): Row {
+  return row.kind === 'watch_started' ? { ...row, observedAt: row.detectedAt } : row
 }
 
 /** The number of the last record before another, but after a first, that passes a filter; 0 where none does. */
@@ -92,9 +103,8 @@ export async function findPassedBefore(
   return found?.seq ?? 0
 }
 
-/** The records of a reseller's feed that pass a filter: `w`, with its change `c` or event `e`, fare `f` and list `l`. */
-function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
-  const { kinds, list, reference, flightId } = filter
+/** The records of all feeds: `w`, with its change `c` or event `e`, fare `f` and list `l`. */
+function records(db: Db) {
   return db
     .selectFrom('watch_change as w')
     .leftJoin('availability_change as c', 'c.id', 'w.change_id')
@@ -108,6 +118,32 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
       join.onRef('own.id', '=', 'w.watch_id').onRef('own.reseller_id', '=', 'w.reseller_id'),
     )
     .leftJoin('watch_list as l', 'l.id', 'own.watch_list_id')
+}
+
+/** Selects what a reader of the feed sees of a record. */
+function shown(query: ReturnType<typeof records>) {
+  return query.select(({ fn, ref }) => [
+    'w.seq',
+    'w.watch_id as watchId',
+    'w.reference',
+    'l.name as list',
+    sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
+    sql<ChangeReason | null>`coalesce(${ref('c.reason')}, ${ref('e.reason')})`.as('reason'),
+    fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
+    'f.flight_id as flightId',
+    'f.return_flight_id as returnFlightId',
+    fn.coalesce('c.before', 'e.before').as('before'),
+    fn.coalesce('c.after', 'e.after').as('after'),
+    fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
+    fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
+    'w.recorded_at as recordedAt',
+  ])
+}
+
+/** The records of a reseller's feed that pass a filter. */
+function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
+  const { kinds, list, reference, flightId } = filter
+  return records(db)
     .where('w.reseller_id', '=', resellerId)
     .$if(kinds !== undefined, (query) =>
       query.where(

@@ -1,9 +1,12 @@
+import type { EndReason } from '../base/kinds.ts'
 import { sql, type Tx } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 import { affected } from '../db/transaction.ts'
 
 /** The end of watches whose fare goes on. Watches of one fare that end in one transaction share it. */
 export interface WatchEndDraft {
   readonly fareId: number
+  readonly reason: EndReason | null
   readonly before: object
   readonly after: object
   readonly lastGoodCheckAt: string | null
@@ -13,14 +16,15 @@ export interface WatchEndDraft {
 /** Writes `expired` events, which are in no feed before they are drafted. Returns their ids, in the order given. */
 export async function insertWatchEnds(tx: Tx, drafts: readonly WatchEndDraft[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    insert into watch_event (kind, tracked_fare_id, before, after, last_good_check_at, detected_at)
-    select 'expired', d.fare_id, d.before, d.after, d.last_good_check_at, d.detected_at
+    insert into watch_event (kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at)
+    select 'expired', d.reason, d.fare_id, d.before, d.after, d.last_good_check_at, d.detected_at
       from unnest(${drafts.map((d) => d.fareId)}::bigint[],
+                  ${drafts.map((d) => d.reason)}::text[],
                   ${drafts.map((d) => JSON.stringify(d.before))}::jsonb[],
                   ${drafts.map((d) => JSON.stringify(d.after))}::jsonb[],
                   ${drafts.map((d) => d.lastGoodCheckAt)}::timestamptz[],
                   ${drafts.map((d) => d.detectedAt)}::timestamptz[]) with ordinality
-           d (fare_id, before, after, last_good_check_at, detected_at, n)
+           d (fare_id, reason, before, after, last_good_check_at, detected_at, n)
      order by d.n
     returning id
   `.execute(tx)
@@ -39,7 +43,7 @@ export async function createWatchDrafts(tx: Tx): Promise<void> {
        watch_event_id uuid)
       on commit delete rows
   `.execute(tx)
-  // Empty unless the transaction has appended drafts before.
+  // The table has rows if the transaction has appended drafts before.
   await sql`delete from watch_change_draft`.execute(tx)
 }
 
@@ -74,6 +78,7 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
        set last_seq = r.last_seq + d.count
       from (select reseller_id, count(*) as count from watch_change_draft group by reseller_id) d
      where r.id = d.reseller_id
+    returning ${notify('watch', sql`r.id`)}
   `.execute(tx)
   return count
 }

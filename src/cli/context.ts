@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type App, assertReady, migrateApp, openApp, openQueue } from '../app/app.ts'
+import { warnOfTokenInClear } from '../app/settings-for.ts'
 import { systemClock } from '../base/clock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import { createScrub, type Scrub } from '../base/secrets.ts'
@@ -37,14 +38,23 @@ export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliC
     },
   })
   const destination = terminal.interactive
-    ? createLogLines((line) => {
-        terminal.progress('')
-        process.stderr.write(line)
-      })
+    ? createLogLines(
+        (line) => {
+          terminal.progress('')
+          process.stderr.write(line)
+        },
+        { debug: config.LOG_LEVEL !== 'info' },
+      )
     : process.stderr
-  const level = quiet && config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL
+  const level = config.LOG_LEVEL === 'info' ? infoLevel(quiet, terminal) : config.LOG_LEVEL
   const log = createLogger({ level, scrub, destination })
   return { config, scrub, log, terminal, signal: interruptSignal() }
+}
+
+/** The level of the log where LOG_LEVEL is `info`. A terminal shows the changes of fares, whose lines are `debug`. */
+function infoLevel(quiet: boolean, { interactive }: Terminal): string {
+  if (quiet) return 'warn'
+  return interactive ? 'debug' : 'info'
 }
 
 /** The context of a service: without a terminal it logs to standard output. */
@@ -64,7 +74,7 @@ interface CommandNeeds {
   readonly role: string
   /** Whether the command calls the upstream. */
   readonly sandbox?: boolean
-  /** True unless given. */
+  /** Whether to log warnings and errors only. If unset, true. */
   readonly quiet?: boolean
 }
 
@@ -90,9 +100,14 @@ export async function withStores(
 ): Promise<void> {
   const context = createContext({ quiet })
   const { config, log, signal } = context
-  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
+  const embedded = await embedMissing(config, {
+    log,
+    clock: systemClock,
+    sandbox: sandbox ? 'join' : 'none',
+  })
   try {
     const app = openApp({ config: embedded.config, log, clock: systemClock, role })
+    if (sandbox) warnOfTokenInClear(app)
     try {
       const exit = await untilInterrupted(work(app, context, embedded), signal)
       if (typeof exit === 'number') process.exitCode = exit

@@ -17,8 +17,12 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
+  'embedded.no_sandbox',
+  'incident.not_found',
   'sandbox.routes_file',
   'upstream.question',
+  'not_found',
+  'request.invalid_body',
   'access.no_such_key',
   'access.scope_not_grantable',
   'sync.run_not_found',
@@ -26,6 +30,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'watch.unknown_list',
   'watch.unknown_references',
   'watch.unknown_reseller',
+  'verify.same_flight',
 ])
 
 /** The exit code of an expected failure. */

@@ -1,16 +1,24 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { AppError } from '../base/errors.ts'
+import { AppError, messageOf, nameFullDisk } from '../base/errors.ts'
 import { createScrub } from '../base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
+import {
+  addAnalystsCommands,
+  addExportCommand,
+  addRollupCommand,
+} from './commands/analytics-commands.ts'
 import { addChangesCommand } from './commands/changes-command.ts'
 import { addConfigCommand, addOpenApiCommand } from './commands/config-commands.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
+import { addDeliveriesCommands } from './commands/deliveries-commands.ts'
 import { addDoctorCommand } from './commands/doctor-command.ts'
+import { addEndpointsCommands } from './commands/endpoints-commands.ts'
 import { addFaresCommands } from './commands/fares-commands.ts'
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
 import { addKeysCommands } from './commands/keys-commands.ts'
+import { addReceiveCommand } from './commands/receive-command.ts'
 import { addResellersCommands } from './commands/resellers-commands.ts'
 import { addRoutesCommands } from './commands/routes-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
@@ -22,6 +30,7 @@ import { addUpstreamCommands } from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
 import { EXIT, exitOfError } from './exit-codes.ts'
 import { InterruptedError } from './interrupt.ts'
+import { escapeControls } from './text/text-format.ts'
 
 /** The groups of `--help`, in its order; docs/reference/cli.md has a section for each. */
 const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
@@ -38,8 +47,21 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
   ],
   ['Routes:', [addSyncCommands, addRoutesCommands]],
   ['Fares:', [addChangesCommand, addFaresCommands, addUpstreamCommands]],
-  ['Resellers:', [addResellersCommands, addKeysCommands, addWatchListCommands]],
-  ['Data:', [addSqlCommands, addOpenApiCommand]],
+  [
+    'Resellers:',
+    [
+      addResellersCommands,
+      addKeysCommands,
+      addWatchListCommands,
+      addEndpointsCommands,
+      addDeliveriesCommands,
+      addReceiveCommand,
+    ],
+  ],
+  [
+    'Data:',
+    [addSqlCommands, addExportCommand, addRollupCommand, addAnalystsCommands, addOpenApiCommand],
+  ],
   ['Sandbox:', [addSandboxCommand, addDemoCommand]],
 ]
 
@@ -51,6 +73,7 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'print this help')
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()
+    .configureOutput({ writeErr: writeError })
   for (const [heading, adders] of GROUPS) {
     program.commandsGroup(heading)
     for (const add of adders) add(program)
@@ -68,13 +91,23 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     if (err instanceof InterruptedError) return err.exit
     if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (err instanceof AppError) {
-      process.stderr.write(scrubbed(`farewatch: ${err.message}\n`))
+      writeError(`farewatch: ${err.message}\n`)
       return exitOfError(err)
     }
+    const named = nameFullDisk(messageOf(err))
+    if (named !== messageOf(err)) {
+      process.stderr.write(scrubbed(`farewatch: ${named}\n`))
+      return EXIT.failed
+    }
     const stack = err instanceof Error ? err.stack : err
-    process.stderr.write(scrubbed(`farewatch: internal error: ${stack}\n`))
+    writeError(`farewatch: internal error: ${stack}\n`)
     return EXIT.failed
   }
+}
+
+/** The logs of a container are read on a terminal too, so the text is escaped in any case. */
+function writeError(text: string): void {
+  process.stderr.write(escapeControls(scrubbed(text)))
 }
 
 /** The message of a store or of the upstream may quote a secret. */

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { screenWidth } from './text/text-format.ts'
+import { escapeControls, forScreen, screenWidth } from './text/text-format.ts'
 
 /** The output of a command. `interactive` is whether standard error is a terminal. */
 export interface Terminal {
@@ -12,7 +12,7 @@ export interface Terminal {
   print(json: boolean | undefined, value: unknown, text: () => string): void
   /** Prints values as lines of JSON, or as the text. */
   printRows(json: boolean | undefined, rows: readonly unknown[], text: () => string): void
-  /** Prints a finished step on standard error; nothing where that is no terminal. */
+  /** Prints a finished step on standard error, if that is a terminal. */
   step(text: string): void
   /** Replaces the progress line; an empty text removes it. Without a terminal, progress is logged every ten seconds. */
   progress(text: string): void
@@ -41,7 +41,7 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
   }
   const out = (text: string) => {
     clear()
-    stdout.write(`${text}\n`)
+    stdout.write(`${forScreen(text, stdout)}\n`)
   }
   return {
     interactive,
@@ -57,7 +57,7 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
     step(text) {
       if (!interactive) return
       clear()
-      stderr.write(`  ${GREEN}✓${RESET} ${text}\n`)
+      stderr.write(`  ${GREEN}✓${RESET} ${escapeControls(text)}\n`)
     },
     progress(text) {
       if (!interactive) {
@@ -69,7 +69,7 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
       if (Date.now() - drawnAt < REDRAW_MS) return
       drawnAt = Date.now()
       drawn = true
-      stderr.write(`${CLEAR_LINE}  … ${text}`)
+      stderr.write(`${CLEAR_LINE}  … ${escapeControls(text)}`)
     },
   }
 }

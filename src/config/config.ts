@@ -48,10 +48,15 @@ export function loadConfig(env: Environment = process.env, folder = process.cwd(
  * mask ordinary words and numbers.
  */
 export function secretsOf(config: Config): string[] {
-  const passwords = [config.DATABASE_URL, config.REDIS_URL]
+  const passwords = [config.DATABASE_URL, config.REDIS_URL, config.SMTP_URL]
     .flatMap((given) => (given === undefined ? [] : passwordsOf(new URL(given))))
     .filter((password) => password.length >= MIN_SECRET_CHARS)
-  const secrets = [config.UPSTREAM_ACCESS_TOKEN, config.ENCRYPTION_KEY, ...passwords]
+  const secrets = [
+    config.UPSTREAM_ACCESS_TOKEN,
+    config.ENCRYPTION_KEY,
+    config.ENCRYPTION_KEY_PREVIOUS,
+    ...passwords,
+  ]
   return [...new Set(secrets.filter((value) => value !== undefined))]
 }
 
@@ -100,7 +105,8 @@ function readGiven(
 }
 
 /** Variables that can only be meant for farewatch. A misspelt one would otherwise leave a setting at its default. */
-const OURS = /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK|WEDGED)_/
+const OURS =
+  /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK|WEDGED|WEBHOOK)_/
 /** Variables for docker compose, which reads the same `.env`. */
 const COMPOSE = /^(COMPOSE|POSTGRES|PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
 

@@ -1,10 +1,14 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import { cronFault } from '../base/cron.ts'
+import { parseMailbox } from '../base/email-address.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
+import { splitList } from '../base/text.ts'
 
 /** How a setting is parsed and printed. */
 export interface Setting<T> {
   readonly about: string
+  /** The values that "parse" takes: "a whole number from 1 to 10". Empty if any text is a value. */
+  readonly accepts: string
   /** A secret is never printed, and may be given as a file. */
   readonly secret: boolean
   readonly preset: T
@@ -15,30 +19,69 @@ export interface Setting<T> {
 
 /** A setting whose text is its value unless `faultOf` finds a fault. */
 function textual<T extends string | undefined>(
-  about: string,
-  preset: T,
+  { about, accepts, preset }: { about: string; accepts: string; preset: T },
   faultOf: (value: string) => string | undefined,
 ): Setting<T | string> {
   const parse = (value: string) => {
     const fault = faultOf(value)
     return fault === undefined ? { value } : { fault }
   }
-  return { about, secret: false, preset, parse }
+  return { about, accepts, secret: false, preset, parse }
 }
 
 export function text(about: string, preset: string): Setting<string> {
-  return textual(about, preset, () => undefined)
+  return textual({ about, accepts: '', preset }, () => undefined)
 }
 
 /** An IP address of this machine. Host names are refused, because their address may change. */
 export function address(about: string, preset: string): Setting<string> {
-  return textual(about, preset, (value) =>
+  return textual({ about, accepts: 'an IP address', preset }, (value) =>
     isIP(value) === 0 ? `must be an IP address such as "${preset}", not "${value}"` : undefined,
   )
 }
 
+/** A list in one line; `splitList` gives its entries. */
+export function list(
+  about: string,
+  { preset, entry }: { readonly preset: string; readonly entry: { accepts: string; of: RegExp } },
+): Setting<string> {
+  const accepts = `a list of ${entry.accepts}, with commas`
+  return textual({ about, accepts, preset }, (value) => {
+    const wrong = splitList(value).find((part) => !entry.of.test(part))
+    return wrong === undefined ? undefined : `must be ${accepts}; "${wrong}" is none`
+  })
+}
+
+/** An e-mail address, with or without a name. */
+export function mailbox(about: string): Setting<string | undefined> {
+  const accepts = 'user@host.example or Name <user@host.example>'
+  return textual({ about, accepts, preset: undefined }, (value) =>
+    parseMailbox(value) === undefined ? `must have the form ${accepts}, not "${value}"` : undefined,
+  )
+}
+
+/** Networks in one line; `splitList` gives them. */
+export function networks(about: string): Setting<string> {
+  const accepts = 'a list of networks such as 10.1.0.0/16, with commas'
+  return textual({ about, accepts, preset: '' }, (value) =>
+    splitList(value).every(isNetwork) ? undefined : `must be ${accepts}, not "${value}"`,
+  )
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
+  const family = isIP(address)
+  if (family === 0) return false
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
+    return true
+  } catch {
+    return false
+  }
+}
+
 export function cron(about: string, preset: string): Setting<string> {
-  return textual(about, preset, (value) => {
+  return textual({ about, accepts: 'a cron pattern', preset }, (value) => {
     const fault = cronFault(value)
     if (fault === undefined) return undefined
     return `must be a cron pattern such as "${preset}", not "${value}": ${fault}`
@@ -50,20 +93,18 @@ export function choice<T extends string>(
   choices: readonly T[],
   preset: NoInfer<T>,
 ): Setting<T> {
-  const setting = textual(about, preset, (value) =>
-    choices.some((known) => known === value)
-      ? undefined
-      : `must be one of ${choices.join(', ')}, not "${value}"`,
+  const accepts = `one of ${choices.join(', ')}`
+  const setting = textual({ about, accepts, preset }, (value) =>
+    choices.some((known) => known === value) ? undefined : `must be ${accepts}, not "${value}"`,
   )
   return setting as Setting<T>
 }
 
 /** A secret. It is long enough that scrubbing it does not mask ordinary words. */
 export function secret(about: string): Setting<string | undefined> {
-  const setting = textual(about, undefined, (value) =>
-    value.length < MIN_SECRET_CHARS
-      ? `must have at least ${MIN_SECRET_CHARS} characters`
-      : undefined,
+  const accepts = `at least ${MIN_SECRET_CHARS} characters`
+  const setting = textual({ about, accepts, preset: undefined }, (value) =>
+    value.length < MIN_SECRET_CHARS ? `must have ${accepts}` : undefined,
   )
   return { ...setting, secret: true }
 }
@@ -78,7 +119,7 @@ export function url(
   { protocols, secret: isSecret = false }: UrlOptions,
 ): Setting<string | undefined> {
   const forms = protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  const setting = textual(about, undefined, (value) => {
+  const setting = textual({ about, accepts: forms, preset: undefined }, (value) => {
     const parsed = URL.canParse(value) ? new URL(value) : undefined
     if (parsed === undefined || !protocols.includes(parsed.protocol)) {
       return `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}`
@@ -86,6 +127,14 @@ export function url(
     return isSecret ? credentialFault(parsed) : addressFault(parsed)
   })
   return { ...setting, secret: isSecret, shown: addressOf }
+}
+
+/** A setting whose file may be empty: docker compose mounts the file whether or not the setting is used. */
+export function orEmpty<T>(setting: Setting<T | undefined>): Setting<T | undefined> {
+  return {
+    ...setting,
+    parse: (given) => (given === '' ? { value: undefined } : setting.parse(given)),
+  }
 }
 
 /** A URL that is printed in full must contain no credential. */
@@ -127,9 +176,10 @@ function number(
   { min, max, preset }: Range,
   { pattern, noun }: { readonly pattern: RegExp; readonly noun: string },
 ): Setting<number> {
+  const accepts = `${noun} from ${min} to ${max}`
   const parse = (value: string) =>
     pattern.test(value) && Number(value) >= min && Number(value) <= max
       ? { value: Number(value) }
-      : { fault: `must be ${noun} from ${min} to ${max}, not "${value}"` }
-  return { about, secret: false, preset, parse }
+      : { fault: `must be ${accepts}, not "${value}"` }
+  return { about, accepts, secret: false, preset, parse }
 }

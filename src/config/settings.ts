@@ -4,6 +4,10 @@ import {
   cron,
   decimal,
   integer,
+  list,
+  mailbox,
+  networks,
+  orEmpty,
   type Setting,
   secret,
   text,
@@ -41,11 +45,14 @@ export const COMMON_SETTINGS = {
     'a list is held if more than this share of the live routes is newly absent',
     { min: 0.01, max: 100, preset: 15 },
   ),
-  SNAPSHOT_RETENTION_DAYS: integer('days for which the fetched lists are kept', {
-    min: 1,
-    max: 3650,
-    preset: 30,
-  }),
+  SNAPSHOT_RETENTION_DAYS: integer(
+    'days for which the fetched lists are kept; after a week, one a day of each kind',
+    {
+      min: 1,
+      max: 3650,
+      preset: 30,
+    },
+  ),
   MIN_RECHECK_SECONDS: integer('shortest interval between two checks of a fare', {
     min: 1,
     max: 86_400,
@@ -69,7 +76,20 @@ export const COMMON_SETTINGS = {
   ),
   ADMIN_HOST: address('address on which health and metrics listen', '127.0.0.1'),
   ADMIN_PORT: integer('port of health and metrics', { min: 0, max: 65_535, preset: 9091 }),
-  ENCRYPTION_KEY: secret('key that encrypts the secrets of resellers in the database'),
+  ENCRYPTION_KEY: secret(
+    'key that encrypts the URLs and secrets of webhook endpoints in the database',
+  ),
+  SMTP_URL: orEmpty(
+    url('URL of the server that sends e-mail; if unset, no e-mail is sent', {
+      protocols: ['smtp:', 'smtps:'],
+      secret: true,
+    }),
+  ),
+  EMAIL_FROM: mailbox('sender of e-mail'),
+  EMAIL_ALLOWED: list('addresses and domains that resellers may have e-mail sent to', {
+    preset: '',
+    entry: { accepts: 'addresses and domains', of: /^[^\s@]*@?(?:[a-z0-9-]+\.)+[a-z0-9-]+$/i },
+  }),
   FAREWATCH_HOME: text('folder for the data of embedded services', '.farewatch'),
   LOG_LEVEL: choice(
     'lowest level of log lines',
@@ -121,6 +141,30 @@ export const ADVANCED_SETTINGS = {
   GUARD_RELEASE_LOST_PERCENT: decimal(
     'only an operator releases a list that lacks more than this share of the live routes',
     { ...SHARE, preset: 50 },
+  ),
+  EMAIL_MESSAGES_PER_HOUR: integer(
+    'e-mail messages an hour to one address of a reseller; what is above it joins a later message',
+    { min: 1, max: 1000, preset: 20 },
+  ),
+  SLACK_HOSTS: list('hosts at which endpoints of the format slack may be', {
+    preset: 'hooks.slack.com',
+    entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i },
+  }),
+  ANALYST_STATEMENT_SECONDS: integer(
+    'the worker cancels a statement of a login of an analyst that has run for this time',
+    { min: 1, max: 86_400, preset: 30 },
+  ),
+  ENCRYPTION_KEY_PREVIOUS: orEmpty(
+    secret('the former ENCRYPTION_KEY, until "bin/farewatch endpoints reseal" has replaced it'),
+  ),
+  WEBHOOK_ALLOWED_NETWORKS: networks(
+    'networks that webhooks may reach although their addresses are not public',
+  ),
+  WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
+  OPEN_DEMO: choice(
+    'whether "up" answers requests from this machine without a key until one exists; auto: only with the sandbox, and not in a container',
+    ['auto', 'on', 'off'],
+    'auto',
   ),
   WEDGED_AFTER_SECONDS: integer(
     'a worker ends itself if it makes no progress for this time although its stores answer',

@@ -1,6 +1,8 @@
+import { statfs } from 'node:fs/promises'
 import pg from 'pg'
 import { AppError, messageOf } from '../base/errors.ts'
 import { type Db, sql } from './database.ts'
+import { LockHeldError } from './session-lock.ts'
 import { selectOne } from './transaction.ts'
 
 const OLDEST_MAJOR = 18
@@ -68,6 +70,39 @@ export async function pingDatabase(url: string, timeoutMs: number): Promise<void
   }
 }
 
+export interface Storage {
+  readonly databaseBytes: number
+  /** The file system of the data directory; undefined if this process cannot see it. */
+  readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | undefined
+}
+
+/** Reads the size of the database, and the space of its disk if the disk belongs to this machine. */
+export async function readStorage(db: Db): Promise<Storage> {
+  const { bytes } = await selectOne(
+    sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`,
+    db,
+  )
+  return { databaseBytes: bytes, disk: await readDisk(db) }
+}
+
+/** A role without the rights of a monitor may not read where the data lies, and a server elsewhere has another disk. */
+async function readDisk(db: Db): Promise<Storage['disk']> {
+  try {
+    const { folder, local } = await selectOne(
+      sql<{ folder: string; local: boolean }>`
+        select current_setting('data_directory') as folder,
+               coalesce(inet_client_addr() = inet_server_addr(), true) as local
+      `,
+      db,
+    )
+    if (!local) return undefined
+    const { bavail, blocks, bsize } = await statfs(folder)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  } catch {
+    return undefined
+  }
+}
+
 /** 57014: the statement timed out, as it does on an overloaded database. */
 const SQL_STATES = /^(57014|57P0[123]|08...|53300|25006)$/
 const SOCKET_CODES = new Set([
@@ -85,6 +120,7 @@ const DRIVER_MESSAGES =
 /** Whether an error means that the database is down or overloaded, so that the caller may retry later. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
+  if (thrown instanceof LockHeldError) return true
   const { code } = thrown as { code?: unknown }
   if (typeof code === 'string' && (SQL_STATES.test(code) || SOCKET_CODES.has(code))) return true
   if (thrown instanceof AggregateError && thrown.errors.some(isDatabaseUnavailable)) return true

@@ -78,15 +78,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     options: `${serverOptions} -c search_path=${PRIVATE_SCHEMA} -c timezone=UTC ${DETECT_DEAD_CLIENTS}`,
     types: { getTypeParser: typeParser },
   })
+  // The server may end a connection that is being closed: when an embedded one stops.
+  let closing = false
+  const warn = (err: Error, msg: string) => {
+    if (!closing) options.log.warn({ err }, msg)
+  }
   // Without a listener the loss of an idle connection would end the process.
-  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'))
+  pool.on('error', (err) => warn(err, 'idle database connection lost'))
   // A checked-out connection that is lost also fails its query. Without a listener the event would end the process.
   pool.on('connect', (client) => {
-    client.on('error', (err) => options.log.warn({ err }, 'database connection lost'))
+    client.on('error', (err) => warn(err, 'database connection lost'))
   })
   const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, { statementTimeoutMs }) })
   const db = new Kysely<DB>({ dialect })
-  return { db, pool, close: () => db.destroy() }
+  const close = () => {
+    closing = true
+    return db.destroy()
+  }
+  return { db, pool, close }
 }
 
 /** Splits `options` off the URL: in the URL they would replace ours. */

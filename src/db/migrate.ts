@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
 import { AppError } from '../base/errors.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+import { migrationError } from './session-lock.ts'
 import { selectOne } from './transaction.ts'
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
@@ -20,9 +21,10 @@ export class SchemaTooNewError extends AppError {
   override readonly code = 'db.schema_too_new'
   override readonly retryable = false
 
-  constructor(migration: string) {
+  constructor(schema: string, known: string) {
     super(
-      `the database has migration ${migration} of a newer farewatch: run that version or a newer one`,
+      `the database has schema ${schema} of a newer farewatch, and this farewatch knows schemas up to ${known}: ` +
+        'start the newer version again, or restore a backup from before the upgrade',
     )
   }
 }
@@ -52,7 +54,7 @@ export async function migrate(db: Db): Promise<string[]> {
   })
   if (await hasUnknownMigrations(db, files)) return []
   const { error, results } = await migrator.migrateToLatest()
-  if (error !== undefined) throw error
+  if (error !== undefined) throw await migrationError(db, error)
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
 }
 
@@ -101,10 +103,9 @@ async function hasUnknownMigrations(db: Db, files: readonly MigrationFile[]): Pr
 
 async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<void> {
   const known = new Set(files.map((file) => file.name))
-  const refusing = (await appliedMigrations(db)).find(
-    (applied) => !known.has(applied.name) && !applied.olderCodeMayRun,
-  )
-  if (refusing !== undefined) throw new SchemaTooNewError(refusing.name)
+  const applied = await appliedMigrations(db)
+  const refuses = applied.some(({ name, olderCodeMayRun }) => !known.has(name) && !olderCodeMayRun)
+  if (refuses) throw new SchemaTooNewError(applied.at(-1)?.name ?? '', files.at(-1)?.name ?? '')
 }
 
 async function appliedMigrations(db: Db): Promise<{ name: string; olderCodeMayRun: boolean }[]> {

@@ -1,9 +1,8 @@
-import pg from 'pg'
-import { AppError } from '../base/errors.ts'
+import { asAnalyst } from './analyst-session.ts'
 import type { Database } from './database.ts'
 
 /** How a column's text is to be read. `numeric` is text: money is never a float. */
-export type ColumnKind = 'text' | 'number' | 'boolean' | 'json'
+export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'instant'
 
 export interface ResultColumn {
   readonly name: string
@@ -17,7 +16,7 @@ export interface QueryResult {
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** By type id: bool; int8, int2, int4, oid, float4, float8; json, jsonb. */
+/** By type id: bool; int8, int2, int4, oid, float4, float8; json, jsonb; timestamp, timestamptz. */
 const KINDS: Readonly<Record<number, ColumnKind>> = {
   16: 'boolean',
   20: 'number',
@@ -28,53 +27,22 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   701: 'number',
   114: 'json',
   3802: 'json',
-}
-
-/** Postgres refused the statement. */
-export class SqlError extends AppError {
-  override readonly name = 'SqlError'
-  override readonly code = 'db.sql'
-  override readonly retryable = false
+  1114: 'instant',
+  1184: 'instant',
 }
 
 /**
- * Runs one statement as role farewatch_analyst: read only, and on the public SQL alone.
- *
- * This prevents mistakes, not attacks: the connection belongs to the owner of the tables, and a statement can take the
- * owner's role back (`reset role` in a DO block, `set_config`). People who must not write get a login of their own
- * (docs/analysts.md). Throws SqlError when Postgres refuses the statement.
+ * Runs one statement as role farewatch_analyst: read only, and on the public SQL alone. Throws SqlError when Postgres
+ * refuses it.
  */
 export async function runAnalystQuery(
-  { pool }: Pick<Database, 'pool'>,
+  database: Pick<Database, 'pool'>,
   text: string,
 ): Promise<QueryResult> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin read only')
-    await client.query('set local search_path = farewatch')
-    await client.query('set local role farewatch_analyst')
-    // A prepared statement cannot hold a second one. Every value arrives as the text that Postgres writes.
-    const result = await client.query<(string | null)[]>({
-      text,
-      name: '',
-      rowMode: 'array',
-      queryMode: 'extended',
-      types: { getTypeParser: () => (value: string) => value },
-    } as pg.QueryArrayConfig)
-    const columns = result.fields.map(({ name, dataTypeID }) => ({
-      name,
-      kind: KINDS[dataTypeID] ?? 'text',
-    }))
-    return { columns, rows: result.rows }
-  } catch (err) {
-    if (err instanceof pg.DatabaseError) {
-      throw new SqlError(`${err.message}${err.hint === undefined ? '' : ` (${err.hint})`}`, {
-        cause: err,
-      })
-    }
-    throw err
-  } finally {
-    await client.query('rollback').catch(() => undefined)
-    client.release()
-  }
+  const { fields, rows } = await asAnalyst(database, (session) => session.query(text))
+  const columns = fields.map(({ name, dataTypeID }) => ({
+    name,
+    kind: KINDS[dataTypeID] ?? 'text',
+  }))
+  return { columns, rows }
 }

@@ -1,56 +1,45 @@
 /* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */
 
 import type { ColumnType } from 'kysely'
-
-export type AvailabilityChangeKind =
-  | 'became_available'
-  | 'became_unavailable'
-  | 'expired'
-  | 'identity_changed'
-  | 'itinerary_changed'
-  | 'legs_changed'
-  | 'price_changed'
-
-export type FareScheduleLane = 'confirmation' | 'new_watch' | 'retry'
-
-export type FareStateOutbound = 'available' | 'unavailable' | 'unknown'
-
-export type FareStatePair = 'bookable' | 'not_bookable' | 'unknown'
-
-export type FareStateReturn = 'available' | 'unavailable' | 'unknown'
+import type {
+  AvailabilityChangeKind,
+  Belief,
+  ChangeReason,
+  DeadReason,
+  DeliveryState,
+  DisabledReason,
+  EndpointFormat,
+  EndReason,
+  FastLane,
+  IncidentKind,
+  PairState,
+  PriceReason,
+  RatedState,
+  RouteChangeKind,
+  RouteListName,
+  RunResolution,
+  RunStatus,
+} from '../base/kinds.ts'
 
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
 
-export type IncidentKind = 'mass_loss' | 'upstream_trouble'
-
-export type PendingAbsenceList = 'routes' | 'with-availability'
-
-export type RouteChangeKind =
-  | 'place_changed'
-  | 'route_added'
-  | 'route_gained_availability'
-  | 'route_lost_availability'
-  | 'route_removed'
-
-export type SyncRunList = 'routes' | 'with-availability'
-
-export type SyncRunResolution = 'agreed' | 'approved' | 'normal_list' | 'rejected' | 'superseded'
-
-export type SyncRunStatus =
-  | 'applied'
-  | 'approved'
-  | 'dropped'
-  | 'failed'
-  | 'held'
-  | 'rejected'
-  | 'unchanged'
+export type Timestamp = ColumnType<Date, Date | string, Date | string>
 
 export type UpstreamBreakerBreaker = 'auth' | 'errors'
 
 export type UpstreamBreakerEndpoint = 'lists' | 'verify'
+
+export interface Airport {
+  continent: string
+  country: string
+  iata: string
+  latitude: number
+  longitude: number
+  zone: string
+}
 
 export interface ApiKey {
   created_at: Generated<Date>
@@ -73,6 +62,7 @@ export interface AvailabilityChange {
   kind: AvailabilityChangeKind
   last_good_check_at: Date | null
   provenance: ColumnType<unknown, string, string>
+  reason: ChangeReason | null
   recorded_at: Generated<Date>
   schema_version: Generated<number>
   seq: number
@@ -85,6 +75,93 @@ export interface CheckMinute {
   unknown: number
 }
 
+export interface DailyCountryPairs {
+  available: number
+  day: ColumnType<Date, string, string>
+  departure_country: string
+  destination_country: string
+  live: number
+}
+
+export interface DailyFares {
+  bookable: number
+  bookable_share: string | null
+  currency: string | null
+  day: ColumnType<Date, string, string>
+  days_to_departure: number
+  departure_iata: string | null
+  departure_place_id: string | null
+  destination_iata: string | null
+  destination_place_id: string | null
+  fares: number
+  has_return: boolean
+  median: string | null
+  non_residents_adults: number
+  non_residents_children: number
+  non_residents_infants: number
+  p10: string | null
+  p90: string | null
+  residents_adults: number
+  residents_children: number
+  residents_infants: number
+}
+
+export interface DailyNetwork {
+  added: number
+  available: number
+  country: string
+  day: ColumnType<Date, string, string>
+  known: number
+  live: number
+  removed: number
+}
+
+export interface DailyPlaceDegree {
+  day: ColumnType<Date, string, string>
+  destinations: number
+  origins: number
+  place_id: string
+}
+
+export interface DailyRollup {
+  computed_at: Date
+  database_bytes: number | null
+  day: ColumnType<Date, string, string>
+}
+
+export interface Delivery {
+  attempts: Generated<number>
+  claim_id: string | null
+  dead_reason: DeadReason | null
+  due_at: Generated<Date | null>
+  ended_at: Date | null
+  endpoint_id: string
+  first_attempt_at: Date | null
+  id: Generated<string>
+  payload: ColumnType<unknown, string, string> | null
+  previous_seq: number | null
+  recorded_at: Date
+  seq: number | null
+  state: Generated<DeliveryState>
+  type: string | null
+}
+
+export interface DeliveryAttempt {
+  answer: Generated<string>
+  delivery_id: string
+  duration_ms: number
+  id: Generated<number>
+  outcome: string
+  started_at: Date
+  status: number | null
+}
+
+export interface EmailPace {
+  address_hash: Buffer
+  next_at: Date
+  reseller_id: number
+}
+
 export interface Evidence {
   body: Buffer
   created_at: Generated<Date>
@@ -93,55 +170,77 @@ export interface Evidence {
 
 export interface FareBeliefVersion {
   currency: string | null
+  flights_id: number | null
   outbound: string
   pair: string
   price: string | null
+  price_checked_at: Date | null
+  price_reason: string | null
   return: string | null
   tracked_fare_id: number
   valid_from: Date
   valid_to: Date | null
 }
 
+export interface FareFlights {
+  id: Generated<number>
+  outbound_airline: string | null
+  outbound_departs_local: Timestamp | null
+  outbound_from: string | null
+  outbound_numbers: number[] | null
+  outbound_to: string | null
+  return_airline: string | null
+  return_departs_local: Timestamp | null
+  return_from: string | null
+  return_numbers: number[] | null
+  return_to: string | null
+  tracked_fare_id: number
+}
+
 export interface FareSchedule {
+  available_changes: Generated<number>
+  available_exposure: Generated<number>
+  available_value: Generated<number>
+  changed_at: Date | null
   claim_id: string | null
-  /**
-   * Why the fare is checked before the schedule says so; null where it is not.
-   */
-  lane: FareScheduleLane | null
+  lane: FastLane | null
   lane_due_at: Date | null
-  /**
-   * End of the minimum interval, or of the lease of a claim.
-   */
   not_before: Generated<Date>
+  rated_at: Date | null
+  rated_state: RatedState | null
+  route: string | null
   slot_at: Date | null
-  /**
-   * Share of the budget: a check moves vdue forward by 1 / ticket.
-   */
+  surprise: Generated<number>
   ticket: Generated<number>
   tracked_fare_id: number
-  /**
-   * Virtual due time: the fares with the smallest are checked first.
-   */
+  unavailable_changes: Generated<number>
+  unavailable_exposure: Generated<number>
+  unavailable_value: Generated<number>
   vdue: number
 }
 
 export interface FareState {
+  ask_again_at: Date | null
   asked_at: Date | null
   believed_since: Generated<Date>
   checks: Generated<number>
   currency: string | null
+  departs_at: Date | null
   ever_available_at: Date | null
   expired_at: Date | null
+  flights_id: number | null
+  held: Generated<string[]>
+  held_until: Date | null
   last_check_at: Date | null
   last_good_check_at: Date | null
   last_reason: string | null
-  outbound: Generated<FareStateOutbound>
-  pair: Generated<FareStatePair>
+  outbound: Generated<Belief>
+  pair: Generated<PairState>
+  past_since: Date | null
   price: string | null
-  return: FareStateReturn | null
-  /**
-   * The state as decide() takes and returns it: counts of contradictions, prices of the legs, identities. {} before the first check.
-   */
+  price_checked_at: Date | null
+  price_reason: PriceReason | null
+  return: Belief | null
   state: ColumnType<unknown, string, string>
   tracked_fare_id: number
 }
@@ -171,7 +270,12 @@ export interface PendingAbsence {
   destination_id: string
   first_missed_at: Date
   last_seen_at: Date
-  list: PendingAbsenceList
+  list: RouteListName
+}
+
+export interface PlaceCode {
+  iata: string
+  place_id: string | null
 }
 
 export interface PlaceVersion {
@@ -183,22 +287,32 @@ export interface PlaceVersion {
   valid_to: Date | null
 }
 
+export interface Process {
+  host: string
+  id: string
+  last_progress_at: Generated<Date>
+  pid: number
+  role: string
+  started_at: Generated<Date>
+  version: string
+}
+
 export interface RecheckClock {
-  /**
-   * Fares whose minimum interval ended before this have no virtual due time further than one check of each fare ahead.
-   */
   capped_to: Generated<Date>
   counted_at: Generated<Date>
-  /**
-   * How long one check of every fare takes at the budget, as last counted.
-   */
   expected_interval: Generated<ColumnType<object, string, string>>
+  fares: Generated<number>
   only_row: Generated<boolean>
   tickets: Generated<number>
-  /**
-   * Virtual time: the largest virtual due time that was claimed.
-   */
   v: Generated<number>
+}
+
+export interface RecheckFactor {
+  bucket: number
+  expected: number
+  name: string
+  observed: number
+  updated_at: Generated<Date>
 }
 
 export interface Reseller {
@@ -234,8 +348,11 @@ export interface RouteChange {
 
 export interface RouteVersion {
   added_by: number
+  changed_at: Generated<Date | null>
   departure_id: string
   destination_id: string
+  first_missed_at: Date | null
+  last_seen_at: Date | null
   removed_by: number | null
   valid_from: Date
   valid_to: Date | null
@@ -246,6 +363,26 @@ export interface Schedule {
   last_due_at: Date | null
   name: string
   next_due_at: Date
+}
+
+export interface ShownFlights {
+  id: number | null
+  outbound_airline: string | null
+  outbound_departs_at: Date | null
+  outbound_departs_local: Timestamp | null
+  outbound_departure_iata: string | null
+  outbound_departure_place_id: string | null
+  outbound_destination_iata: string | null
+  outbound_destination_place_id: string | null
+  outbound_flight_numbers: number[] | null
+  return_airline: string | null
+  return_departs_at: Date | null
+  return_departs_local: Timestamp | null
+  return_departure_iata: string | null
+  return_departure_place_id: string | null
+  return_destination_iata: string | null
+  return_destination_place_id: string | null
+  return_flight_numbers: number[] | null
 }
 
 export interface Snapshot {
@@ -277,7 +414,7 @@ export interface SyncRun {
   gained: number | null
   id: Generated<number>
   last_modified: string | null
-  list: SyncRunList
+  list: RouteListName
   live: number | null
   lost: number | null
   not_modified: Generated<boolean>
@@ -286,13 +423,13 @@ export interface SyncRun {
   reason: string | null
   reason_code: string | null
   removed: number | null
-  resolution: SyncRunResolution | null
+  resolution: RunResolution | null
   resolved_at: Date | null
   resolved_by: number | null
   returned: number | null
   review_id: number | null
   started_at: Generated<Date>
-  status: SyncRunStatus | null
+  status: RunStatus | null
   unknown_pairs: number | null
 }
 
@@ -338,17 +475,11 @@ export interface VerifyResult {
 }
 
 export interface Watch {
-  /**
-   * When it was added or resumed, or when its question changed last.
-   */
   began_at: Generated<Date>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
   ended_at: Date | null
   id: Generated<string>
-  /**
-   * The price of the last record that it received: price thresholds are measured from there. Null: that record had no price, or there is none yet.
-   */
   last_notified_amount: string | null
   last_notified_currency: string | null
   min_interval_seconds: number | null
@@ -357,9 +488,6 @@ export interface Watch {
   price_threshold_percent: string | null
   reference: string
   reseller_id: number
-  /**
-   * When its watch_started was written; null while it waits for the first good check of its fare.
-   */
   started_at: Date | null
   tracked_fare_id: number
   watch_list_id: string
@@ -378,13 +506,11 @@ export interface WatchChange {
 export interface WatchEvent {
   after: ColumnType<unknown, string, string>
   before: ColumnType<unknown, string, string> | null
-  /**
-   * Of watch_started: when the last good check of the belief in `after` began.
-   */
   detected_at: Date
   id: Generated<string>
   kind: string
   last_good_check_at: Date | null
+  reason: EndReason | null
   schema_version: Generated<number>
   tracked_fare_id: number
 }
@@ -396,25 +522,66 @@ export interface WatchList {
   reseller_id: number
 }
 
+export interface WebhookEndpoint {
+  created_at: Generated<Date>
+  cursor_seq: number
+  description: Generated<string>
+  digest: ColumnType<unknown, string, string> | null
+  disabled_at: Date | null
+  disabled_reason: DisabledReason | null
+  failing_since: Date | null
+  failures: Generated<number>
+  format: EndpointFormat
+  id: Generated<string>
+  kinds: string[] | null
+  last_passed_seq: Generated<number>
+  last_success_at: Date | null
+  lists: string[] | null
+  open_until: Date | null
+  previous_secret: Buffer | null
+  previous_secret_until: Date | null
+  reasons: string[] | null
+  reseller_id: number
+  rules: ColumnType<unknown, string, string> | null
+  secret: Buffer | null
+  target: Buffer
+  target_shown: string
+  updated_at: Generated<Date>
+}
+
 export interface DB {
+  airport: Airport
   api_key: ApiKey
   availability_change: AvailabilityChange
   check_minute: CheckMinute
+  daily_country_pairs: DailyCountryPairs
+  daily_fares: DailyFares
+  daily_network: DailyNetwork
+  daily_place_degree: DailyPlaceDegree
+  daily_rollup: DailyRollup
+  delivery: Delivery
+  delivery_attempt: DeliveryAttempt
+  email_pace: EmailPace
   evidence: Evidence
   fare_belief_version: FareBeliefVersion
+  fare_flights: FareFlights
   fare_schedule: FareSchedule
   fare_state: FareState
   feed_head: FeedHead
   incident: Incident
   migration_note: MigrationNote
   pending_absence: PendingAbsence
+  place_code: PlaceCode
   place_version: PlaceVersion
+  process: Process
   recheck_clock: RecheckClock
+  recheck_factor: RecheckFactor
   reseller: Reseller
   route_availability_version: RouteAvailabilityVersion
   route_change: RouteChange
   route_version: RouteVersion
   schedule: Schedule
+  shown_flights: ShownFlights
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun
@@ -426,4 +593,5 @@ export interface DB {
   watch_change: WatchChange
   watch_event: WatchEvent
   watch_list: WatchList
+  webhook_endpoint: WebhookEndpoint
 }

@@ -58,6 +58,12 @@ export async function openScratchTransaction(db: Db): Promise<Tx & { end(): Prom
   return Object.assign(tx, { end })
 }
 
+/**
+ * Lets the commit of the caller's transaction return before it is on the disk. Put it into the select list of its first
+ * statement. Only for work that is simply done again if a crash of the server undoes it.
+ */
+export const WITHOUT_WAITING_FOR_DISK = sql`set_config('synchronous_commit', 'off', true)`
+
 /** Returns the row of a statement. Throws unless there is exactly one. */
 export async function selectOne<T>(query: RawBuilder<T>, db: Db): Promise<T> {
   const { rows } = await query.execute(db)

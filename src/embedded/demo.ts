@@ -76,8 +76,8 @@ export async function ensureDemoReseller(db: Db): Promise<Reseller> {
 }
 
 /**
- * Gives the demo reseller a watch list of flights that depart soon; half of them change within hours of world time. Each
- * start replaces the flights, because earlier ones have departed.
+ * Gives the demo reseller a watch list of flights; half of them change within hours of world time. Each start replaces the
+ * flights, because earlier ones may have departed.
  * @param instant the present world time.
  */
 export async function importDemoWatches(db: Db, world: World, instant: Date): Promise<number> {

@@ -5,7 +5,15 @@ import type { Logger } from '../base/logger.ts'
 import { type Config, SETTINGS } from '../config/settings.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox-server.ts'
 import { readDemoWorld } from './demo.ts'
+import { keysOfHome } from './encryption-key.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
+import {
+  type RunningSandbox,
+  recordHome,
+  recordSandbox,
+  requireSandbox,
+  warnOfOtherHome,
+} from './running-services.ts'
 
 /** A configuration with every address, and the parts that were started for it. */
 export interface Embedded {
@@ -19,8 +27,11 @@ export interface Embedded {
 interface EmbedOptions {
   readonly log: Logger
   readonly clock: Clock
-  /** Whether the caller calls the upstream. */
-  readonly sandbox: boolean
+  /**
+   * What replaces an upstream that is not configured. A service starts a sandbox. A command that calls the upstream joins
+   * the sandbox of the running service: with one of its own it would apply lists of another world.
+   */
+  readonly sandbox: 'start' | 'join' | 'none'
 }
 
 /** The lists of the sandbox change every minute. A schedule that was set is kept. */
@@ -28,33 +39,58 @@ const DEMO_SCHEDULE = '* * * * *'
 /** The upstream of a command that does not call it. */
 const NO_UPSTREAM = 'http://127.0.0.1:9'
 
-/** Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. */
+/**
+ * Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. Throws NoSandboxRunsError if
+ * a command needs a sandbox and none runs.
+ */
 export async function embedMissing(config: Config, options: EmbedOptions): Promise<Embedded> {
-  const { log } = options
   const started: (() => Promise<void>)[] = []
   const release = async () => {
     for (const stop of started.splice(0).reverse()) await stop()
   }
+  const onRelease = (stop: () => Promise<void>) => void started.push(stop)
+  const needsSandbox = config.UPSTREAM_BASE_URL === undefined && options.sandbox !== 'none'
+  const joined =
+    needsSandbox && options.sandbox === 'join'
+      ? await requireSandbox(config.FAREWATCH_HOME)
+      : undefined
   try {
-    const postgres =
-      config.DATABASE_URL === undefined
-        ? await acquireEmbeddedPostgres({ home: config.FAREWATCH_HOME, log })
-        : undefined
-    if (postgres !== undefined) started.push(() => postgres.release())
-    const withDatabase = { ...config, DATABASE_URL: config.DATABASE_URL ?? postgres?.url ?? '' }
+    const postgres = await embedPostgres(config, options, onRelease)
+    const withKeys =
+      postgres === undefined ? config : await keysOfHome(config.FAREWATCH_HOME, config)
+    const withDatabase = { ...withKeys, DATABASE_URL: config.DATABASE_URL ?? postgres?.url ?? '' }
     const parts = { release, ...(postgres && { postgres }) }
-    if (config.UPSTREAM_BASE_URL !== undefined || !options.sandbox) {
+    if (joined !== undefined) return { config: demoConfig(withDatabase, joined), ...parts }
+    if (!needsSandbox) {
       const UPSTREAM_BASE_URL = config.UPSTREAM_BASE_URL ?? NO_UPSTREAM
       return { config: { ...withDatabase, UPSTREAM_BASE_URL }, ...parts }
     }
     const token = randomUUID()
     const sandbox = await startDemoSandbox(config, options, token)
-    started.push(() => sandbox.close())
-    return { config: demoConfig(withDatabase, sandbox.url, token), sandbox, ...parts }
+    onRelease(() => sandbox.close())
+    const presence = await recordSandbox(config.FAREWATCH_HOME, { url: sandbox.url, token })
+    onRelease(() => presence.leave())
+    return { config: demoConfig(withDatabase, { url: sandbox.url, token }), sandbox, ...parts }
   } catch (err) {
     await release()
     throw err
   }
+}
+
+/** Undefined if a database is configured. */
+async function embedPostgres(
+  { DATABASE_URL, FAREWATCH_HOME: home }: Config,
+  { log, sandbox }: EmbedOptions,
+  onRelease: (stop: () => Promise<void>) => void,
+): Promise<EmbeddedPostgres | undefined> {
+  if (DATABASE_URL !== undefined) return undefined
+  const postgres = await acquireEmbeddedPostgres({ home, log })
+  onRelease(() => postgres.release())
+  if (sandbox === 'start') {
+    const presence = await recordHome(home)
+    if (presence !== undefined) onRelease(() => presence.leave())
+  } else await warnOfOtherHome(home, postgres.madeData, log)
+  return postgres
 }
 
 async function startDemoSandbox(
@@ -68,8 +104,7 @@ async function startDemoSandbox(
 
 function demoConfig(
   config: Config & { readonly DATABASE_URL: string },
-  url: string,
-  token: string,
+  { url, token }: RunningSandbox,
 ): ReadyConfig {
   const schedule = (name: 'ROUTE_SYNC_SCHEDULE' | 'AVAILABILITY_SYNC_SCHEDULE') =>
     config[name] === SETTINGS[name].preset ? DEMO_SCHEDULE : config[name]

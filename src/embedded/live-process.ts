@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readlinkSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -30,6 +31,11 @@ export async function postgresProcessesIn(directory: string): Promise<number[]> 
   const pids = pidsIn((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).join('\n'))
   const inside = await Promise.all(pids.map((pid) => isPostgresIn(pid, directory)))
   return pids.filter((_, index) => inside[index] === true)
+}
+
+/** False if the process works in another directory. On systems without /proc every process may. */
+export function mayRunIn(pid: number, directory: string): boolean {
+  return !hasProc || readlinkSync(`/proc/${pid}/cwd`) === directory
 }
 
 /** Field 22 of /proc/pid/stat is the start in ticks since boot, so the id of the boot belongs to it. */
@@ -74,8 +80,8 @@ interface PollOptions {
 }
 
 /**
- * Repeats `read` until it returns a value; undefined after `timeoutMs`. No event for the files and the end of other
- * processes works on every system.
+ * Repeats `read` until it returns a value. Returns undefined after `timeoutMs`. It polls because no system call reports
+ * changed files and ended processes on every system.
  */
 export async function poll<T>(
   read: () => Promise<T | undefined>,

@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../base/errors.ts'
+import { AppError, messageOf, nameFullDisk } from '../base/errors.ts'
 
 type EmbeddedFault =
   | 'binaries_missing'
@@ -21,7 +21,7 @@ export class EmbeddedPostgresError extends AppError {
   override readonly retryable: boolean
 
   constructor(fault: EmbeddedFault, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(nameFullDisk(message), options)
     this.code = `embedded.${fault}`
     this.retryable = fault === 'busy' || fault === 'silent'
   }

@@ -1,12 +1,12 @@
-import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Binaries, copyBinaries, findBinaries, type ServiceUser } from './postgres-binaries.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
 import { readPointer, serviceDirectory } from './service-directory.ts'
+import { findServiceUser } from './service-user.ts'
 
-/** PostgreSQL refuses to run as root. For root, the first of these users that exists runs it. */
-const SERVICE_USERS = ['postgres', 'nobody']
+const DATA = 'data'
 
 /** The paths of one home's embedded PostgreSQL, absolute and without symbolic links, and the user that runs it. */
 export interface Place {
@@ -38,8 +38,8 @@ export async function findPlace(home: string): Promise<Place> {
 async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const inHome = join(home, 'postgres')
   if (await exists(inHome)) throw otherUserError(inHome, 'an ordinary user')
-  const user = await findServiceUser()
   const directory = await realpath(await serviceDirectory(home))
+  const user = await findServiceUser(join(directory, DATA))
   const copied = await copyBinaries(binaries, dirname(directory))
   return placeIn({ home, directory, binaries: copied, user })
 }
@@ -57,26 +57,13 @@ function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>):
   const { directory } = base
   return {
     ...base,
-    data: join(directory, 'data'),
+    data: join(directory, DATA),
     passwordFile: join(directory, 'password'),
     portFile: join(directory, 'port'),
     startLog: join(directory, 'start.log'),
     users: join(directory, 'users'),
     lock: join(directory, 'lock'),
   }
-}
-
-async function findServiceUser(): Promise<ServiceUser> {
-  const entries = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
-  for (const name of SERVICE_USERS) {
-    const entry = entries.find((fields) => fields[0] === name)
-    if (entry !== undefined) return { name, uid: Number(entry[2]), gid: Number(entry[3]) }
-  }
-  throw new EmbeddedPostgresError(
-    'no_user_entry',
-    `PostgreSQL refuses to run as root and /etc/passwd has no user ${SERVICE_USERS.join(' or ')}: ` +
-      `add one, run farewatch as an ordinary user, ${OR_SET_DATABASE_URL}`,
-  )
 }
 
 /** initdb needs the name of the user. In a container with an arbitrary uid there is none. */

@@ -1,20 +1,34 @@
 import { resolve } from 'node:path'
+import { nameFullDisk } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { adoptServer, pingServer, type UrlOfPort } from './adopt-server.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import { EmbeddedPostgresError, explainSystemError } from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
-import { stopServer } from './postmaster.ts'
-import { enter, exclusively, livingEntries, type Presence } from './presence.ts'
+import { findPostmaster, stopServer, stopServerSync } from './postmaster.ts'
+import { enter, exclusively, hasOthersSync, livingEntries, type Presence } from './presence.ts'
 import { stopFormerServers } from './service-directory.ts'
-import { startOnFreePort } from './start-server.ts'
+import { isShared } from './service-user.ts'
+import { startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
+
+/** What a server that was acquired does now. The reason of a server that died is the end of its log. */
+export type ServerState =
+  | { readonly kind: 'answers' }
+  | { readonly kind: 'silent' | 'died'; readonly reason: string }
 
 export interface EmbeddedPostgres {
   /** Contains the password of the superuser: never log it. */
   readonly url: string
   readonly port: number
+  /** Where the data lies: as root, outside of FAREWATCH_HOME. */
+  readonly directory: string
   /** Whether this call started the server; false if it joined a running one. */
   readonly startedHere: boolean
+  /** Whether this call created the database, which is then empty. */
+  readonly madeData: boolean
+  check(): Promise<ServerState>
+  /** Starts a server that died again, on its port. Does nothing if another process did. */
+  restart(): Promise<void>
   /** The last process that releases the server stops it. Safe to call twice. */
   release(): Promise<void>
 }
@@ -39,18 +53,43 @@ export async function acquireEmbeddedPostgres(
   const home = resolve(options.home)
   try {
     const place = await findPlace(home)
-    return await exclusively(place.lock, () => joinOrStart(place, options))
+    const cancel = stopAtExit(place)
+    try {
+      return await exclusively(place.lock, () => joinOrStart(place, options, cancel))
+    } catch (err) {
+      cancel()
+      throw err
+    }
   } catch (err) {
     throw explainSystemError(err, home)
   }
 }
 
+/**
+ * Stops the server if this process exits without a release, as after a second signal, and no other process uses it. Returns
+ * the function that cancels this.
+ */
+function stopAtExit({ users, data }: Place): () => void {
+  const stop = () => {
+    if (!hasOthersSync(users)) stopServerSync(data)
+  }
+  process.once('exit', stop)
+  return () => void process.off('exit', stop)
+}
+
+const SHARED_USER =
+  'embedded postgres runs as a user that other programs share: they could read its data'
+
 async function joinOrStart(
   place: Place,
   { log, settings = {} }: EmbeddedPostgresOptions,
+  cancelStop: () => void,
 ): Promise<EmbeddedPostgres> {
   const startedAt = performance.now()
   const madeData = await ensureData(place, settings)
+  if (place.user !== undefined && isShared(place.user)) {
+    log.warn({ user: place.user.name, data: place.data }, SHARED_USER)
+  }
   if (madeData) await stopFormerServers(place.home, place.directory, log)
   const password = await readPassword(place)
   const urlOf: UrlOfPort = (port) =>
@@ -64,7 +103,25 @@ async function joinOrStart(
     { port, startedHere, madeData, ms: Math.round(performance.now() - startedAt) },
     'embedded postgres ready',
   )
-  return { url: urlOf(port), port, startedHere, release: releaseOnce(place, presence, log) }
+  const url = urlOf(port)
+  const { restart, release } = superviseServer(place, { presence, cancelStop, log }, () =>
+    startServer(place, port, settings),
+  )
+  const { directory } = place
+  return {
+    ...{ url, port, directory, startedHere, madeData, restart, release },
+    check: () => checkServer(place, url, log),
+  }
+}
+
+/** A new connection is used: a pool may be exhausted although the server answers. */
+async function checkServer(place: Place, url: string, log: Logger): Promise<ServerState> {
+  const answer = await pingServer(url, log)
+  if (answer.kind === 'answers') return answer
+  if ((await findPostmaster(place.data)) !== undefined) {
+    return { kind: 'silent', reason: answer.reason }
+  }
+  return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
 }
 
 async function start(
@@ -85,19 +142,41 @@ async function start(
     : new EmbeddedPostgresError('silent', `${reason}; try again`)
 }
 
-function releaseOnce(place: Place, presence: Presence, log: Logger): () => Promise<void> {
+interface Supervision {
+  readonly presence: Presence
+  readonly cancelStop: () => void
+  readonly log: Logger
+}
+
+/** Restarts and releases a server, one at a time. A released server is not started again. */
+function superviseServer(
+  place: Place,
+  { presence, cancelStop, log }: Supervision,
+  startAgain: () => Promise<void>,
+): Pick<EmbeddedPostgres, 'restart' | 'release'> {
   let released: Promise<void> | undefined
+  const restart = async () => {
+    if (released !== undefined || (await findPostmaster(place.data)) !== undefined) return
+    // The processes of a killed server may still run.
+    await stopServer(place.data, log)
+    await startAgain()
+  }
   const release = async () => {
     await presence.leave()
-    if ((await livingEntries(place.users)).length > 0) return
-    await stopServer(place.data, log)
-    log.info('embedded postgres stopped')
+    if ((await livingEntries(place.users)).length === 0) {
+      await stopServer(place.data, log)
+      log.info('embedded postgres stopped')
+    }
+    cancelStop()
   }
-  return () => {
-    released ??= exclusively(place.lock, release).catch((err: unknown) => {
-      released = undefined
-      throw err
-    })
-    return released
+  return {
+    restart: () => exclusively(place.lock, restart),
+    release: () => {
+      released ??= exclusively(place.lock, release).catch((err: unknown) => {
+        released = undefined
+        throw err
+      })
+      return released
+    },
   }
 }

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../base/logger.ts'
-import { poll, postgresProcessesIn, processMark } from './live-process.ts'
+import { mayRunIn, poll, postgresProcessesIn, processMark } from './live-process.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** A server as postmaster.pid describes it. `ready`: it accepts connections. */
@@ -31,7 +32,11 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 /** The content of postmaster.pid, which may be stale. Lines 1, 4 and 8 are pid, port and status. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(undefinedIfMissing)
-  const lines = (text ?? '').split('\n').map((line) => line.trim())
+  return parsePidFile(text ?? '')
+}
+
+function parsePidFile(text: string): Postmaster | undefined {
+  const lines = text.split('\n').map((line) => line.trim())
   const [pid, port] = [Number(lines[0]), Number(lines[3])]
   if (!isPositive(pid) || !isPositive(port)) return undefined
   return { pid, port, ready: lines[7] === 'ready' }
@@ -69,7 +74,20 @@ export async function stopServer(data: string, log: Logger): Promise<void> {
   )
 }
 
-/** For poll: true if no process of the server is left, else undefined. */
+/**
+ * Sends the fast shutdown and does not wait: PostgreSQL then ends by itself. For the event `exit`, where nothing
+ * asynchronous runs any more.
+ */
+export function stopServerSync(data: string): void {
+  try {
+    const server = parsePidFile(readFileSync(join(data, 'postmaster.pid'), 'utf8'))
+    if (server !== undefined && mayRunIn(server.pid, data)) send(server.pid, 'SIGINT')
+  } catch (err) {
+    undefinedIfMissing(err)
+  }
+}
+
+/** Returns true if no process of the server is left, else undefined, as poll needs it. */
 export async function isStopped(data: string): Promise<true | undefined> {
   return (await postgresProcessesIn(data)).length === 0 ? true : undefined
 }

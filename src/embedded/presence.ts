@@ -1,9 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { processMark } from './live-process.ts'
-import { EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
+import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** A holder may run initdb and a first start on a slow disk. */
 const LOCK_TIMEOUT_MS = 120_000
@@ -17,16 +18,17 @@ export interface Presence {
 /**
  * Enters this process into `folder`.
  *
- * The name of an entry holds all its data, so an entry is never incomplete. No name is used twice, so removing a dead entry
- * cannot remove a living one.
+ * The name of an entry identifies its process, so presence never depends on a complete file. No name is used twice, so
+ * removing a dead entry cannot remove a living one.
+ * @param text what readEntries returns to other processes.
  */
-export async function enter(folder: string): Promise<Presence> {
+export async function enter(folder: string, text = ''): Promise<Presence> {
   const mark = await processMark(process.pid)
   if (mark === undefined) throw new Error('this process cannot find its own start time')
   await mkdir(folder, { recursive: true })
   const name = `${process.pid}-${mark}-${randomUUID()}`
   const path = join(folder, name)
-  await writeFile(path, '', { flag: 'wx', mode: 0o600 })
+  await writeFile(path, text, { flag: 'wx', mode: 0o600 })
   return { name, leave: () => rm(path, { force: true }) }
 }
 
@@ -37,6 +39,29 @@ export async function livingEntries(folder: string): Promise<string[]> {
   const dead = names.filter((_, index) => living[index] === false)
   await Promise.all(dead.map((name) => rm(join(folder, name), { force: true })))
   return names.filter((_, index) => living[index] === true)
+}
+
+/** Whether another process has an entry. For the event `exit`, where nothing asynchronous runs any more. */
+export function hasOthersSync(folder: string): boolean {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const pids = names.map((name) => Number(name.split('-')[0])).filter((pid) => pid !== process.pid)
+  return pids.some((pid) => {
+    try {
+      return process.kill(pid, 0)
+    } catch (err) {
+      // A process of another user exists too.
+      return !hasCode(err, 'ESRCH')
+    }
+  })
+}
+
+/** The texts of the entries of living processes. A text that is being written may be incomplete. */
+export async function readEntries(folder: string): Promise<string[]> {
+  const names = await livingEntries(folder)
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, name), 'utf8').catch(undefinedIfMissing)),
+  )
+  return texts.filter((text) => text !== undefined)
 }
 
 /**

@@ -133,7 +133,8 @@ async function deleteOldLogs(place: Place): Promise<void> {
   }
 }
 
-async function tailOfLogs(place: Place): Promise<string> {
+/** The end of what the server wrote last. */
+export async function tailOfLogs(place: Place): Promise<string> {
   const paths = [place.startLog, ...(await logFiles(place))]
   const found = await Promise.all(
     paths.map(async (path) => ({ path, writtenMs: (await stat(path)).mtimeMs })),

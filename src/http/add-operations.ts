@@ -1,38 +1,74 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { type AdmissionOptions, type Admitted, createAdmission } from './admission.ts'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { bodyReader } from './read-body.ts'
+import { addCsvBodies, bodyReader } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
 
 export interface AddOperationsOptions<D> extends AuthorizeDeps {
   readonly operations: readonly Operation<D>[]
   /** Passed to every handler. */
   readonly deps: D
+  /** For tests. */
+  readonly admission?: AdmissionOptions
 }
 
-/** Adds operations as routes: each request is authorized, validated by the schemas, handled and answered. */
+interface AdmittedCaller {
+  readonly caller: Caller
+  readonly admitted: Admitted
+}
+
+/** Adds operations as routes: each request is authorized, admitted, validated by the schemas, handled and answered. */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
-  const callers = new WeakMap<FastifyRequest, Caller>()
+  const callers = new WeakMap<FastifyRequest, AdmittedCaller>()
+  const { admit } = createAdmission(options.admission)
+  const callerOf = (request: FastifyRequest): AdmittedCaller => {
+    const found = callers.get(request)
+    if (found === undefined) throw new Error('the request was not authorized')
+    return found
+  }
   for (const operation of options.operations) {
     const handle = createHandler(operation, options)
-    server.route({
-      method: operation.method,
-      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { operation: operation.id },
-      ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
-      // Before the body is read, so that no client can send megabytes without a key.
-      onRequest: async (request, reply) => {
-        callers.set(request, await authorize(options, operation, { request, reply }))
-      },
-      handler: (request, reply) => {
-        const caller = callers.get(request)
-        if (caller === undefined) throw new Error('the request was not authorized')
-        return handle(request, reply, caller)
-      },
+    const add = (scope: FastifyInstance) =>
+      scope.route({
+        method: operation.method,
+        url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+        config: { operation: operation.id },
+        ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
+        // Before the body is read, so that no client can send megabytes without a key.
+        onRequest: async (request, reply) => {
+          const caller = await authorize(options, operation, { request, reply })
+          const admitted = await admit(operation, caller, { request, reply })
+          callers.set(request, { caller, admitted })
+        },
+        preParsing: (request, _reply, body, done) => {
+          done(null, callerOf(request).admitted.countBody(body as Readable))
+        },
+        handler: (request, reply) => {
+          const { caller, admitted } = callerOf(request)
+          return admitted.run((whileWaiting) => handle({ request, reply, caller, whileWaiting }))
+        },
+      })
+    if (operation.csv === undefined) {
+      add(server)
+      continue
+    }
+    server.register((scope, _options, done) => {
+      addCsvBodies(scope)
+      add(scope)
+      done()
     })
   }
+}
+
+interface Handling {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly caller: Caller
+  readonly whileWaiting: WhileWaiting
 }
 
 function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
@@ -40,14 +76,17 @@ function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperatio
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
   const readBody = body === undefined ? undefined : bodyReader(body)
-  return async (request: FastifyRequest, reply: FastifyReply, caller: Caller) => {
+  return async ({ request, reply, caller, whileWaiting }: Handling) => {
     const given = checkQuery({ query, upstream: upstream === true }, { request, reply })
     const checked = {
       params: readParams?.(request.params as Record<string, unknown>) ?? {},
       query: readQuery?.(given) ?? {},
-      body: readBody?.(request.body),
+      ...(Buffer.isBuffer(request.body)
+        ? { body: undefined, csv: request.body }
+        : { body: readBody?.(request.body) }),
       caller,
       reauthorize: () => reauthorize({ access }, operation, request),
+      whileWaiting,
       request,
       reply,
     }
@@ -65,7 +104,7 @@ export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperations
   const known = pathsOf(options.operations)
   server.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
-    countRequest(options.limit, `address ${request.ip}`, reply)
+    await countRequest(options.limit, `address ${request.ip}`, reply)
     const [path = ''] = request.url.split('?')
     const methods = known.find(({ pattern }) => pattern.test(path))?.methods
     if (methods === undefined) throw new ProblemError('request.no_endpoint')

@@ -2,17 +2,22 @@ import { createHash } from 'node:crypto'
 import compress from '@fastify/compress'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
-import { COMPRESS_FROM_BYTES, ENCODINGS } from './encoded-body.ts'
+import { countRequest } from './authorize.ts'
+import { COMPRESS_FROM_BYTES, createEncodedBody, ENCODINGS, sendEncoded } from './encoded-body.ts'
 import { isNotModified } from './etags.ts'
-import { ProblemError } from './problems.ts'
+import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
+import { addRunbooksPage } from './runbooks-page.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
+import { addWebPage } from './web-page.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
   readonly document: object
+  /** What everybody may know: how old the data is. */
+  readonly readFreshness?: () => Promise<object>
   /** Called once for every request that ends. */
   readonly onAnswered?: ((answered: Answered) => void) | undefined
 }
@@ -22,6 +27,8 @@ export interface Answered {
   /** The operation's id; `none` for the documentation and for addresses that do not exist. */
   readonly operation: string
   readonly status: number
+  /** The code of the problem that was sent; empty if there was none. */
+  readonly code: string
   readonly durationMs: number
 }
 
@@ -55,15 +62,21 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   })
   reportAnswers(server, options)
   addNoEndpoint(server, options)
+  // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
+  // a caller without a key cannot make the server compress.
+  server.register((scope, _options, done) => {
+    addDocsPages(scope, options)
+    addRunbooksPage(scope)
+    addWebPage(scope, options)
+    done()
+  })
   server.register(compress, {
     encodings: [...ENCODINGS],
     threshold: COMPRESS_FROM_BYTES,
     globalDecompression: false,
   })
-  // After the compression, whose hook sees only routes that are added later.
   server.register((scope, _options, done) => {
     addOperations(scope, options)
-    addDocsPages(scope, options.document)
     done()
   })
   return server
@@ -73,7 +86,8 @@ function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): vo
   if (onAnswered === undefined) return
   server.addHook('onResponse', (request, reply, done) => {
     const { operation = 'none' } = request.routeOptions.config as { operation?: string }
-    onAnswered({ operation, status: reply.statusCode, durationMs: reply.elapsedTime })
+    const code = problemCodeOf(reply) ?? ''
+    onAnswered({ operation, status: reply.statusCode, code, durationMs: reply.elapsedTime })
     done()
   })
 }
@@ -91,14 +105,27 @@ const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Serves the OpenAPI document at /openapi.json and a page to read and try it at /docs. Both need no key. */
-function addDocsPages(server: FastifyInstance, document: object): void {
+/**
+ * Serves the OpenAPI document at /openapi.json and a page to read and try it at /docs. Both need no key and count by
+ * address. The document is written, and compressed for each encoding, once.
+ */
+function addDocsPages<D>(
+  server: FastifyInstance,
+  { document, limit }: Pick<ApiOptions<D>, 'document' | 'limit'>,
+): void {
   const text = JSON.stringify(document)
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
-  server.get('/openapi.json', async (request, reply) => {
+  const body = createEncodedBody(Buffer.from(text))
+  const sendDocument = (request: FastifyRequest, reply: FastifyReply) => {
     if (isNotModified(request, reply, { tag })) return reply.code(304).send()
-    return reply.type('application/json').send(text)
+    return sendEncoded(request, reply.type('application/json; charset=utf-8'), body)
+  }
+  server.addHook('onRequest', async (request, reply) => {
+    await countRequest(limit, `address ${request.ip}`, reply)
+    // The page's own route would write the document for each request.
+    if (request.routeOptions.url === '/docs/json') return sendDocument(request, reply)
   })
+  server.get('/openapi.json', sendDocument)
   server.register(swagger, { mode: 'static', specification: { document: JSON.parse(text) } })
   server.register(swaggerUi, {
     routePrefix: '/docs',

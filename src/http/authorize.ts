@@ -9,7 +9,7 @@ export interface AuthorizeDeps {
   readonly limit: RateLimit
 }
 
-type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
+type Requirements = Pick<Operation<never>, 'method' | 'scope' | 'audience' | 'upstream'>
 
 /** The query parameter in which the upstream's own interface takes its credential. */
 export const TOKEN_PARAMETER = 'accessToken'
@@ -29,14 +29,14 @@ export async function authorize(
   refuseKeyInQuery(required, request)
   const found = await identify(access, required, request)
   if (typeof found === 'string') {
-    countRequest(limit, `address ${request.ip}`, reply)
+    await countRequest(limit, `address ${request.ip}`, reply)
     throw unauthorized(found)
   }
   if (found.demo) {
     assertLocal(request)
     reply.header('farewatch-demo', 'open without a key until the first one is created')
   }
-  countRequest(limit, found.demo ? `address ${request.ip}` : found.limitKey, reply)
+  await countRequest(limit, found.demo ? `address ${request.ip}` : found.limitKey, reply)
   assertAllowed(required, found)
   return found
 }
@@ -92,16 +92,17 @@ function keyOf({ upstream }: Requirements, { headers, query }: FastifyRequest): 
   return typeof token === 'string' ? token : undefined
 }
 
-/** Counts a request against a limit and sets the rate-limit headers. Throws once the limit is used up. */
-export function countRequest(
-  { take, quota, windowSeconds }: RateLimit,
+/** Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up, after a pause. */
+export async function countRequest(
+  { take, quota, windowSeconds, pause }: RateLimit,
   key: string,
   reply: FastifyReply,
-): void {
+): Promise<void> {
   const { allowed, remaining, resetSeconds, retryAfterSeconds } = take(key)
   reply.header('ratelimit-policy', `"default";q=${quota};w=${windowSeconds}`)
   reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`)
   if (allowed) return
+  await pause()
   throw new ProblemError('access.too_many_requests', {
     headers: { 'retry-after': String(retryAfterSeconds) },
     detail: `${quota} requests may be made at once, and as many again in ${windowSeconds} seconds`,
@@ -120,7 +121,9 @@ function unauthorized(what: Unauthenticated): ProblemError {
   return new ProblemError('access.unknown_key', { headers })
 }
 
-function assertAllowed({ scope, audience }: Requirements, caller: Caller): void {
+function assertAllowed({ method, scope, audience }: Requirements, caller: Caller): void {
+  // The open demo shows everything to the person at this machine, so that it can be tried without a key.
+  if (caller.demo && method === 'GET' && audience !== 'resellers') return
   if (!caller.scopes.includes(scope)) {
     throw new ProblemError('access.missing_scope', {
       headers: {
@@ -135,17 +138,28 @@ function assertAllowed({ scope, audience }: Requirements, caller: Caller): void 
 }
 
 const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]'])
+/** Headers that only proxies and content networks add. */
+const FORWARDED =
+  /^(forwarded|via|cdn-loop|x-(forwarded|original|envoy|amzn?|azure|proxy)(-.*)?|cf-.*|(x-)?(real|client|cluster-client|true-client|fastly-client)-ip)$/
 /** The values of Sec-Fetch-Site for a request from our own page or from the address bar. */
 const OWN_SITES = new Set(['same-origin', 'none'])
 
 /**
- * Refuses requests without a key that a foreign web page, open in a browser on this machine, could send.
+ * Refuses requests without a key that a foreign web page, open in a browser on this machine, could send, and those that
+ * a proxy forwards for another machine.
  *
  * `Host` must name this machine: after DNS rebinding it names the page's own domain. `Origin` and `Sec-Fetch-Site`
  * must not be foreign: a page may send simple requests to any address.
  */
-function assertLocal({ headers }: FastifyRequest): void {
+function assertLocal({ headers, raw }: FastifyRequest): void {
   const { host = '', origin } = headers
+  const forwarded = Object.keys(headers).find((name) => FORWARDED.test(name))
+  if (forwarded !== undefined) {
+    throw notLocal(forwarded, 'without a key no request that a proxy forwards is answered')
+  }
+  if (raw.httpVersion === '1.0') {
+    throw notLocal('HTTP/1.0', 'without a key only HTTP/1.1 is answered, because proxies use 1.0')
+  }
   const hostname = host.replace(/:\d{1,5}$/, '').toLowerCase()
   if (!LOCAL_NAMES.has(hostname)) {
     throw notLocal('Host', 'without a key the address must be of localhost, 127.0.0.1 or [::1]')

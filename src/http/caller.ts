@@ -15,6 +15,7 @@ interface AnyCaller {
 export interface ResellerCaller extends AnyCaller {
   readonly kind: 'reseller'
   readonly resellerId: ResellerId
+  readonly resellerName: string
 }
 
 export interface OperatorCaller extends AnyCaller {

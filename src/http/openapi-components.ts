@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'audience'>
+type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'audience' | 'streams'>
 
 /** Descriptions of the headers that several operations share. */
 const HEADERS = {
@@ -42,15 +42,21 @@ export function problemHeaders(status: number): object {
   return references([...ALWAYS, ...(OF_PROBLEMS[status] ?? [])])
 }
 
-/** The request headers of conditional requests. */
-export function versionParameters({ answer }: Responding): object[] {
-  if (answer.versioned !== true) return []
-  return [
+/** The request headers of conditional requests, and of clients that continue a stream. */
+export function headerParameters({ answer, streams }: Responding): object[] {
+  const ofVersions = [
     { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
     {
       name: 'If-Modified-Since',
       description: 'The `Last-Modified` of that response. It is ignored if there is a tag.',
     },
+  ]
+  const ofStreams = [
+    { name: 'Last-Event-ID', description: 'The id of the last event that the client has.' },
+  ]
+  return [
+    ...(answer.versioned === true ? ofVersions : []),
+    ...(streams === true ? ofStreams : []),
   ].map(({ name, description }) => ({
     name,
     in: 'header',
@@ -73,7 +79,10 @@ function withDescriptions(headers: Readonly<Record<string, string>>): object {
   )
 }
 
-/** Collects the schemas with a title for `components.schemas`, and refers to them. */
+/**
+ * Collects the schemas with a title for `components.schemas`, and refers to them. An enum may have another description at
+ * each place, which stays there.
+ */
 export interface SchemaComponents {
   /** The same schema, with a reference in the place of every schema that has a title. */
   refer(schema: unknown): unknown
@@ -95,12 +104,18 @@ export function createSchemaComponents(): SchemaComponents {
       Object.entries(own).map(([name, value]) => [name, refer(value)]),
     )
     if (typeof title !== 'string') return referring
-    const known = found.get(title) ?? referring
-    if (JSON.stringify(known) !== JSON.stringify(referring)) {
+    const { description, ...plain } = referring
+    const isDescribedEnum = 'enum' in plain && description !== undefined
+    const component = isDescribedEnum ? plain : referring
+    const known = found.get(title) ?? component
+    if (JSON.stringify(known) !== JSON.stringify(component)) {
       throw new Error(`two schemas have the title ${title}`)
     }
     found.set(title, known)
-    return { $ref: `#/components/schemas/${title}` }
+    return {
+      $ref: `#/components/schemas/${title}`,
+      ...(isDescribedEnum ? { description } : {}),
+    }
   }
   return {
     refer,

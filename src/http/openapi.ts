@@ -3,9 +3,9 @@ import {
   answerHeaders,
   createSchemaComponents,
   HEADER_COMPONENTS,
+  headerParameters,
   problemHeaders,
   type SchemaComponents,
-  versionParameters,
 } from './openapi-components.ts'
 import type { Operation } from './operation.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
@@ -32,6 +32,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'request.invalid_body',
   'request.too_large',
   'request.unsupported_type',
+  'server.busy',
 ]
 
 export interface OpenApiOptions {
@@ -85,7 +86,7 @@ function operationObject(
   operation: AnyOperation,
   answerExample: unknown,
 ): object {
-  const { id, tag, summary, description, scope, upstream, audience, body, example } = operation
+  const { id, tag, summary, description, scope, upstream, audience, body, csv, example } = operation
   return {
     operationId: id,
     tags: [tag],
@@ -96,7 +97,7 @@ function operationObject(
     parameters: [
       ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),
       ...parametersOf(components, { where: 'query', schema: operation.query }, example.query),
-      ...versionParameters(operation),
+      ...headerParameters(operation),
     ],
     ...(body === undefined
       ? {}
@@ -105,6 +106,14 @@ function operationObject(
             required: true,
             content: {
               'application/json': { schema: components.refer(body), example: example.body },
+              ...(csv === undefined
+                ? {}
+                : {
+                    'text/csv': {
+                      schema: { type: 'string', description: csv.about },
+                      example: csv.example,
+                    },
+                  }),
             },
           },
         }),

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { ResellerId } from '../base/reseller-id.ts'
-import type { Caller, Scope } from './caller.ts'
+import type { Caller, ResellerCaller, Scope } from './caller.ts'
 import type { ProblemCode } from './problems.ts'
 import { ProblemError } from './problems.ts'
 
@@ -31,6 +30,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly query?: Q
   readonly body?: B
   readonly bodyLimitBytes?: number
+  /** The body may also be `text/csv`: the handler receives its bytes as `csv`, and no `body`. */
+  readonly csv?: { readonly about: string; readonly example: string }
   readonly answer: {
     readonly about: string
     /** Default: 200. */
@@ -44,6 +45,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
     /** The handler calls `isNotModified` with a date and may answer 304. */
     readonly versioned?: true
   }
+  /** The response lasts until the client leaves. It counts as one of the streams of a key, and not as a request. */
+  readonly streams?: true
   /** Problems in addition to those that every operation may answer. */
   readonly problems?: readonly ProblemCode[]
   /**
@@ -55,17 +58,25 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly example?: Example
 }
 
+/**
+ * Runs work that waits for something else than the database: for a record, or for the upstream. Meanwhile another handler
+ * of the key may run in the place of the caller, which is taken again before the result is returned.
+ */
+export type WhileWaiting = <T>(work: () => Promise<T>) => Promise<T>
+
 /** A request that is authorized and validated. */
 export interface Checked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
+  readonly csv?: Buffer | undefined
   readonly caller: Caller
   /** Handlers that waited call it before they answer. It throws if the key has been revoked meanwhile. */
   readonly reauthorize: () => Promise<void>
-  /** For headers and disconnects. */
+  readonly whileWaiting: WhileWaiting
+  /** Gives a handler the headers, and the event of a client that disconnects. */
   readonly request: FastifyRequest
-  /** For a status or headers of the handler's own. A handler that sends the response returns it. */
+  /** Lets a handler set a status or headers. A handler that sends the response itself returns this object. */
   readonly reply: FastifyReply
 }
 
@@ -99,6 +110,9 @@ export interface Operation<D> extends AnyDeclaration {
   run(deps: D, request: Checked<unknown, unknown, unknown>): Promise<unknown>
 }
 
+/** The reseller of the key. */
+type Owner = Pick<ResellerCaller, 'resellerId' | 'resellerName'>
+
 type Declare<In, D> = <
   P extends TSchema = Nothing,
   Q extends TSchema = Nothing,
@@ -117,18 +131,18 @@ type Declare<In, D> = <
  */
 export function operations<D extends object>(): {
   readonly shared: Declare<D, D>
-  readonly reseller: Declare<D & { readonly resellerId: ResellerId }, D>
+  readonly reseller: Declare<D & Owner, D>
   readonly operator: Declare<D, D>
 } {
   return {
     shared: (spec) => ({ ...erase(spec), audience: 'anyone', run: runOf<D>(spec.handler) }),
     operator: (spec) => ({ ...erase(spec), audience: 'operators', run: runOf<D>(spec.handler) }),
     reseller: (spec) => {
-      const run = runOf<D & { readonly resellerId: ResellerId }>(spec.handler)
+      const run = runOf<D & Owner>(spec.handler)
       return {
         ...erase(spec),
         audience: 'resellers',
-        run: (deps, request) => run({ ...deps, resellerId: resellerOf(request.caller) }, request),
+        run: (deps, request) => run({ ...deps, ...ownerOf(request.caller) }, request),
       }
     },
   }
@@ -143,7 +157,10 @@ function runOf<D>(handler: (deps: D, request: never) => Promise<unknown>) {
   return (deps: D, request: Checked<unknown, unknown, unknown>) => handler(deps, request as never)
 }
 
-function resellerOf(caller: Caller): ResellerId {
-  if (caller.kind === 'reseller') return caller.resellerId
+function ownerOf(caller: Caller): Owner {
+  if (caller.kind === 'reseller') {
+    const { resellerId, resellerName } = caller
+    return { resellerId, resellerName }
+  }
   throw new ProblemError('access.resellers_only')
 }

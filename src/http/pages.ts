@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ProblemError } from './problems.ts'
+import { isStorable } from './read-parameters.ts'
 
 /** The two query parameters of every paged list. */
 export function pageParameters({ preset, max }: { preset: number; max: number }) {
@@ -21,8 +22,9 @@ export function pageParameters({ preset, max }: { preset: number; max: number })
   }
 }
 
-/** The response of every paged list. */
+/** The response of every paged list. With a titled item it becomes a component of its own. */
 export function pageOf<T extends TSchema>(item: T) {
+  const { title } = item as { readonly title?: string }
   return Type.Object(
     {
       items: Type.Array(item),
@@ -30,7 +32,10 @@ export function pageOf<T extends TSchema>(item: T) {
         description: 'The `cursor` of the next page; null on the last page.',
       }),
     },
-    { additionalProperties: false },
+    {
+      additionalProperties: false,
+      ...(title === undefined ? {} : { title: `${title}Page` }),
+    },
   )
 }
 
@@ -45,7 +50,8 @@ export interface Cursors<Position> {
   /**
    * Builds a page from rows that were read with a limit of one more than the page's. An extra row means that there is
    * a next page.
-   * @param bound the part of the request that the cursor is bound to: the ids in its path, and its filters.
+   * @param bound what the cursor is bound to: the ids in the path, the filters, and the reseller's name if the list is
+   *   one reseller's.
    */
   page<T>(
     rows: readonly T[],
@@ -53,14 +59,18 @@ export interface Cursors<Position> {
   ): Page<T>
 }
 
+/** An instant as a position, in milliseconds: Postgres lacks years that a Date has. Ours are from 1970 to 9999. */
+export const InstantPosition = Type.Integer({ minimum: 0, maximum: Date.UTC(9999, 11, 31) })
+
 const CHECK_CHARS = 12
 
 /**
  * The cursors of one list. A cursor is a position in the list's order, opaque to clients, and bound to the list, the ids
- * in its path and its filters. A cursor of another list is refused.
+ * in its path, its filters and its reseller. A cursor of another list is refused.
  *
  * The binding prevents mistakes and is not a secret: a client can forge a cursor. Therefore a position consists only of
- * values that the list's items show, and `bound` holds only what the client sent.
+ * values that the list's items show, `bound` holds only what the client knows, and what Postgres could not compare is
+ * refused.
  * @param list the name of the list.
  */
 export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors<Static<P>> {
@@ -70,7 +80,7 @@ export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors
       if (cursor === undefined) return undefined
       const [body = '', ...sum] = cursor.split('.')
       const value = sum.join('.') === checkOf(list, body, bound) ? parse(body) : undefined
-      if (check.Check(value)) return value as Static<P>
+      if (check.Check(value) && isComparable(value)) return value as Static<P>
       throw new ProblemError('request.invalid_cursor', {
         parameter: 'cursor',
         detail: 'cursor must be `next` of a page of this list, requested with the same parameters',
@@ -89,6 +99,12 @@ export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors
 function checkOf(list: string, body: string, bound: unknown): string {
   const text = JSON.stringify([list, body, bound])
   return createHash('sha256').update(text).digest('base64url').slice(0, CHECK_CHARS)
+}
+
+/** Whether Postgres can store every text of a position. */
+function isComparable(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value)
+  return typeof value !== 'object' || Object.values(value ?? {}).every(isComparable)
 }
 
 function parse(body: string): unknown {

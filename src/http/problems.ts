@@ -50,8 +50,10 @@ export const PROBLEMS = {
     title: 'The reseller is disabled, so no watch can begin',
   },
   'changes.beyond_head': { status: 400, title: 'The number is beyond the end of the feed' },
+  'routes.too_many_changes': { status: 400, title: 'The answer would have too many changes' },
   'routes.no_list': { status: 503, title: 'No list has been accepted yet' },
   'verify.passenger_rule': { status: 400, title: 'The passenger mix breaks a rule' },
+  'verify.same_flight': { status: 400, title: 'The return flight is the outbound flight' },
   'verify.unknown': { status: 503, title: 'The upstream gave no usable answer about the fare' },
   'access.no_such_key': { status: 404, title: 'There is no such key' },
   'access.scope_not_grantable': { status: 400, title: 'A key of this kind cannot have the scope' },
@@ -64,7 +66,15 @@ export const PROBLEMS = {
   'sync.snapshot_gone': { status: 409, title: 'The list of the run is no longer stored' },
   'sync.snapshot_damaged': { status: 409, title: 'The stored list of the run is damaged' },
   'sync.busy': { status: 503, title: 'Another process is working on the list; try again' },
+  'delivery.no_encryption_key': {
+    status: 503,
+    title: 'The operator has set no ENCRYPTION_KEY, so no endpoint can be stored',
+  },
+  'delivery.too_many_endpoints': { status: 409, title: 'There are 20 endpoints already' },
+  'delivery.endpoint_disabled': { status: 409, title: 'The endpoint is disabled' },
+  'delivery.unsigned_format': { status: 409, title: 'Only webhooks have a secret' },
   not_found: { status: 404, title: 'There is no such resource' },
+  'server.busy': { status: 503, title: 'Too many bodies are being read; try again' },
   'store.unavailable': { status: 503, title: 'The database is unavailable; try again' },
   internal: { status: 500, title: 'Internal error' },
 } as const satisfies Record<string, ProblemKind>
@@ -85,13 +95,19 @@ export const ProblemSchema = Type.Object(
     type: Type.String({ format: 'uri' }),
     title: Type.String(),
     status: Type.Integer(),
-    code: oneOf(Object.keys(PROBLEMS), { description: 'Stable, for machines.' }),
+    code: oneOf(Object.keys(PROBLEMS), {
+      title: 'ProblemCode',
+      description: 'Stable, for machines.',
+    }),
     detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
     parameter: Type.Optional(
       Type.String({ description: 'The name of the path, query or header parameter at fault.' }),
     ),
     pointer: Type.Optional(
-      Type.String({ description: 'The place at fault in the body, as a JSON pointer.' }),
+      Type.String({
+        description:
+          'The place at fault in the body, as a JSON pointer. In CSV the line and the column: `/3/departs_on`.',
+      }),
     ),
     reason: Type.Optional(
       Type.String({
@@ -140,10 +156,18 @@ export function problemOf(code: ProblemCode, args: ProblemArgs = {}): Problem {
   return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason }
 }
 
+const sentCodes = new WeakMap<FastifyReply, string>()
+
+/** The code of the problem that a reply carries; undefined if it carries none. */
+export function problemCodeOf(reply: FastifyReply): string | undefined {
+  return sentCodes.get(reply)
+}
+
 /** Sends a problem. Members that are undefined are left out. */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   const type = `urn:farewatch:problem:${problem.code}`
   const requestId = reply.getHeader('x-request-id')
+  sentCodes.set(reply, problem.code)
   // The handler may have set caching headers for the response that it did not send.
   for (const name of ['etag', 'last-modified', 'content-disposition']) reply.removeHeader(name)
   if (reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')

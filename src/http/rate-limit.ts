@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 /** The result of counting one request. */
 export interface Take {
   readonly allowed: boolean
@@ -14,6 +16,8 @@ export interface RateLimit {
   readonly quota: number
   /** Seconds in which the quota refills. */
   readonly windowSeconds: number
+  /** Waits before a request is refused. */
+  pause(): Promise<unknown>
   /** Counts a request of a key. A key is a kind, a space and a name: `address ::1`. */
   take(key: string): Take
 }
@@ -22,12 +26,16 @@ export interface RateLimitOptions {
   readonly requestsPerSecond: number
   /** A monotonic clock. */
   readonly nowMs: () => number
+  /** For tests. */
+  readonly pause?: () => Promise<unknown>
   /** When a kind has more keys than this, its least recently used key is dropped. */
   readonly maxKeys?: number
 }
 
 const WINDOW_SECONDS = 10
 const MAX_KEYS = 10_000
+/** A client that repeats refused requests at once would keep the process busy with refusals. */
+const PAUSE_MS = 200
 
 /**
  * A token bucket for every key. The bucket holds ten seconds' worth of requests and refills evenly. Each kind of key has
@@ -43,6 +51,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   return {
     quota,
     windowSeconds: WINDOW_SECONDS,
+    pause: options.pause ?? (() => delay(PAUSE_MS)),
     take: (key) => {
       const now = nowMs()
       const buckets = bucketsOf(kinds, key)

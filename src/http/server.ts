@@ -122,12 +122,31 @@ export class PortForbiddenError extends AppError {
   }
 }
 
+function portError(err: unknown, port: number, setting: string): unknown {
+  const { code } = err as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return new PortTakenError(port, setting, { cause: err })
+  return code === 'EACCES' ? new PortForbiddenError(port, setting, { cause: err }) : err
+}
+
 export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
   /** The setting or flag that the error message names when the port cannot be used. */
   readonly setting: string
+}
+
+/** Throws PortTakenError and PortForbiddenError now instead of after the work that comes before `listen`. */
+export async function assertPortUsable({ host, port, setting }: ListenOptions): Promise<void> {
+  const server = new Server()
+  try {
+    server.listen({ host, port })
+    await once(server, 'listening')
+  } catch (err) {
+    throw portError(err, port, setting)
+  }
+  server.close()
+  await once(server, 'close')
 }
 
 /** Starts listening and returns the base URL. Throws PortTakenError and PortForbiddenError. */
@@ -138,10 +157,7 @@ export async function listen(
   try {
     await server.listen({ host, port })
   } catch (err) {
-    const { code } = err as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE') throw new PortTakenError(port, setting, { cause: err })
-    if (code === 'EACCES') throw new PortForbiddenError(port, setting, { cause: err })
-    throw err
+    throw portError(err, port, setting)
   }
   const [address] = server.addresses()
   const bound = typeof address === 'object' ? address.port : port

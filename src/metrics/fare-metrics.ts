@@ -1,4 +1,13 @@
-import { BUDGET_LANES, FARE_CHANGE_KINDS, UNKNOWN_REASONS } from '../base/kinds.ts'
+import {
+  AVAILABILITY_CHANGE_KINDS,
+  type AvailabilityChangeKind,
+  BUDGET_LANES,
+  type ChangeReason,
+  END_REASONS,
+  HELD_KINDS,
+  LOSS_REASONS,
+  UNKNOWN_REASONS,
+} from '../base/kinds.ts'
 import type { Declare } from './declare.ts'
 import { REQUEST_BUCKETS_S } from './upstream-metrics.ts'
 
@@ -18,24 +27,37 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded).',
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended).',
       { reason: ['late_slot', 'upstream_closed', 'superseded'] },
     ),
-    lossesHeld: counter(
-      'farewatch_losses_held_total',
-      'Losses that were held because an incident was open.',
+    clockSetBack: counter(
+      'farewatch_database_clock_set_back_total',
+      'Times that the clock of the database was found set back by more than 10 seconds.',
+    ),
+    changesHeld: counter(
+      'farewatch_changes_held_total',
+      'Changes that were held because an incident was open, by kind.',
+      { kind: HELD_KINDS },
     ),
     availabilityChanges: counter(
       'farewatch_availability_changes_total',
-      'Confirmed changes of tracked fares, by kind.',
-      { kind: FARE_CHANGE_KINDS },
+      'Confirmed changes of tracked fares, by kind; of losses and ends also by reason.',
+      { kind: [], reason: [] },
     ),
+  }
+  for (const kind of AVAILABILITY_CHANGE_KINDS) {
+    for (const reason of reasonsOf(kind)) metrics.availabilityChanges.inc({ kind, reason }, 0)
   }
   for (const outcome of ['available', 'unavailable']) {
     metrics.observations.inc({ outcome, reason: '' }, 0)
   }
   for (const reason of UNKNOWN_REASONS) metrics.observations.inc({ outcome: 'unknown', reason }, 0)
   return metrics
+}
+
+function reasonsOf(kind: AvailabilityChangeKind): readonly (ChangeReason | '')[] {
+  if (kind === 'became_unavailable') return LOSS_REASONS
+  return kind === 'expired' ? END_REASONS : ['']
 }
 
 /** Of the whole system. */

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client'
 import { createDeclare } from './declare.ts'
+import { deliveryGauges, deliveryMetrics } from './delivery-metrics.ts'
 import {
   budgetGauges,
   budgetMetrics,
@@ -8,7 +9,14 @@ import {
   feedMetrics,
   verifyMetrics,
 } from './fare-metrics.ts'
-import { apiMetrics, processMetrics, queueGauges, queueMetrics } from './process-metrics.ts'
+import {
+  apiMetrics,
+  processMetrics,
+  queueGauges,
+  queueMetrics,
+  storeGauges,
+} from './process-metrics.ts'
+import { streamMetrics } from './stream-metrics.ts'
 import { syncGauges, syncMetrics } from './sync-metrics.ts'
 import { upstreamGauges, upstreamMetrics } from './upstream-metrics.ts'
 
@@ -43,14 +51,18 @@ export function createMetrics() {
     ...queueMetrics(own),
     ...verifyMetrics(own),
     ...feedMetrics(own),
+    ...deliveryMetrics(own),
     ...processMetrics(own),
     ...apiMetrics(own),
+    ...streamMetrics(own),
     ...syncGauges(system),
     ...upstreamGauges(system),
     ...budgetGauges(system),
     ...queueGauges(system),
+    ...storeGauges(system),
     ...fareGauges(system),
     ...feedGauges(system),
+    ...deliveryGauges(system),
   }
 }
 

@@ -23,29 +23,29 @@ export function processMetrics({ gauge }: Declare) {
     ),
     databaseConnections: gauge(
       'farewatch_db_pool_connections',
-      'Connections of the pool of this process, by state: busy, idle.',
+      'Connections of the pools of this process, by state: busy, idle.',
       ['state'],
     ),
     databaseConnectionsMax: gauge(
       'farewatch_db_pool_max_connections',
-      'The size limit of the pool.',
+      'The size limit of the pools together.',
     ),
     databaseWaiting: gauge(
       'farewatch_db_pool_waiting',
-      'Queries that wait for a connection of the pool.',
+      'Queries that wait for a connection of a pool.',
     ),
   }
 }
 
-/** From an answer out of memory to a request that waited for a slot of the budget. */
+/** The range covers an answer from memory and a request that waited for a slot of the budget. */
 const API_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export function apiMetrics({ counter, histogram }: Declare) {
   return {
     apiRequests: counter(
       'farewatch_api_requests_total',
-      'Requests that the API answered; operation "none" is the documentation and unknown paths.',
-      { operation: [], status: [] },
+      'Requests that the API answered, by the code of their problem, if any; operation "none" is the documentation and unknown paths.',
+      { operation: [], status: [], code: [] },
     ),
     apiDuration: histogram(
       'farewatch_api_request_duration_seconds',
@@ -100,6 +100,35 @@ export function queueGauges({ gauge }: Declare) {
       'farewatch_queue_depth',
       'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator). Ticks are never counted as dead: the next tick does their work.',
       ['queue', 'state'],
+    ),
+  }
+}
+
+/** Of the whole system: the space of the stores. */
+export function storeGauges({ gauge }: Declare) {
+  return {
+    databaseSize: gauge('farewatch_db_size_bytes', 'Size of the database.'),
+    partSize: gauge(
+      'farewatch_db_part_size_bytes',
+      'Size of the parts of the database, with their indexes: the histories and feeds, kept lists, evidence, daily tables, deliveries.',
+      ['part'],
+    ),
+    diskFullIn: gauge(
+      'farewatch_db_disk_full_seconds',
+      'Time until the disk of the database is full at the growth of the last 30 days; absent if the database does not grow, or the disk cannot be seen.',
+    ),
+    diskFree: gauge(
+      'farewatch_db_disk_free_bytes',
+      'Free space of the disk of the database; absent if PostgreSQL runs on another machine or in a container of its own, or if our role may not read `data_directory`.',
+    ),
+    diskSize: gauge('farewatch_db_disk_size_bytes', 'Size of the disk of the database.'),
+    redisMemoryUsed: gauge(
+      'farewatch_redis_memory_used_bytes',
+      'Memory that Redis uses; absent if the queue is in PostgreSQL.',
+    ),
+    redisMemoryMax: gauge(
+      'farewatch_redis_memory_max_bytes',
+      'The limit of that memory (maxmemory); 0 without a limit.',
     ),
   }
 }

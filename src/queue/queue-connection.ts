@@ -48,7 +48,7 @@ export interface MigrationClient {
 /**
  * Migrates BullMQ's schema to the version of its package, in one transaction under an advisory lock.
  *
- * Only the Postgres backend needs it. It never runs on connect: "farewatch migrate" decides when a schema changes.
+ * Only the Postgres backend needs it. It never runs on connect: "bin/farewatch migrate" decides when a schema changes.
  */
 export async function migrateQueue(client: MigrationClient): Promise<void> {
   await runMigrations(client, QUEUE_SCHEMA)

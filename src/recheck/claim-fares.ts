@@ -18,6 +18,15 @@ export interface ClaimedCheck extends DueFare {
   readonly slotAt: Date
 }
 
+/**
+ * Whether the fare of schedule `q` has not departed; if it has, its end follows within seconds. An ended fare that is scheduled
+ * is asked again. A scalar subquery, because the planner could turn an anti join into a scan of all states.
+ */
+const NOT_DEPARTED = sql`
+  coalesce((select s.departs_at from fare_state s where s.tracked_fare_id = q.tracked_fare_id and s.expired_at is null)
+             > clock_timestamp(), true)
+`
+
 /** How many slots of the budget can be reserved at one moment. */
 export function horizonCalls(requestsPerSecond: number): number {
   return Math.floor(requestsPerSecond * HORIZON_SECONDS) + 1
@@ -31,8 +40,8 @@ export async function findLaneFares(tx: Tx, requestsPerSecond: number): Promise<
   const share = (of: number) => Math.ceil(of * requestsPerSecond * HORIZON_SECONDS)
   const lane = (name: string, limit: number) => sql`
     (select tracked_fare_id, vdue
-       from fare_schedule
-      where lane = ${name} and lane_due_at <= now()
+       from fare_schedule q
+      where lane = ${name} and lane_due_at <= now() and ${NOT_DEPARTED}
       order by lane_due_at
       limit ${limit}
         for update skip locked)
@@ -55,9 +64,9 @@ export async function findDueFares(
 ): Promise<DueFare[]> {
   const { rows } = await sql<DueFare>`
     select tracked_fare_id as "fareId", vdue, 'scheduled' as lane
-      from fare_schedule
-     where not_before <= now() and tracked_fare_id <> all(${without}::bigint[])
-     order by vdue
+      from fare_schedule q
+     where not_before <= now() and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
+     order by vdue, tracked_fare_id
      limit ${limit}
        for update skip locked
   `.execute(tx)
@@ -94,16 +103,17 @@ export async function advanceClock(tx: Tx, vdue: number): Promise<void> {
 }
 
 /**
- * Counts the tickets, and from them how long it takes at the budget to check every fare once. Once a minute is often
- * enough for both.
+ * Counts the fares and their tickets, and how long it takes at the budget to check every fare once. Once a minute is often
+ * enough.
  */
 export async function refreshTickets(tx: Tx, requestsPerSecond: number): Promise<void> {
   await sql`
     update recheck_clock
        set tickets = q.tickets,
-           expected_interval = make_interval(secs => q.tickets / ${requestsPerSecond}::float8),
+           fares = q.fares,
+           expected_interval = make_interval(secs => q.fares / ${requestsPerSecond}::float8),
            counted_at = now()
-      from (select coalesce(sum(ticket), 0) as tickets from fare_schedule) q
+      from (select coalesce(sum(ticket), 0) as tickets, count(*) as fares from fare_schedule) q
      where counted_at < now() - interval '1 minute'
   `.execute(tx)
 }

@@ -25,9 +25,9 @@ export interface DispatchDeps {
   readonly queue: Pick<QueueSystem, 'enqueue'>
   /** The rate for checks now: the budget, or less of it while the upstream is in trouble. */
   readonly requestsPerSecond: number
-  /** The whole budget, from which the expected interval of a fare follows; absent: `requestsPerSecond`. */
+  /** The whole budget, from which the expected interval of a fare follows. If unset, it is `requestsPerSecond`. */
   readonly budgetPerSecond?: number
-  /** The circuit breaker of the checks; absent where there is none. */
+  /** The circuit breaker of the checks. If unset, there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
 }
 
@@ -107,8 +107,8 @@ async function reserveFor(
 }
 
 /**
- * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second. By
- * the clock's seconds every tick would leave a second claim with the few slots past the last whole second.
+ * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second. If they
+ * were split at whole seconds of the clock, most ticks would make one more claim, for the few slots after the last second.
  */
 function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
   const lastsMs = (checks.at(-1)?.slotAt.getTime() ?? 0) - (checks[0]?.slotAt.getTime() ?? 0)

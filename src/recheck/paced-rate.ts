@@ -17,7 +17,8 @@ export function pacedRate(
   trouble: { readonly open: boolean; readonly closedSecondsAgo: number | null },
 ): number {
   if (trouble.open) return requestsPerSecond * TROUBLE_SHARE
-  if (trouble.closedSecondsAgo === null) return requestsPerSecond
+  // Below zero, the clock was set back since: how long ago the trouble ended is unknown.
+  if (trouble.closedSecondsAgo === null || trouble.closedSecondsAgo < 0) return requestsPerSecond
   const climbed = Math.max(TROUBLE_SHARE, Math.min(1, trouble.closedSecondsAgo / RAMP_SECONDS))
   return requestsPerSecond * climbed
 }

@@ -1,18 +1,30 @@
 import { sql, type Tx } from '../db/database.ts'
+import { FLOOR } from './policy/ticket.ts'
+import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
+import { type CheckRating, type CheckToRate, rateFares } from './rate-fares.ts'
+import type { RateStore } from './rate-store.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS, type RecheckRules } from './recheck-rules.ts'
 
-/** What follows a check: the next one by the schedule, a confirmation soon, or one early retry. */
-export type FollowUp = 'normal' | 'confirm' | 'retry'
+/** What follows a check: the next one by the schedule, a confirmation soon, one early retry, or the next one in an hour. */
+export type FollowUp = 'normal' | 'confirm' | 'retry' | 'hourly'
 
 export interface CompletedCheck {
   readonly fareId: number
   /** When its request began, by the database's clock. */
   readonly askedAt: Date
   readonly next: FollowUp
+  /** Missing where the check shows nothing of the rate of change: it failed, or awaits its confirmation. */
+  readonly rating?: CheckRating | undefined
 }
 
+/** The next ticket. Without a rating a fare loses the part that a surprise of its route had raised it by, down to the floor. */
+const NEXT_TICKET = sql`coalesce(i.ticket, greatest(
+  s.ticket / sqrt(greatest(s.surprise, 1)), least(s.ticket, ${FLOOR}::float8 * c.tickets / greatest(c.fares, 1))))`
+
 /**
- * Sets when each checked fare is due again, and releases its claim.
+ * Sets when each checked fare is due again, with its new ticket, and releases its claim.
+ *
+ * The claim moved the virtual due time forward by the price of the old ticket; the difference is added here.
  *
  * `not_before` keeps the minimum interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. The virtual due time is raised to at least the end of that interval, so that fares that
@@ -22,31 +34,68 @@ export interface CompletedCheck {
 export async function reschedule(
   tx: Tx,
   checks: readonly CompletedCheck[],
-  { requestsPerSecond, minRecheckSeconds }: RecheckRules,
+  { requestsPerSecond, minRecheckSeconds, rates }: RecheckRules,
 ): Promise<void> {
+  const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
+  const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond }) : []
   await sql`
     update fare_schedule s
        set claim_id = null,
            slot_at = null,
            not_before = least(i.asked_at, clock_timestamp()) + make_interval(secs => i.seconds),
-           vdue = greatest(s.vdue, c.v + i.seconds * ${requestsPerSecond}::float8 / greatest(c.tickets, 1)),
+           ticket = ${NEXT_TICKET},
+           route = coalesce(i.route, s.route),
+           surprise = coalesce(i.surprise, least(s.surprise, 1)),
+           rated_state = case when i.ticket is null then s.rated_state else i."ratedState" end,
+           rated_at = case when i.ticket is null then s.rated_at else to_timestamp(i."ratedAt") end,
+           changed_at = case when i.ticket is null then s.changed_at else to_timestamp(i."changedAt") end,
+           available_changes = coalesce(i."availableChanges", s.available_changes),
+           available_exposure = coalesce(i."availableExposure", s.available_exposure),
+           available_value = coalesce(i."availableValue", s.available_value),
+           unavailable_changes = coalesce(i."unavailableChanges", s.unavailable_changes),
+           unavailable_exposure = coalesce(i."unavailableExposure", s.unavailable_exposure),
+           unavailable_value = coalesce(i."unavailableValue", s.unavailable_value),
+           vdue = greatest(s.vdue + (1 / ${NEXT_TICKET} - 1 / s.ticket), c.v + i.seconds * ${requestsPerSecond}::float8 / greatest(c.tickets, 1)),
            lane = i.lane,
            lane_due_at = case i.lane
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
       from (select d.fare_id, d.asked_at,
-                   greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0)) as seconds,
+                   greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
+                            case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
                         when d.next = 'retry' and old.lane is distinct from 'retry' then 'retry'
-                   end as lane
+                   end as lane, r.*
               from unnest(${checks.map((c) => c.fareId)}::bigint[], ${checks.map((c) => c.next)}::text[],
                            ${checks.map((c) => c.askedAt)}::timestamptz[]) d (fare_id, next, asked_at)
               join tracked_fare f on f.id = d.fare_id
-              join fare_schedule old on old.tracked_fare_id = d.fare_id) i,
+              join fare_schedule old on old.tracked_fare_id = d.fare_id
+              left join jsonb_to_recordset(${JSON.stringify(rated)}::jsonb)
+                as r ("fareId" bigint, ticket float8, route text, surprise float8, "ratedState" text, "ratedAt" float8, "changedAt" float8,
+                      "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
+                      "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
+                on r."fareId" = d.fare_id) i,
            recheck_clock c
      where s.tracked_fare_id = i.fare_id
   `.execute(tx)
+  if (rates) await pullSurprised(tx, toRate, rates)
+}
+
+/** Pulls the other fares of routes forward whose changes surprise. */
+async function pullSurprised(
+  tx: Tx,
+  checks: readonly CheckToRate[],
+  { read, pulls }: RateStore,
+): Promise<void> {
+  addCredit(pulls, checks.length)
+  const changed = checks.filter(({ rating }) => rating.changed && rating.route !== null)
+  if (changed.length === 0) return
+  const at = Math.max(...changed.map(({ askedAt }) => askedAt.getTime())) / 1_000
+  const routes = changed.flatMap(({ rating }) => rating.route ?? [])
+  const moving = movingRoutes(await read(tx), routes, at)
+  const except = checks.map(({ fareId }) => fareId)
+  await pullRoutes(tx, { routes: moving, except }, pulls)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { ResellerId } from '../base/reseller-id.ts'
 import { type Db, sql } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 import { affected, selectOne } from '../db/transaction.ts'
 import type { Scope } from '../http/caller.ts'
 import { hashOf, newKey, prefixOf } from './key-text.ts'
@@ -62,26 +63,39 @@ export async function createApiKey(
   return { text, key }
 }
 
-/** All keys, revoked and expired ones included, the oldest first; or one page of them. */
+interface KeysPage {
+  /** Only the keys of this reseller. Default: all keys. */
+  readonly resellerId?: ResellerId
+  readonly after?: number | undefined
+  readonly limit?: number
+}
+
+/** Keys, revoked and expired ones included, the oldest first; or one page of them. */
 export async function listApiKeys(
   db: Db,
-  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
+  { resellerId, after = 0, limit }: KeysPage = {},
 ): Promise<ApiKey[]> {
   const { rows } = await sql<ApiKey>`
-    select ${KEY_COLUMNS} from api_key k where k.id > ${after} order by k.id limit ${limit ?? null}
+    select ${KEY_COLUMNS}
+      from api_key k
+     where k.id > ${after}
+       and ${resellerId === undefined ? sql`true` : sql`k.reseller_id = ${resellerId}`}
+     order by k.id
+     limit ${limit ?? null}
   `.execute(db)
   return rows
 }
 
 /** Revokes a key in every process within a second. Revoking it a second time changes nothing. Throws UnknownKeyError. */
 export async function revokeApiKey(db: Db, id: number): Promise<ApiKey> {
-  const { rows } = await sql<ApiKey>`
+  const { rows } = await sql<ApiKey & { readonly notified: unknown }>`
     update api_key k set revoked_at = coalesce(revoked_at, clock_timestamp())
      where id = ${id}
-    returning ${KEY_COLUMNS}
+    returning ${KEY_COLUMNS}, ${notify('key', sql`k.id`)} as notified
   `.execute(db)
-  const [key] = rows
-  if (key === undefined) throw new UnknownKeyError(id)
+  const [row] = rows
+  if (row === undefined) throw new UnknownKeyError(id)
+  const { notified: _notified, ...key } = row
   return key
 }
 
@@ -90,6 +104,7 @@ export interface KeyGrant {
   readonly id: number
   /** Null for an operator's key. */
   readonly resellerId: ResellerId | null
+  readonly resellerName: string | null
   readonly scopes: readonly Scope[]
   /** Milliseconds from the query until the key expires, by the database's clock; null if it never does. */
   readonly endsInMs: number | null
@@ -106,6 +121,7 @@ export async function findGrants(
 ): Promise<ReadonlyMap<string, KeyGrant>> {
   const { rows } = await sql<KeyGrant & { readonly hash: Buffer }>`
     select id, reseller_id as "resellerId", scopes, hash,
+           (select name from reseller where reseller.id = reseller_id) as "resellerName",
            (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as "endsInMs"
       from api_key
      where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64'))}::bytea[])

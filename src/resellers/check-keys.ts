@@ -18,6 +18,8 @@ export interface CheckKeysDeps {
 }
 
 export interface KeyAccess extends Access {
+  /** Looks every key up again at its next use. Call it when a key was revoked. */
+  forget(): void
   /** Resolves when every recorded key use is written. */
   allUsesRecorded(): Promise<void>
 }
@@ -64,8 +66,16 @@ export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps)
       const resellerId = await open.get('', () => findOpenReseller(db, openReseller))
       if (resellerId === undefined) return undefined
       const scopes = GRANTABLE.reseller
-      return { kind: 'reseller', resellerId, scopes, limitKey: 'demo', demo: true }
+      return {
+        kind: 'reseller',
+        resellerId,
+        resellerName: openReseller,
+        scopes,
+        limitKey: 'demo',
+        demo: true,
+      }
     },
+    forget: grants.clear,
     allUsesRecorded: uses.allUsesRecorded,
   }
 }
@@ -81,10 +91,10 @@ function withEnd(grant: KeyGrant | undefined, queriedAtMs: number): CachedGrant 
   return { ...grant, endsAtMs: queriedAtMs + (grant.endsInMs ?? Number.POSITIVE_INFINITY) }
 }
 
-function callerOfGrant({ id, resellerId, scopes }: KeyGrant): Caller {
+function callerOfGrant({ id, resellerId, resellerName, scopes }: KeyGrant): Caller {
   const shared = { scopes, limitKey: `key ${id}`, demo: false }
   if (resellerId === null) return { kind: 'operator', ...shared }
-  return { kind: 'reseller', resellerId, ...shared }
+  return { kind: 'reseller', resellerId, resellerName: resellerName ?? '', ...shared }
 }
 
 /** Records key uses in the background: no request waits for the write, and a failure is only logged. */

@@ -11,9 +11,13 @@ import { Instant, object, oneOf, orNull, RowId } from '../http/schemas.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 
-const { operator } = operations<{ readonly db: Db; readonly clock: Clock; readonly log: Logger }>()
+const { operator, reseller, shared } = operations<{
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+}>()
 
-const Scope = oneOf(SCOPES)
+const Scope = oneOf(SCOPES, { title: 'Scope' })
 const MaybeInstant = orNull(Instant)
 const MaybeReseller = orNull(
   Type.String({ minLength: 1, maxLength: 200 }),
@@ -49,6 +53,57 @@ const listAll = operator({
     const after = cursors.read(cursor, null)
     const keys = await listApiKeys(db, { after, limit: limit + 1 })
     return cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
+  },
+})
+
+const readCaller = shared({
+  id: 'readCaller',
+  method: 'GET',
+  path: '/api/v1/caller',
+  tag: 'Keys',
+  summary: 'Read who you are by your key',
+  scope: 'read',
+  answer: {
+    about: 'The caller.',
+    schema: object(
+      {
+        kind: oneOf(['reseller', 'operator']),
+        reseller: orNull(Type.String(), 'Your name. Null for an operator.'),
+        scopes: Type.Array(Scope),
+        demo: Type.Boolean({
+          description:
+            'Whether this is the open demo, which needs no key and shows all that an operator reads.',
+        }),
+      },
+      { title: 'Caller' },
+    ),
+  },
+  handler: async (_deps, { caller }) => ({
+    kind: caller.kind,
+    reseller: caller.kind === 'reseller' ? caller.resellerName : null,
+    scopes: caller.scopes,
+    demo: caller.demo,
+  }),
+})
+
+/** A number of a key counts the keys of all resellers. */
+const { id: _id, reseller: _reseller, ...ownMembers } = members
+
+const listOwn = reseller({
+  id: 'listOwnKeys',
+  method: 'GET',
+  path: '/api/v1/own-keys',
+  tag: 'Keys',
+  summary: 'List your own keys, oldest first',
+  description: 'An operator creates keys and revokes them.',
+  scope: 'read',
+  answer: {
+    about: 'The keys, including expired and revoked ones; at most the first thousand.',
+    schema: object({ items: Type.Array(object(ownMembers, { title: 'OwnKey' })) }),
+  },
+  handler: async ({ db, resellerId }) => {
+    const keys = await listApiKeys(db, { resellerId, limit: 1_000 })
+    return { items: keys.map(({ id: _, reseller: _r, ...own }) => own) }
   },
 })
 
@@ -121,5 +176,5 @@ function readExpiry(text: string | undefined, clock: Clock): Date | undefined {
   })
 }
 
-/** The endpoints with which operators manage keys. */
-export const KEY_OPERATIONS = [listAll, create, revoke]
+/** The endpoints of keys: operators manage them, and every caller sees its own. */
+export const KEY_OPERATIONS = [readCaller, listOwn, listAll, create, revoke]

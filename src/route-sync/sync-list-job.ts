@@ -5,7 +5,8 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { SnoozeError } from '../queue/snooze.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
 import type { SyncDeps } from './plan/plan-snapshot.ts'
-import { ListBusyError, SyncFailedError } from './runs/sync-errors.ts'
+import { listBusyError } from './runs/run-records.ts'
+import { SyncFailedError } from './runs/sync-errors.ts'
 import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
 import { syncList } from './sync-list.ts'
 
@@ -25,6 +26,9 @@ export interface SyncJobDeps extends SyncDeps {
   readonly hasLaterDueTime: (sync: DueSync) => Promise<boolean>
 }
 
+/** A run takes a few seconds. */
+const BUSY_WAIT_MS = 5_000
+
 interface DueSync {
   readonly list: RouteListName
   readonly dueAt: Date
@@ -37,9 +41,9 @@ interface DueSync {
  * since then has got a list. So a job that runs again after its commit counts no absence twice, and one list does the
  * work of several due times that an outage delayed.
  *
- * Outcomes: a busy list, a timeout or a 503 fails the job, and the queue tries again. A held or rejected list does not:
- * the next due time brings the next list. If the upstream asked us to wait, or its circuit breaker is open, the job is
- * snoozed until then, which is no attempt.
+ * Outcomes: a timeout or a 503 fails the job, and the queue tries again. A held or rejected list does not: the next due
+ * time brings the next list. If the upstream asked us to wait or refused our credential, or its circuit breaker is open,
+ * the job is snoozed until then, which is no attempt. So is a job whose list another process syncs: that run may yet fail.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
@@ -48,7 +52,9 @@ export async function syncListJob(
 ): Promise<void> {
   const due = { list: assertList(list), dueAt: new Date(dueAt) }
   const result = await syncList(deps, due, signal)
-  if (result === 'busy') throw new ListBusyError(due.list)
+  if (result === 'busy') {
+    return snooze(deps, due, new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list)))
+  }
   if (result === 'done') {
     deps.log.info({ list, dueAt }, 'route sync already done')
     return

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { RouteListName } from '../base/kinds.ts'
 import { cleanText } from '../base/text.ts'
-import type { Tx } from '../db/database.ts'
+import type { Db, Tx } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { waitOf } from '../upstream/upstream-errors.ts'
@@ -10,17 +10,22 @@ import { countPending } from './plan/absences.ts'
 import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
 import { judgeSnapshot, type Suspicion } from './review/judge-snapshot.ts'
 import {
+  type Arrival,
   assignValidTime,
   closeRun,
   createStopwatch,
   dropHeldRuns,
+  LIST_WAIT_MS,
+  listBusyError,
   listLock,
   openRun,
   recordArrival,
   type Stopwatch,
 } from './runs/run-records.ts'
+import { ListFailedTwiceError } from './runs/sync-errors.ts'
 import type { SyncCounts, SyncOutcome, SyncReason } from './runs/sync-run.ts'
 import {
+  findFailedWith,
   findFinishedRun,
   findLastAccepted,
   findOpenRun,
@@ -53,7 +58,8 @@ export async function syncList(
   const result = await withSessionLock(deps.db, listLock(list), async (session) => {
     // A list that no schedule asked for would confirm absences after one check instead of two.
     if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return 'done'
-    const run = { runId: await openRun(session, list), list, stopwatch: createStopwatch() }
+    const runId = await openRun(session, list)
+    const run = { runId, list, dueAt, stopwatch: createStopwatch() }
     return runOnce({ ...deps, db: session }, run, signal)
   })
   return result ?? 'busy'
@@ -61,12 +67,13 @@ export async function syncList(
 
 const POLL_MS = 250
 
-/** Runs a sync, or waits for the run of another process and returns its outcome. */
+/** Runs a sync, or waits for the run of another process and returns its outcome. Throws ListBusyError. */
 export async function runOrAwait(
   deps: SyncDeps & { readonly clock: Clock },
   list: RouteListName,
   signal: AbortSignal,
 ): Promise<{ outcome: SyncOutcome; joined: boolean }> {
+  const givesUpAt = deps.clock.now().getTime() + LIST_WAIT_MS
   let other: Awaited<ReturnType<typeof findOpenRun>>
   for (;;) {
     const finished = other === undefined ? undefined : await findFinishedRun(deps.db, other.runId)
@@ -76,22 +83,26 @@ export async function runOrAwait(
     const own = await syncList(deps, { list, dueAt: other?.startedAt }, signal)
     if (typeof own !== 'string') return { outcome: own, joined: false }
     if (own === 'done') continue
+    if (deps.clock.now().getTime() >= givesUpAt) throw await listBusyError(deps.db, list)
     other ??= await findOpenRun(deps.db, list)
     await deps.clock.sleep(POLL_MS, signal)
   }
 }
 
 /** The run that a list belongs to. */
-interface SyncRun {
+interface SyncRun extends SyncRequest {
   readonly runId: number
-  readonly list: RouteListName
   readonly stopwatch: Stopwatch
 }
+
+/** How many runs for one due time may fail with one list. */
+const MAX_ATTEMPTS = 2
 
 async function runOnce(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promise<SyncOutcome> {
   try {
     const { arrival, fetched } = await fetchList(deps, run, signal)
     await recordArrival(deps.db, run.runId, arrival)
+    await refuseThirdAttempt(deps.db, run, arrival)
     return await inTransaction(deps.db, (tx) => applyOrHold(tx, deps, run, fetched))
   } catch (err) {
     const end = { ...run, ...endOf(err, signal), durationsMs: run.stopwatch.durations() }
@@ -100,6 +111,17 @@ async function runOnce(deps: SyncDeps, run: SyncRun, signal: AbortSignal): Promi
     if (outcome !== undefined && (err instanceof AppError || signal.aborted)) return outcome
     throw err
   }
+}
+
+/** A failure that the list itself causes, such as the end of the process, would happen at every attempt. */
+async function refuseThirdAttempt(
+  db: Db,
+  { list, dueAt }: SyncRun,
+  { contentHash }: Arrival,
+): Promise<void> {
+  if (dueAt === undefined) return
+  const failed = await findFailedWith(db, { list, contentHash, since: dueAt })
+  if (failed.length >= MAX_ATTEMPTS) throw new ListFailedTwiceError(failed)
 }
 
 /** Stages a list, judges it, and applies it or holds it whole, in the caller's transaction. */
@@ -189,7 +211,9 @@ function endOf(
     return { status: 'failed', reason: { code: 'interrupted', text, retryable: true } }
   }
   if (!(err instanceof AppError)) return { status: 'failed', reason: { code: 'internal', text } }
-  const answered = err.code.startsWith('upstream.') && !NO_ANSWER.has(err.code)
+  const answered =
+    err instanceof ListFailedTwiceError ||
+    (err.code.startsWith('upstream.') && !NO_ANSWER.has(err.code))
   const wait = waitOf(err)
   const { code, retryable } = err
   const reason = { code, text, retryable, ...(wait === undefined ? {} : { wait }) }

@@ -19,7 +19,7 @@ const LOG_CAPACITY = 200_000
 export interface SandboxOptions {
   /** 0 takes any free port. */
   readonly port: number
-  /** 127.0.0.1 unless given. */
+  /** If unset, 127.0.0.1. */
   readonly host?: string
   /** An integer; the same seed is the same world. */
   readonly seed: number
@@ -30,9 +30,9 @@ export interface SandboxOptions {
   /** A JSON file of routes to serve instead of the routes of the world. */
   readonly routesFile?: string
   readonly clock?: Clock
-  /** World time at the start; the real time unless given. */
+  /** World time at the start. If unset, it is the real time. */
   readonly worldStart?: Date
-  /** Fault rules from the start; none unless given. */
+  /** Fault rules from the start. If unset, there are none. */
   readonly faults?: readonly FaultRule[]
   readonly log: Logger
 }

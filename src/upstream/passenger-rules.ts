@@ -35,6 +35,25 @@ export class QuestionError extends AppError {
   }
 }
 
+/** Why a question must not name one flight twice. Follows the parameter or column of the return flight in a sentence. */
+export const SAME_FLIGHT_RULE = 'must not be the outbound flight: its price would be counted twice'
+
+/** The return flight of a question is its outbound flight. Thrown before any call. */
+export class SameFlightError extends AppError {
+  override readonly name = 'SameFlightError'
+  override readonly code = 'verify.same_flight'
+  override readonly retryable = false
+
+  constructor() {
+    super(`the return flight ${SAME_FLIGHT_RULE}`)
+  }
+}
+
+/** Throws SameFlightError. */
+export function assertTwoFlights({ flightId, returnFlightId }: Question): void {
+  if (flightId === returnFlightId) throw new SameFlightError()
+}
+
 /** Throws PassengerRuleError or QuestionError for a question that must not be sent. */
 export function assertQuestion({ flightId, returnFlightId, passengers }: Question): void {
   const wrongId =

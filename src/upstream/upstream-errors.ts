@@ -116,9 +116,16 @@ export class UpstreamCircuitOpenError extends AppError {
   constructor({
     endpoint,
     by,
+    cause,
     until,
-  }: CallFacts & { by: 'pause' | 'auth' | 'errors'; until: Date }) {
-    const what = by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open`
+  }: CallFacts & {
+    by: 'pause' | 'auth' | 'errors'
+    cause?: string | null | undefined
+    until: Date
+  }) {
+    const why = cause ? ` (${cause})` : ''
+    const what =
+      by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open${why}`
     super(`${endpoint}: not called, because ${what}; next attempt at ${until.toISOString()}`)
     this.endpoint = endpoint
     this.by = by
@@ -197,12 +204,17 @@ function withSnippet({ endpoint, snippet }: CallFacts, what: string): string {
 /** How long to leave the upstream alone: a duration, or an instant by the database's clock. */
 export type UpstreamWait = { readonly ms: number } | { readonly until: Date }
 
+/** A refused credential is tried again after this time, unless its circuit breaker has opened. */
+const REFUSED_WAIT_MS = 5_000
+
 /**
- * The wait after a 429, or after a refusal by the circuit breaker. Undefined for other errors, which are failures.
+ * The wait after a 429, a refused credential, or a refusal by the circuit breaker. Undefined for other errors, which
+ * are failures.
  *
  * The wait is 0 for a 429 that named none: the pause that it began delays the next call.
  */
 export function waitOf(err: unknown): UpstreamWait | undefined {
+  if (err instanceof UpstreamAuthError) return { ms: REFUSED_WAIT_MS }
   if (err instanceof UpstreamCircuitOpenError) return { until: err.until }
   if (err instanceof UpstreamRateLimitedError) return { ms: err.retryAfterMs ?? 0 }
   return undefined

@@ -1,8 +1,8 @@
 export interface UpstreamLimits {
   readonly connectTimeoutMs: number
-  /** From the call to the last byte of a list. */
+  /** The time from the call to the last byte of a list. */
   readonly listDeadlineMs: number
-  /** From the call to the last byte of a verify answer. */
+  /** The time from the call to the last byte of a verify answer. */
   readonly verifyDeadlineMs: number
   /** Cap on the body of a list, both encoded and decoded. */
   readonly maxBodyBytes: number

@@ -14,8 +14,9 @@ import { reportChecks } from './checks/check-events.ts'
 import { type CheckBatch, checkFares, findClaimedFares } from './checks/check-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
 import type { DecisionRules } from './decide/decide-leg.ts'
+import { reviveEnded } from './expiry/ask-ended.ts'
 import { type IncidentTransition, reportIncidents } from './incidents/change-incidents.ts'
-import { guardLosses } from './incidents/guard-losses.ts'
+import { guardChanges } from './incidents/guard-changes.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -23,14 +24,14 @@ export interface VerifyDeps {
   /** The circuit breaker of the client's calls; absent where there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
   readonly clock: Clock
-  readonly rules: Omit<DecisionRules, 'holdLosses'> & RecheckRules
+  readonly rules: Omit<DecisionRules, 'holds'> & RecheckRules
   readonly metrics: Metrics
   readonly log: Logger
 }
 
 export interface VerifyJobDeps extends VerifyDeps {
   /**
-   * Limits how many batches of this process are recorded at a time; absent: no limit. Recordings of one minute wait for
+   * Limits how many batches of this process are recorded at a time. If unset, there is no limit. Recordings of one minute wait for
    * each other in the database anyway, and each that waits there holds a connection.
    */
   readonly recording?: Semaphore
@@ -84,8 +85,9 @@ function recordBatch(
   { checks, late, blocked }: CheckBatch,
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
   return inTransaction(db, async (tx) => {
+    await reviveEnded(tx, claimId, checks)
     const locked = await lockClaimed(tx, claimId)
-    const { rules, transitions } = await guardLosses(tx, {
+    const { rules, transitions } = await guardChanges(tx, {
       checks,
       locked,
       rules: ordinary,

@@ -3,6 +3,7 @@ import { affected, inTransaction } from '../db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
 import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
 import {
+  hasPassed,
   lockTrackedFares,
   syncTrackedFares,
   type TrackedFaresEffect,
@@ -50,7 +51,7 @@ export async function resumeWatches(db: Db, selection: WatchSelection): Promise<
       sql`
         update watch
            set paused_at = null, began_at = clock_timestamp(), started_at = null,
-               ended_at = case when departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC' then ended_at end
+               ended_at = case when ${hasPassed(sql`departs_on`)} then ended_at end
          where id = any(${watchIds}::uuid[]) and reseller_id = ${selection.resellerId} and paused_at is not null
       `,
       tx,

@@ -1,4 +1,5 @@
 import { appendWatchDrafts, createWatchDrafts } from '../changes/watch-feed.ts'
+import { isAhead } from '../db/clock-ahead.ts'
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { FRESH_INTERVALS, readFreshSeconds } from './staleness.ts'
 
@@ -30,7 +31,7 @@ export async function notifyWatches(
 ): Promise<void> {
   if (changeSeqs.length + goodFareIds.length + ends.length === 0) return
   await createWatchDrafts(tx)
-  if (goodFareIds.length > 0) await draftStarts(tx, { fareIds: goodFareIds, freshSeconds: null })
+  if (goodFareIds.length > 0) await draftStarts(tx, { fareIds: goodFareIds, onlyFresh: false })
   if (changeSeqs.length > 0) await draftChanges(tx, changeSeqs)
   if (ends.length > 0) await draftEnds(tx, ends)
   await appendDrafts(tx)
@@ -47,7 +48,7 @@ export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Pro
   const believed = await lockBelieved(tx, waiting)
   if (believed.length === 0) return waiting
   await createWatchDrafts(tx)
-  await draftStarts(tx, { fareIds: believed, freshSeconds: await readFreshSeconds(tx) })
+  await draftStarts(tx, { fareIds: believed, onlyFresh: true })
   await appendDrafts(tx)
   return findUnstarted(tx, waiting)
 }
@@ -87,10 +88,12 @@ async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[
 
 const NO_FLIGHT = sql`jsonb_build_object('identity', null, 'itinerary', null, 'flight', null)`
 
-function shownLeg(leg: 'outbound' | 'return'): RawBuilder<unknown> {
+function shownLeg(leg: 'outbound' | 'return', freshSince: RawBuilder<Date>): RawBuilder<unknown> {
+  const pricedAt = sql`(s.state #>> array[${leg}::text, 'pricedAt'])::timestamptz`
   return sql`
     jsonb_build_object('belief', s.state #> array[${leg}::text, 'belief'],
-                       'price', case when s.pair = 'bookable' then s.state #> array[${leg}::text, 'price'] end)
+                       'price', case when s.pair = 'bookable' and ${pricedAt} >= ${freshSince}
+                                     then s.state #> array[${leg}::text, 'price'] end)
     || case when s.state #>> array[${leg}::text, 'belief'] = 'available'
             then jsonb_build_object('identity', s.state #> array[${leg}::text, 'identity'],
                                     'itinerary', s.state #> array[${leg}::text, 'itinerary'],
@@ -101,17 +104,19 @@ function shownLeg(leg: 'outbound' | 'return'): RawBuilder<unknown> {
 
 /**
  * What a record shows of the belief of a fare, from its row `s` of fare_state, which a check has written and which has
- * not expired: the same as `viewOf` gives (src/verify/decide/fare-state.ts). In SQL, so that an import can start many
- * thousand watches in one statement.
+ * not expired: the same as `viewOf` gives (src/verify/decide/fare-state.ts), without prices that no check has shown since
+ * `freshSince`. In SQL, so that an import can start many thousand watches in one statement.
  */
-export const SHOWN_BELIEF = sql`
-  jsonb_build_object(
-    'pair', s.pair,
-    'outbound', ${shownLeg('outbound')},
-    'return', case when s.return is not null then ${shownLeg('return')} end,
-    'price', case when s.price is not null
-                  then jsonb_build_object('amount', s.price::text, 'currency', s.currency) end)
-`
+export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
+  return sql`
+    jsonb_build_object(
+      'pair', s.pair,
+      'outbound', ${shownLeg('outbound', freshSince)},
+      'return', case when s.return is not null then ${shownLeg('return', freshSince)} end,
+      'price', case when s.price is not null and s.price_checked_at >= ${freshSince}
+                    then jsonb_build_object('amount', s.price::text, 'currency', s.currency) end)
+  `
+}
 
 /**
  * Drafts one event a fare, which its starting watches share.
@@ -120,17 +125,21 @@ export const SHOWN_BELIEF = sql`
  * joined CTEs, 50,000 watches take longer than a minute. So they do with the list of fares as a condition on `s`, which the
  * index on it would read again for every watch.
  *
- * @param freshSeconds for how long a belief is fresh for watches without an interval of their own; null: any belief will do.
+ * @param onlyFresh whether the belief must be fresh for the watch; otherwise any belief starts it.
  */
 async function draftStarts(
   tx: Tx,
-  { fareIds, freshSeconds }: { fareIds: readonly number[]; freshSeconds: number | null },
+  { fareIds, onlyFresh }: { fareIds: readonly number[]; onlyFresh: boolean },
 ): Promise<void> {
-  const isFresh =
-    freshSeconds === null
-      ? sql`true`
-      : sql`s.last_good_check_at >= clock_timestamp() - make_interval(secs => greatest(
-              ${freshSeconds}::float8, ${FRESH_INTERVALS}::int * coalesce(w.min_interval_seconds, 0)))`
+  const seconds = await readFreshSeconds(tx)
+  const freshSince = (interval: RawBuilder<unknown>) => sql<Date>`
+    clock_timestamp() - make_interval(secs => greatest(
+      ${seconds}::float8, ${FRESH_INTERVALS}::int * coalesce(${interval}, 0)))
+  `
+  const isFresh = onlyFresh
+    ? sql`s.last_good_check_at >= ${freshSince(sql`w.min_interval_seconds`)}
+          and not ${isAhead(sql`s.last_good_check_at`)}`
+    : sql`true`
   await sql`
     insert into watch_change_draft (reseller_id, watch_id, reference, fare_id, watch_event_id)
     select w.reseller_id, w.id, w.reference, w.tracked_fare_id,
@@ -144,8 +153,11 @@ async function draftStarts(
   `.execute(tx)
   await sql`
     insert into watch_event (id, kind, tracked_fare_id, after, detected_at)
-    select d.id, 'watch_started', s.tracked_fare_id, ${SHOWN_BELIEF}, s.last_good_check_at
-      from (select distinct fare_id, watch_event_id as id from watch_change_draft) d
+    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(sql`d.fresh_since`)}, s.last_good_check_at
+      from (select r.fare_id, r.watch_event_id as id, ${freshSince(sql`max(w.min_interval_seconds)`)} as fresh_since
+              from watch_change_draft r
+              join watch w on w.id = r.watch_id
+             group by r.fare_id, r.watch_event_id) d
       join fare_state s on s.tracked_fare_id = d.fare_id
   `.execute(tx)
 }

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -97,13 +97,14 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
   return rows
 }
 
-/**
- * Whether the departure of tracked fare `f` with state `s` has passed everywhere on earth: the local time of its flight, or
- * the end of the departure date that its watches have, both read as UTC−12.
- */
-export const HAS_DEPARTED = sql`
-  coalesce((s.state #>> '{outbound,flight,departsAt}')::timestamp + interval '12 hours' < clock_timestamp() at time zone 'UTC'
-           or f.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC', false)
+/** Whether a departure date has passed everywhere on earth: its end, read as UTC−12. */
+export function hasPassed(date: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`coalesce(${date} + interval '36 hours' < clock_timestamp() at time zone 'UTC', false)`
+}
+
+/** Whether tracked fare `f` with state `s` has departed, or the departure date that its watches have has passed. */
+const HAS_DEPARTED = sql`
+  (coalesce(s.departs_at <= clock_timestamp(), false) or ${hasPassed(sql`f.departs_on`)})
 `
 
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
@@ -144,7 +145,8 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
     update fare_state s
        set expired_at = null, state = '{}', outbound = 'unknown', return = case when s.return is not null then 'unknown' end,
            pair = 'unknown', price = null, currency = null, believed_since = clock_timestamp(),
-           last_good_check_at = null, last_reason = null, ever_available_at = null
+           last_good_check_at = null, last_reason = null, ever_available_at = null, departs_at = null, held_until = null,
+           past_since = null, ask_again_at = null
       from tracked_fare f
      where f.id = s.tracked_fare_id
        and f.id = any(${fareIds}::bigint[])

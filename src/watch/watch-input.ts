@@ -1,8 +1,9 @@
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { quote } from '../base/text.ts'
 import type { ProblemFault } from '../http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
 import { checkRow } from './rows/check-rows.ts'
-import type { Column, RawRow } from './rows/raw-row.ts'
+import type { Column, InvalidRow, RawRow, RowError } from './rows/raw-row.ts'
 
 type InputCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }
 
@@ -46,6 +47,8 @@ export function cellsOfInput(list: string, watch: WatchInput): Cells {
   }
 }
 
+const ROWS_AT_A_TIME = 500
+
 const PLACES: Readonly<Record<Column, string>> = {
   // The list is in the path and is already checked.
   list: '',
@@ -64,17 +67,24 @@ const PLACES: Readonly<Record<Column, string>> = {
   min_interval_seconds: '/minIntervalSeconds',
 }
 
-/** The errors of a body's rows, in their order, each with a JSON pointer to its place. */
-export function errorsOfInput(rows: readonly Cells[]): ProblemFault[] {
+/** The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run meanwhile. */
+export async function errorsOfInput(rows: readonly Cells[]): Promise<ProblemFault[]> {
+  const errorsOf = createRowChecker()
+  const errors: ProblemFault[] = []
+  for (const [index, cells] of rows.entries()) {
+    if (index % ROWS_AT_A_TIME === 0) await otherWork()
+    errors.push(...errorsOf(cells, index))
+  }
+  return errors
+}
+
+/** Checks rows in their order, because the second row of a reference is invalid. */
+function createRowChecker(): (cells: Cells, index: number) => ProblemFault[] {
   const firstOf = new Map<string, number>()
-  return rows.flatMap((cells, index) => {
+  return (cells, index) => {
     const checked = checkRow({ line: index + 1, cells, errors: [] })
     const errors = 'errors' in checked ? checked.errors : []
-    const found = errors.map(({ column, message }) => ({
-      // A rule that is about several columns is about the passenger mix.
-      pointer: `/watches/${index}${PLACES[column as Column] ?? '/passengers'}`,
-      detail: message,
-    }))
+    const found = faultsOf({ line: index + 1, errors })
     const { reference = '' } = cells
     const first = firstOf.get(reference)
     if (first === undefined) {
@@ -83,5 +93,19 @@ export function errorsOfInput(rows: readonly Cells[]): ProblemFault[] {
     }
     const detail = `${quote(reference)} is already the reference of /watches/${first}`
     return [...found, { pointer: `/watches/${index}/reference`, detail }]
-  })
+  }
+}
+
+/** The errors of one row of a body, each with a JSON pointer to its place. */
+export function faultsOf({ line, errors }: InvalidRow): ProblemFault[] {
+  return faultsWithin(`/watches/${line - 1}`, errors)
+}
+
+/** The errors of a watch that is at this place of a body. */
+export function faultsWithin(place: string, errors: readonly RowError[]): ProblemFault[] {
+  return errors.map(({ column, message }) => ({
+    // A rule that is about several columns is about the passenger mix.
+    pointer: `${place}${PLACES[column as Column] ?? '/passengers'}`,
+    detail: message,
+  }))
 }

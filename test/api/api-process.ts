@@ -8,12 +8,16 @@ export interface ApiProcess {
 }
 
 /** Starts the API in its own process and waits until it is ready. The process is killed when the test ends. */
-export async function startApiProcess(databaseUrl: string): Promise<ApiProcess> {
+export async function startApiProcess(
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ApiProcess> {
   const api = startFarewatch(['api'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     API_PORT: '0',
     ADMIN_PORT: '0',
+    ...env,
   })
   onTestFinished(() => void api.child.kill('SIGKILL'))
   const line = await until('the start', () =>

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import { json } from 'node:stream/consumers'
+import net from 'node:net'
+import { json, text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
@@ -48,6 +49,22 @@ describe('the demo', () => {
     expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
   })
 
+  it('the demo shows what an operator reads, and changes nothing of it', async ({ db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+
+    for (const path of ['incidents', 'held-runs', 'keys', 'resellers']) {
+      expect((await ask(`${base}/api/v1/${path}`)).status, path).toBe(200)
+    }
+    expect((await ask(`${base}/api/v1/status`)).body.budget).not.toBeNull()
+    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+    for (const path of ['held-runs/1/approve', 'keys', 'resellers']) {
+      const { status, body } = await ask(`${base}/api/v1/${path}`, post)
+      expect(body, path).toMatchObject({ code: 'access.missing_scope' })
+      expect(status).toBe(403)
+    }
+  })
+
   it('the demo refuses an invalid key', async ({ db }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
@@ -79,6 +96,39 @@ describe('the demo', () => {
 
     expect(status).toBe(403)
     expect(body).toMatchObject({ code: 'access.not_local', parameter })
+  })
+
+  it('the demo refuses requests that a proxy forwards', async ({ db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+    for (const name of [
+      'forwarded',
+      'via',
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-forwarded',
+      'x-original-host',
+      'x-real-ip',
+      'x-client-ip',
+      'true-client-ip',
+      'cf-connecting-ip',
+      'cdn-loop',
+    ]) {
+      const { status, body } = await send(base, { host: '127.0.0.1', [name]: '203.0.113.7' })
+
+      expect(status).toBe(403)
+      expect(body).toMatchObject({ code: 'access.not_local', parameter: name })
+    }
+  })
+
+  it('the demo refuses HTTP/1.0, which a proxy that adds no header may use', async ({ db }) => {
+    await createReseller(db, 'demo')
+    const base = await startApi(db, DEMO)
+    const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
+    socket.write('GET /api/v1/status HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n')
+
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 .*access\.not_local/s)
   })
 
   it.for([

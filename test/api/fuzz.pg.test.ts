@@ -3,11 +3,9 @@ import { describe, expect } from 'vitest'
 import { PROBLEM_TYPE } from '../../src/http/problems.ts'
 import { propertiesOf } from '../../src/http/read-parameters.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
 import { type AnyOperation, type CallArgs, call, EVERY, rightKey } from './calls.ts'
 import { bodyLike, hostileText, textOf } from './hostile.ts'
-import { seedApi } from './seed.ts'
-import { it as shared } from './shared-api.ts'
+import { it } from './shared-api.ts'
 
 const RUNS = 60
 
@@ -51,8 +49,7 @@ function expectAnswer(answer: Answer): void {
 }
 
 describe.for(EVERY)('%s', ([, operation]) => {
-  it('hostile requests are answered, and never with a 5xx', async ({ db }) => {
-    const seed = await seedApi(db)
+  it('hostile requests are answered, and never with a 5xx', async ({ seeded: { db, seed } }) => {
     const base = await startApi(db, { waits: false })
     const key = rightKey(seed, operation)
 
@@ -64,7 +61,7 @@ describe.for(EVERY)('%s', ([, operation]) => {
     )
   })
 
-  shared('hostile text is not accepted as a key', async ({ api: { base } }) => {
+  it('hostile text is not accepted as a key', async ({ api: { base } }) => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme-ascii', maxLength: 80 }), async (key) => {
         expect((await call(base, operation, { key: key.trim() || '-' })).status).toBe(401)

@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
 import type { Answer } from '../support/api-server.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
 import { scopedKey, wrongKeys } from './seed.ts'
@@ -16,7 +18,7 @@ function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
 }
 
-describe.for(EVERY)('%s', ([, operation]) => {
+describe.for(EVERY)('%s', ([id, operation]) => {
   it('a request without a valid key is refused', async ({ api: { db, seed, base } }) => {
     const { alpha, keys } = seed
 
@@ -64,14 +66,16 @@ describe.for(EVERY)('%s', ([, operation]) => {
   )
 
   it.runIf(operation.audience === 'resellers' && operation.params !== undefined)(
-    'another reseller’s resource is not found',
-    async ({ api: { seed, base } }) => {
-      const { keys } = seed
+    'another reseller’s resource is not found, like one that no reseller has',
+    async ({ api: { db, seed, base } }) => {
+      const other = await createReseller(db, `without lists, ${id}`)
+      const { text } = await createApiKey(db, { resellerId: other.id, scopes: ['read', 'watch'] })
 
-      const answer = await call(base, operation, { key: keys.beta })
+      const answer = await call(base, operation, { key: seed.keys.beta })
+      const missing = await call(base, operation, { key: text })
 
       expect(answer.status).toBe(404)
-      expect(answer.body).not.toHaveProperty('detail')
+      expect(shapeOf(answer)).toEqual(shapeOf(missing))
     },
   )
 

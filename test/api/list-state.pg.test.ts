@@ -15,6 +15,7 @@ interface State {
   readonly seq: number
   readonly takenAt: string
   readonly watches: readonly {
+    readonly list: string
     readonly reference: string
     readonly watchId: string
     readonly status: string
@@ -28,8 +29,8 @@ interface Change {
   readonly after: object
 }
 
-async function stateOf({ get }: ResellerCalls, list = 'summer'): Promise<State> {
-  const { status, body, text } = await get(`/watch-lists/${list}/state`)
+async function stateOf({ get }: ResellerCalls, path = '/watch-lists/summer/state'): Promise<State> {
+  const { status, body, text } = await get(path)
   if (status !== 200) throw new Error(text)
   return body as unknown as State
 }
@@ -45,7 +46,7 @@ function beliefsOf({ watches }: State): Map<string, object> {
   return new Map(watches.map(({ watchId, belief }) => [watchId, belief]))
 }
 
-describe('the state of a list', () => {
+describe('the state of a list and of all lists', () => {
   it('the state has every watch by reference, and the number of the feed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const references = Array.from({ length: 2_100 }, (_, i) => `R${String(i).padStart(4, '0')}`)
@@ -78,43 +79,75 @@ describe('the state of a list', () => {
     })
   })
 
-  it('following the feed from the state misses and repeats no record', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    const flights = ['1', '2', '3', '4', '5', '6']
-    await listWith(
-      ana,
-      'summer',
-      flights.map((flightId) => watch(`w${flightId}`, { flightId })),
-    )
-    const fares = await Promise.all(flights.map((flightId) => fareOf(db, flightId)))
-    const empty = beliefsOf(await stateOf(ana))
-    let writing = true
-    const write = async () => {
-      for (let round = 0; round < 25; round += 1) {
-        for (const [i, fareId] of fares.entries()) {
-          const answer = (round + i) % 5 === 0 ? gone : available(`${100 + round}.00`)
-          await record(db, fareId, new Date(), answer)
-        }
-      }
-      writing = false
+  it('the state of the account has the watches of all its lists, and of no other account', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    const ben = await newCaller(db, base, 'ben')
+    const watches = (count: number) => Array.from({ length: count }, (_, i) => watch(`R${i}`))
+    for (const [caller, list, count] of [
+      [ana, 'summer', 1_000],
+      [ana, 'autumn', 1_100],
+      [ben, 'summer', 3],
+    ] as const) {
+      await listWith(caller, list, watches(count))
     }
-    const states: State[] = []
-    const readAll = async () => {
-      while (writing) states.push(await stateOf(ana))
-    }
+    await ana.send('POST', '/watch-lists', { name: 'empty' })
+    await record(db, await fareOf(db, '101'), new Date(), available())
 
-    await Promise.all([write(), readAll()])
+    const { seq, watches: states } = await stateOf(ana, '/watch-state')
 
-    const changes = itemsOf<Change>(await ana.get('/watch-changes?limit=1000'))
-    const last = beliefsOf(await stateOf(ana))
-    expect(changes.length).toBeGreaterThan(50)
-    expect(new Set(states.map(({ seq }) => seq)).size).toBeGreaterThan(2)
-    for (const state of states) {
-      const earlier = changes.filter(({ seq }) => seq <= state.seq)
-      const later = changes.filter(({ seq }) => seq > state.seq)
-      // The state contains every change up to its number, and no later one.
-      expect(beliefsOf(state)).toEqual(follow(empty, earlier))
-      expect(follow(beliefsOf(state), later)).toEqual(last)
-    }
+    expect(seq).toBe(2_100)
+    const names = states.map(({ list, reference }) => `${list} ${reference}`)
+    expect(names).toEqual([...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1)))
+    expect(states.filter(({ list }) => list === 'autumn')).toHaveLength(1_100)
+    expect((await stateOf(ben, '/watch-state')).watches).toHaveLength(3)
+    expect(states.filter(({ list }) => list === 'summer')).toEqual((await stateOf(ana)).watches)
   })
+
+  it.for(['/watch-lists/summer/state', '/watch-state'])(
+    'following the feed from %s misses and repeats no record',
+    async (path, { db }) => {
+      const ana = await newCaller(db, await startApi(db), 'ana')
+      const flights = ['1', '2', '3', '4', '5', '6']
+      for (const list of path === '/watch-state' ? ['summer', 'autumn'] : ['summer']) {
+        await listWith(
+          ana,
+          list,
+          flights.map((flightId) => watch(`w${flightId}`, { flightId })),
+        )
+      }
+      const fares = await Promise.all(flights.map((flightId) => fareOf(db, flightId)))
+      const empty = beliefsOf(await stateOf(ana, path))
+      let writing = true
+      const write = async () => {
+        for (let round = 0; round < 25; round += 1) {
+          for (const [i, fareId] of fares.entries()) {
+            const answer = (round + i) % 5 === 0 ? gone : available(`${100 + round}.00`)
+            await record(db, fareId, new Date(), answer)
+          }
+        }
+        writing = false
+      }
+      const states: State[] = []
+      const readAll = async () => {
+        while (writing) states.push(await stateOf(ana, path))
+      }
+
+      await Promise.all([write(), readAll()])
+
+      const changes = itemsOf<Change>(await ana.get('/watch-changes?limit=1000'))
+      const last = beliefsOf(await stateOf(ana, path))
+      expect(changes.length).toBeGreaterThan(50)
+      expect(new Set(states.map(({ seq }) => seq)).size).toBeGreaterThan(2)
+      for (const state of states) {
+        const earlier = changes.filter(({ seq }) => seq <= state.seq)
+        const later = changes.filter(({ seq }) => seq > state.seq)
+        // The state contains every change up to its number, and no later one.
+        expect(beliefsOf(state)).toEqual(follow(empty, earlier))
+        expect(follow(beliefsOf(state), later)).toEqual(last)
+      }
+    },
+  )
 })

@@ -135,15 +135,25 @@ describe('the schemas of the document', () => {
     expect(Object.keys(components.schemas)).toEqual(
       expect.arrayContaining([
         'Belief',
+        'ChangeReason',
+        'PairState',
         'Place',
         'Price',
         'Problem',
+        'ProblemCode',
         'Route',
         'RouteChange',
         'Run',
+        'SavedWatches',
+        'VerifyResult',
         'Watch',
         'WatchChange',
+        'WatchChangeKind',
+        'WatchChangePage',
         'WatchList',
+        'WatchListPage',
+        'WatchStates',
+        'WatchStatus',
       ]),
     )
   })

@@ -1,10 +1,14 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
+import { EXAMPLE_DELIVERY } from '../../src/delivery/endpoints/delivery-endpoints.ts'
+import { EXAMPLE_ENDPOINT } from '../../src/delivery/endpoints/endpoint-shape-endpoints.ts'
+import { secretPlace, targetPlace } from '../../src/delivery/sealing/sealed-endpoints.ts'
 import type { Scope } from '../../src/http/caller.ts'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { newKey } from '../../src/resellers/key-text.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { routes, sync } from '../route-sync/sync-fixtures.ts'
+import { TEST_SEALER } from '../support/api-server.ts'
 import { available, record } from '../verify/fare-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 
@@ -29,6 +33,7 @@ export async function seedApi(db: Db): Promise<Seed> {
   // The same question under other names.
   const beta = await resellerWith(db, [cells({ list: 'winter', reference: 'B-1' })], 'beta')
   await seedCheck(db)
+  await seedWebhooks(db, alpha)
   return {
     alpha,
     beta,
@@ -69,6 +74,26 @@ async function seedChanges(db: Db): Promise<void> {
 async function seedCheck(db: Db): Promise<void> {
   const { id } = await selectOne(sql<{ id: number }>`select id from tracked_fare`, db)
   await record(db, id, new Date(), available())
+}
+
+/** The endpoint and the dead delivery of the examples. */
+async function seedWebhooks(db: Db, resellerId: number): Promise<void> {
+  const { endpointId } = EXAMPLE_ENDPOINT
+  const url = 'https://receiver.example/hooks/fares'
+  await sql`
+    insert into webhook_endpoint (id, reseller_id, format, description, target, target_shown, secret, cursor_seq)
+    values (${endpointId}, ${resellerId}, 'webhook', 'booking engine',
+            ${TEST_SEALER.seal(url, targetPlace(endpointId))}, 'receiver.example/…ares',
+            ${TEST_SEALER.seal('whsec_c2VlZA==', secretPlace(endpointId))}, 1)
+  `.execute(db)
+  await sql`
+    insert into delivery (id, endpoint_id, seq, previous_seq, recorded_at, state, attempts, due_at, ended_at, dead_reason)
+    values (${EXAMPLE_DELIVERY.deliveryId}, ${endpointId}, 1, 0, clock_timestamp(), 'dead', 8, null, clock_timestamp(), 'too_old')
+  `.execute(db)
+  await sql`
+    insert into delivery_attempt (delivery_id, started_at, duration_ms, status, outcome, answer)
+    values (${EXAMPLE_DELIVERY.deliveryId}, clock_timestamp(), 120, 503, 'http_5xx', 'upgrading')
+  `.execute(db)
 }
 
 /** One key of each invalid kind. */

@@ -4,9 +4,10 @@ import { createSlotQueue, NoSlotError } from '../../src/verify/on-demand/slot-qu
 import { it } from '../support/test-database.ts'
 
 const CALLS = 8
+const ANA = new Set(['ana'])
 const { signal } = new AbortController()
 
-it('callers get slots in the order of their requests', async ({ db }) => {
+it('a caller gets slots in the order of its requests', async ({ db }) => {
   const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
@@ -19,7 +20,7 @@ it('callers get slots in the order of their requests', async ({ db }) => {
 
   await Promise.all(
     wanted.map(async (n) => {
-      await takeSlot(signal)
+      await takeSlot(ANA, signal)
       served.push(n)
     }),
   )
@@ -34,11 +35,39 @@ it('a caller that gets no slot in time fails, and so do the callers behind it', 
     requestsPerSecond: 0.1,
     timeoutMs: 200,
   })
-  await takeSlot(signal)
+  await takeSlot(ANA, signal)
 
-  const ended = await Promise.allSettled([takeSlot(signal), takeSlot(signal)])
+  const ended = await Promise.allSettled([takeSlot(ANA, signal), takeSlot(ANA, signal)])
 
   for (const result of ended) {
     expect(result).toMatchObject({ status: 'rejected', reason: expect.any(NoSlotError) as unknown })
   }
+})
+
+it('callers take turns: the questions of others wait for one slot each, not for sixty', async ({
+  db,
+}) => {
+  const takeSlot = createSlotQueue({
+    db,
+    clock: systemClock,
+    requestsPerSecond: 10,
+    timeoutMs: 20_000,
+  })
+  const served: string[] = []
+  const ending = new AbortController()
+  const ask = async (name: string, callers: ReadonlySet<string>) => {
+    await takeSlot(callers, ending.signal)
+    served.push(name)
+  }
+
+  const joined = new Set(['ana'])
+  const many = Array.from({ length: 60 }, (_, n) => ask(`ana ${n}`, n === 50 ? joined : ANA))
+  const others = ['bob', 'carl'].map((name) => ask(name, new Set([name])))
+  // Another caller asks a question that waits already.
+  joined.add('dora')
+  await Promise.all([...others, many[50]])
+  ending.abort()
+  await Promise.allSettled(many)
+
+  expect(served).toEqual(['ana 0', 'ana 50', 'bob', 'carl'])
 })

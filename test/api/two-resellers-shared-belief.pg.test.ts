@@ -5,6 +5,7 @@ import { cursorsOf } from '../../src/http/pages.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { bearer } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
@@ -33,7 +34,10 @@ async function checkBoth(worlds: Worlds, minutes: number, answer: LegObservation
   })
 }
 
-/** The other's watch and the answers for its fare; then the reseller's, which began half an hour ago, in both worlds. */
+/**
+ * In the shared world, the other reseller watches a fare and the answers are recorded. Then the reseller watches that fare
+ * in both worlds, since half an hour ago.
+ */
 async function begin(
   known: readonly LegObservation[],
   question: Record<string, unknown> = {},
@@ -75,7 +79,7 @@ describe('a watch of a fare that another reseller watched before', () => {
         update fare_belief_version set valid_from = valid_from - interval '40 days', valid_to = valid_to - interval '40 days'
          where pair = 'bookable'
       `.execute(world.db)
-      await endWatches(world.db)
+      await endWatches({ db: world.db, log: silentLog })
     })
 
     expect(await kindsOf(worlds.together)).toEqual(['watch_started', 'expired'])
@@ -89,7 +93,7 @@ describe('a watch of a fare that another reseller watched before', () => {
     }
     await inBoth(worlds, async (world) => {
       await beginAt(world, world.own, ago(31 * 24 * 60))
-      await endWatches(world.db)
+      await endWatches({ db: world.db, log: silentLog })
     })
 
     expect(await kindsOf(worlds.together)).toEqual([

@@ -2,11 +2,12 @@ import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { propertiesOf } from '../../src/http/read-parameters.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
-import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { bearer } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { available, endFares, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { passDates } from '../watch/watch-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
 import { beginAt, bytesOf, inBoth, twoWorlds, type World, type Worlds } from './two-worlds.ts'
@@ -32,6 +33,7 @@ const NAMES = [
 /** A question that the other reseller already watches. */
 const BODIES: Readonly<Record<string, unknown>> = {
   saveWatches: { watches: [watch('A-3', { flightId: '103' })] },
+  deleteWatches: { references: ['B-1'] },
 }
 
 /** The calls of an operation: its example, and one for every name. */
@@ -193,15 +195,16 @@ describe('a reseller that shares its questions with another one', () => {
     await beginAt(worlds.together, other, ago(50))
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', [
-        watch('A-1', { departsOn: day(-3) }),
-        watch('A-2', { flightId: '103', departsOn: day(-3) }),
+        watch('A-1', { departsOn: day(20) }),
+        watch('A-2', { flightId: '103', departsOn: day(20) }),
       ])
       await beginAt(world, world.own, ago(30))
       await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
       await record(world.db, await fareOf(world.db, '103'), ago(10), gone)
-      await expireFares(world.db)
-      await endWatches(world.db)
-      await endWatches(world.db)
+      await passDates(world.db)
+      await endFares(world.db)
+      await endWatches({ db: world.db, log: silentLog })
+      await endWatches({ db: world.db, log: silentLog })
     })
     await record(db, await fareOf(db, '101'), ago(5), available('110.00'))
     const feedOf = (world: World) => plain(world, '/watch-changes?after=0')

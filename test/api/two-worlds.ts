@@ -93,6 +93,8 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
       .replaceAll(NEW_ID, '<id>')
       .replaceAll(AGE, (_, name, seconds) => `"${name}":${Math.floor(Number(seconds) / 60)} min`)
       .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
+      .replaceAll(/whsec_[^"]+/g, '<secret>')
+      .replaceAll(/fwk_[\w-]+/g, '<key>')
   return {
     status,
     headers: compared.map(([name, value]) => [name, comparable(value)]),

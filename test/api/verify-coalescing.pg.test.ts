@@ -47,7 +47,7 @@ describe('equal questions that overlap in one process', () => {
     const { state, verifyFares, answer } = heldUpstream()
     const onDemand = startProcess(db, verifyFares)
 
-    const results = Array.from({ length: 20 }, () => onDemand.verify(question()))
+    const results = Array.from({ length: 20 }, () => onDemand.verify(question(), 'ana'))
     answer(observation(GONE))
 
     expect(await Promise.all(results)).toEqual(Array.from({ length: 20 }, () => UNAVAILABLE))
@@ -58,7 +58,7 @@ describe('equal questions that overlap in one process', () => {
     const { state, verifyFares, answer } = heldUpstream()
     const onDemand = startProcess(db, verifyFares)
 
-    const results = [onDemand.verify(question()), onDemand.verify(question())]
+    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
     answer(observation(silent))
 
     expect(await Promise.all(results)).toMatchObject([{ reason: 'timeout' }, { reason: 'timeout' }])
@@ -72,8 +72,8 @@ describe('equal questions that overlap in one process', () => {
     const withChild = { ...passengers, residents: { ...passengers.residents, children: 1 } }
 
     const results = [
-      onDemand.verify(question()),
-      onDemand.verify(question({ passengers: withChild })),
+      onDemand.verify(question(), 'ana'),
+      onDemand.verify(question({ passengers: withChild }), 'ana'),
     ]
     answer(observation(GONE))
 
@@ -87,12 +87,12 @@ describe('equal questions that overlap in one process', () => {
     const { verifyFares, fail } = heldUpstream()
     const calls = [verifyFares, async () => observation(GONE)]
     const onDemand = startProcess(db, (...args) => (calls.shift() ?? verifyFares)(...args))
-    const results = [onDemand.verify(question()), onDemand.verify(question())]
+    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
 
     fail(new Error('a bug'))
 
     for (const result of results) await expect(result).rejects.toThrow('a bug')
-    expect(await onDemand.verify(question())).toEqual(UNAVAILABLE)
+    expect(await onDemand.verify(question(), 'ana')).toEqual(UNAVAILABLE)
   })
 
   it('a process that stops answers its callers that it is stopping', async ({ db }) => {
@@ -103,7 +103,7 @@ describe('equal questions that overlap in one process', () => {
         signal.addEventListener('abort', () => reject(signal.reason))
       })
     })
-    const results = [onDemand.verify(question()), onDemand.verify(question())]
+    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
     await called.promise
 
     await onDemand.close()
@@ -123,8 +123,8 @@ it('two processes make one call each for equal questions, each with a slot of th
   const processes = [1, 2].map(() => startProcess(db, verifyFares, metrics))
 
   const results = processes.flatMap((process) => [
-    process.verify(question()),
-    process.verify(question()),
+    process.verify(question(), 'ana'),
+    process.verify(question(), 'ana'),
   ])
   await until('a call of each process', () => state.calls === 2)
   answer(observation(GONE))

@@ -67,6 +67,18 @@ describe('maxAge', () => {
     expect(observedAt.getTime()).toBeLessThanOrEqual(Date.now())
   })
 
+  it('an answer replaces a kept one whose time lies ahead of the clock', async ({ db }) => {
+    const { get } = await startFixture(db, HERE)
+    await get(ASKED)
+    await age(db, -3_600)
+    const startMs = Date.now()
+
+    await get(ASKED)
+
+    const [kept] = await keptAnswers(db)
+    expect(kept?.askedAt.getTime()).toBeLessThan(startMs + 60_000)
+  })
+
   it('a request with maxAge 0 or without maxAge calls the upstream', async ({ db }) => {
     const { get, asked } = await startFixture(db, HERE)
 

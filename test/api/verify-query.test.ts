@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ProblemError } from '../../src/http/problems.ts'
 import { readMix as sandboxReadMix } from '../../src/sandbox/world/passengers.ts'
+import { onDemandPolicy } from '../../src/verify/on-demand/verify-endpoints.ts'
 import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/on-demand/verify-query.ts'
 
 const count = fc.oneof(
@@ -50,4 +51,12 @@ it('ignoredCounts names only counts that have the same effect as 0', () => {
     }),
     { numRuns: 500 },
   )
+})
+
+it.each([
+  [5, '"on-demand";q=10;w=5'],
+  [1, '"on-demand";q=2;w=5'],
+  [0.1, '"on-demand";q=1;w=25'],
+])('the quota of a budget of %s a second is stated as %s', (requestsPerSecond, policy) => {
+  expect(onDemandPolicy(requestsPerSecond)).toBe(policy)
 })

@@ -7,6 +7,7 @@ import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
 import { kinds, trackFare } from '../verify/fare-fixtures.ts'
+import { flightFor } from '../verify/verify-server.ts'
 import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const GONE = gone('1234')
@@ -21,6 +22,7 @@ describe('the verify endpoint', () => {
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(headers.get('farewatch-observed-at')).toBeNull()
+    expect(headers.get('ratelimit-policy')).toMatch(/^"default";.*, "on-demand";q=10;w=5$/)
     expect(text).toContain('"ref":98765432109876543210')
     expect(JSON.parse(text)).toEqual(JSON.parse(body))
     expect(asked).toHaveLength(1)
@@ -39,12 +41,16 @@ describe('the verify endpoint', () => {
     expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
   })
 
-  it('a question with the same flight as its return has one entry', async ({ db }) => {
-    const { get } = await startFixture(db)
+  it('a question whose return flight is its outbound flight is refused, and makes no call', async ({
+    db,
+  }) => {
+    const { get, asked } = await startFixture(db)
 
-    const { text } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
+    const { status, body } = await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}&maxAge=60`)
 
-    expect(text).toBe('{"1234":{"available":false}}')
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'verify.same_flight' })
+    expect(asked).toEqual([])
   })
 
   it('our secrets are removed from the flight of the upstream', async ({ db }) => {
@@ -220,7 +226,7 @@ describe('a tracked fare', () => {
     db,
   }) => {
     const fareId = await trackFare(db, { flightId: '1234' })
-    const { get, setAnswer } = await startFixture(db, json(JSON.stringify(available())))
+    const { get, setAnswer } = await startFixture(db, json(JSON.stringify(flightFor('1234'))))
     await get(`flightId=1234&${ONE_ADULT}`)
     setAnswer(GONE)
     await get(`flightId=1234&${ONE_ADULT}`)

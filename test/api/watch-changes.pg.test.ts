@@ -61,7 +61,7 @@ describe('the feed of a reseller', () => {
     expect(all.body).toMatchObject({ seq: changes.length, head: changes.length })
     expect(changes[0]).toMatchObject({
       kind: 'watch_started',
-      schemaVersion: 2,
+      schemaVersion: 3,
       list: 'summer',
       reference: 'A-1',
       before: null,
@@ -294,14 +294,18 @@ describe('a request that waits', () => {
   })
 
   it('a waiting request without a key ends when the first key is created', async ({ db }) => {
+    // Only the timers that check whether a key is still valid.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
     let nowMs = 0
     const { id: resellerId } = await createReseller(db, 'demo')
     const base = await startApi(db, { openReseller: 'demo', nowMs: () => nowMs })
-    const waiting = ask(`${base}/api/v1/watch-changes?wait=1`)
+    const waiting = ask(`${base}/api/v1/watch-changes?wait=30`)
     await until('the question of who waits', () => isAskingHeads(db))
 
     await newKeyText(db, { resellerId })
     nowMs = 1_000
+    await vi.advanceTimersByTimeAsync(5_000)
 
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.no_key' } })
   })

@@ -147,7 +147,7 @@ describe('watches', () => {
     const again = await ana.send('POST', '/watch-lists/summer/watches', body)
 
     expect(saved).toMatchObject({ status: 200, body: { added: 1, changed: 1, unchanged: 1 } })
-    expect(again.body).toEqual({ added: 0, changed: 0, unchanged: 3, ended: 0 })
+    expect(again.body).toEqual({ added: 0, changed: 0, unchanged: 3, ended: 0, cleared: 0 })
     expect(await watchRows(db, ana.resellerId)).toEqual(rows)
     expect(itemsOf(await ana.get('/watch-lists/summer/watches'))).toMatchObject([
       { reference: 'A-1', priceThresholdPercent: null },
@@ -333,6 +333,34 @@ describe('watches', () => {
     expect(deleted).toMatchObject({ status: 204, text: '' })
     expect(again).toEqual(problem(404, 'not_found'))
     expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
+  })
+
+  it('a 404 names what is missing: the list, or the watch of a list that exists', async ({
+    db,
+  }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const body = { watches: [watch('A')] }
+    const noList = { parameter: 'list', detail: expect.stringContaining('"winter"') }
+    const noWatch = { parameter: 'reference', detail: 'the watch list has no watch "B-2"' }
+
+    for (const [method, path, missing, sent] of [
+      ['GET', '/winter', noList],
+      ['DELETE', '/winter', noList],
+      ['POST', '/winter/watches', noList, body],
+      ['GET', '/winter/watches', noList],
+      ['POST', '/winter/pause', noList, {}],
+      ['GET', '/winter/state', noList],
+      ['GET', '/winter/watches/B-2', noList],
+      ['DELETE', '/winter/watches/B-2', noList],
+      ['GET', '/summer/watches/B-2', noWatch],
+      ['GET', '/summer/watches/B-2/prices', noWatch],
+      ['DELETE', '/summer/watches/B-2', noWatch],
+    ] as const) {
+      const answer = await ana.send(method, `/watch-lists${path}`, sent)
+
+      expect(answer.body, `${method} ${path}`).toMatchObject({ status: 404, ...missing })
+    }
   })
 
   it('watches of a disabled reseller can be read, paused and deleted, but not begin', async ({

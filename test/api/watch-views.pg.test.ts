@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { available, endFares, gone, record, silent } from '../verify/fare-fixtures.ts'
+import { passDates } from '../watch/watch-fixtures.ts'
 import {
   ago,
   beginAt,
@@ -142,9 +142,10 @@ describe('a watch', () => {
   })
 
   it('a watch ends when its own departure date has passed', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db, { departsOn: '2026-01-10' })
+    const { ana, fareId } = await addWatch(db, { departsOn: '2099-01-10' })
     await record(db, fareId, ago(10), available())
-    await expireFares(db)
+    await passDates(db)
+    await endFares(db)
 
     const { body } = await ana.get(A_1)
 
@@ -210,8 +211,17 @@ describe('the timeline of a watch', () => {
 
     const at = (minutes: number) => ago(minutes).toISOString()
     const one = { return: null, currency: 'EUR' }
-    expect(timeline).toEqual([
-      { ...one, from: at(10), to: null, pair: 'bookable', outbound: 'available', price: '90.00' },
+    expect(timeline).toMatchObject([
+      {
+        ...one,
+        from: at(10),
+        to: null,
+        pair: 'bookable',
+        outbound: 'available',
+        price: '90.00',
+        priceCheckedAt: at(10),
+        priceReason: null,
+      },
       {
         ...one,
         from: at(15),

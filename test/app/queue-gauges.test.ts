@@ -5,6 +5,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 /** The counts of every queue after an outage of the database. */
 const queue = {
   counts: async () => ({ waiting: 1, active: 2, delayed: 5, failed: 50, completed: 9 }),
+  facts: async () => ({ clockSkewMs: 0 }),
 }
 
 describe('the depth of the queues', () => {

@@ -34,14 +34,14 @@ describe('failing ticks', () => {
       { name: 'schedules', secondsAgo: 3 },
       { name: 'expire-fares', secondsAgo: 40, failure: 'canceling statement' },
       { name: 'expire-fares', secondsAgo: 100, failure: 'canceling statement' },
-      { name: 'prune-snapshots', secondsAgo: 3_000, failure: 'no space left' },
+      { name: 'prune', secondsAgo: 3_000, failure: 'no space left' },
     )
 
     const failing = await failingTicks(queue, NOW)
 
     expect(failing.map(({ name, failure }) => [name, failure])).toEqual([
       ['expire-fares', 'canceling statement'],
-      ['prune-snapshots', 'no space left'],
+      ['prune', 'no space left'],
     ])
   })
 

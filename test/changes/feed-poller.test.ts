@@ -5,7 +5,10 @@ import { until } from '../support/until.ts'
 const LONG_MS = 60_000
 
 /** A poller of feeds whose heads the test moves, and the resellers of each query. */
-function pollerOver(heads: Map<number, number>, options: { maxWaiting?: number } = {}) {
+function pollerOver(
+  heads: Map<number, number>,
+  options: { maxWaiting?: number; everyMs?: number } = {},
+) {
   const queries: (readonly number[])[] = []
   const feedPoller = createFeedPoller({
     everyMs: 5,
@@ -41,6 +44,34 @@ describe('the feed poller', () => {
     heads.set(2, 8)
     await second
     expect(ended).toEqual([1, 2])
+  })
+
+  it('a wait ends at once when its feed grew before the wait began', async () => {
+    const { feedPoller, queries } = pollerOver(new Map([[1, 8]]), { everyMs: LONG_MS })
+
+    expect(await wait(feedPoller, { after: 7 })).toBe(true)
+
+    const { length } = queries
+    const another = wait(feedPoller, { after: 8 })
+    await until('the query at the start of the second wait', () => queries.length > length)
+    const late = wait(feedPoller, { after: 7 })
+    expect(await late).toBe(true)
+    feedPoller.close()
+    expect(await another).toBe(false)
+  })
+
+  it('a notification for a waiting reseller, or for all, ends the waits whose feeds have grown at once', async () => {
+    const heads = new Map<number, number>()
+    const { feedPoller, queries } = pollerOver(heads, { everyMs: LONG_MS })
+    const waits = [wait(feedPoller, { resellerId: 1 }), wait(feedPoller, { resellerId: 2 })]
+    await until('a first query', () => queries.length > 0)
+
+    heads.set(1, 1)
+    feedPoller.pollNow(1)
+    expect(await waits[0]).toBe(true)
+    heads.set(2, 1)
+    feedPoller.pollNow()
+    expect(await waits[1]).toBe(true)
   })
 
   it('a wait ends with false when the time is up, the client leaves, or the poller closes', async () => {
@@ -87,13 +118,13 @@ describe('the feed poller', () => {
     )
     await until('some queries', () => queries.length >= 3)
 
-    expect(queries.every((ids) => ids.length === 25 && new Set(ids).size === 25)).toBe(true)
+    const [first, ...others] = queries
+    expect(first).toEqual([0])
+    expect(others.every((ids) => ids.length === 25 && new Set(ids).size === 25)).toBe(true)
     for (let id = 0; id < 25; id += 1) heads.set(id, 1_000)
     await Promise.all(waits)
     const rounds = queries.length
-    const one = wait(feedPoller, { resellerId: 99, ms: 20 })
-    expect(queries.length).toBe(rounds)
-    await one
+    await wait(feedPoller, { resellerId: 99, ms: 20 })
     expect(queries.slice(rounds).every((ids) => ids.length === 1)).toBe(true)
   })
 })

@@ -36,9 +36,11 @@ export interface DatabaseOptions {
 
 const SETTINGS = { max_connections: '400' }
 
-export async function startChaosPostgres(): Promise<ChaosPostgres> {
+/** @param directory an empty folder for the data. Default: a folder of its own. */
+export async function startChaosPostgres(directory?: string): Promise<ChaosPostgres> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-chaos-'))
-  const place = await findPlace(home)
+  const found = await findPlace(home)
+  const place = directory ? { ...found, directory, data: path.join(directory, 'data') } : found
   await ensureData(place, SETTINGS)
   const port = await freePort()
   const start = () => startServer(place, port, SETTINGS)
@@ -66,7 +68,9 @@ export async function startChaosPostgres(): Promise<ChaosPostgres> {
     },
     close: async () => {
       await stopServer(place.data, silentLog)
-      await rm(place.directory, { recursive: true, force: true })
+      for (const folder of [place.data, found.directory]) {
+        await rm(folder, { recursive: true, force: true })
+      }
       await rm(home, { recursive: true, force: true })
     },
   }

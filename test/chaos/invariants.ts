@@ -8,7 +8,7 @@ import { routesUnlikeTheirList } from './routes-and-list.ts'
 import { QUEUES, type World } from './world.ts'
 
 export interface Expected {
-  /** Errors that dead jobs may have. Default: none, so there may be no dead jobs. */
+  /** Errors that dead jobs may have. If unset, there may be no dead jobs. */
   readonly failures?: readonly RegExp[]
   /** How long claims, runs and locks may remain after the fault. Default: 30 s. */
   readonly withinMs?: number

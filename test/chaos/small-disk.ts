@@ -3,12 +3,13 @@ import { mkdir, mkdtemp, open, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 
-/** A small file system that a test can fill to the last byte. */
+/** A small file system that a test can fill to the last byte, or enlarge. */
 export interface SmallDisk {
   /** An empty folder on the file system. */
   readonly folder: string
   fill(): Promise<void>
   free(): Promise<void>
+  resize(megabytes: number): void
   close(): Promise<void>
 }
 
@@ -32,6 +33,10 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
       for (const size of BLOCKS) await writeUntilFull(ballast, Buffer.alloc(size, 'x'))
     },
     free: () => rm(ballast),
+    resize: (to) => {
+      const resized = spawnSync('mount', ['-o', `remount,size=${to}m`, root])
+      if (resized.status !== 0) throw new Error(`${resized.stderr}`)
+    },
     close: async () => {
       spawnSync('umount', [root])
       await rm(root, { recursive: true, force: true })

@@ -43,15 +43,18 @@ describe('farewatch demo', () => {
 
 describe('the API beyond this machine', () => {
   it.for([
-    ['0.0.0.0', 401],
-    ['127.0.0.1', 200],
+    ['0.0.0.0', 'on', 401],
+    ['127.0.0.1', 'on', 200],
+    // With an upstream of the operator's own.
+    ['127.0.0.1', 'auto', 401],
   ] as const)(
-    'on %s answers %s to a request without a key',
-    async ([host, status], { databaseUrl }) => {
+    'on %s with OPEN_DEMO=%s answers %s to a request without a key',
+    async ([host, open, status], { databaseUrl }) => {
       const up = startFarewatch(['up'], {
         DATABASE_URL: databaseUrl,
         UPSTREAM_BASE_URL: NO_CALLER,
         API_HOST: host,
+        OPEN_DEMO: open,
         API_PORT: '0',
         ADMIN_PORT: '0',
       })

@@ -15,6 +15,7 @@ const WITHOUT_JSON = [
   'psql',
   'openapi',
   'routes export',
+  'export',
   'watch-list export',
 ]
 

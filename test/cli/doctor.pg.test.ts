@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { Finding } from '../../src/app/doctor/doctor-finding.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { examineDisk } from '../../src/app/doctor/doctor-database.ts'
+import type { DoctorDeps, Finding } from '../../src/app/doctor/doctor-finding.ts'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
 import { routes } from '../route-sync/sync-fixtures.ts'
 import { runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { freePort } from '../support/redis-tier.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { aWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures.ts'
@@ -40,12 +42,27 @@ async function breakThings(db: Db): Promise<void> {
   `.execute(db)
   await sql`
     update upstream_breaker
-       set state = jsonb_set(state, '{open}', '{"sinceMs": 0, "fingerprint": "x", "probeAtMs": 0, "probe": null}')
+       set state = jsonb_set(state, '{open}', '{"sinceMs": 60000, "cause": "401", "goodAtMs": 59000,
+                                               "fingerprint": "x", "probeAtMs": 0, "probe": null}')
      where (endpoint, breaker) = ('verify', 'auth')
   `.execute(db)
 }
 
 describe('farewatch doctor', () => {
+  it('does not say "ok disk" of a disk that it does not see', async ({ databaseUrl }) => {
+    const database = openDatabase({
+      url: `${databaseUrl}?options=-c%20role%3Dfarewatch_analyst`,
+      applicationName: 'test',
+      log: silentLog,
+    })
+    onTestFinished(() => database.close())
+
+    const { about, level, says } = await examineDisk({ app: { database } } as unknown as DoctorDeps)
+
+    expect([about, level]).toEqual(['space', 'ok'])
+    expect(says).toContain('cannot be seen from here')
+  })
+
   it('finds nothing wrong while a worker runs', async ({ databaseUrl }) => {
     const lists = await startListServer()
     onTestFinished(() => lists.close())
@@ -68,6 +85,16 @@ describe('farewatch doctor', () => {
     // The disk of the test machine may be full.
     const others = report.findings.filter(({ about }) => about !== 'disk')
     expect(others.filter(({ level }) => level === 'wrong')).toEqual([])
+    expect(report.about('processes')).toMatchObject([
+      {
+        level: 'ok',
+        says: expect.stringMatching(
+          new RegExp(
+            `^worker \\S+ on host \\S+ \\(pid ${worker.child.pid}\\) since 20.*, progress \\d+ s ago$`,
+          ),
+        ) as string,
+      },
+    ])
     expect(report.about('workers')[0]?.says).toMatch(/^the last tick ended \d s ago$/)
     expect(report.about('schedules')[0]?.says).toMatch(
       /^due: sync-routes in .*, sync-availability /,
@@ -81,7 +108,8 @@ describe('farewatch doctor', () => {
     await breakThings(db)
 
     const report = await doctor(world.env)
-    const { stdout } = await runFarewatch(['doctor'], world.env)
+    // The state that all processes share counts, not what this shell knows of the upstream.
+    const { stdout } = await runFarewatch(['doctor'], { DATABASE_URL: databaseUrl })
 
     expect(report.exit).toBe(1)
     const todos = report.findings
@@ -93,21 +121,25 @@ describe('farewatch doctor', () => {
         expect.stringMatching(/^dead jobs: 2 of verify, .*Error: no luck -> .*jobs retry verify/),
         expect.stringMatching(/^schedules: sync-routes is overdue for 10 min.* -> start a worker/),
         expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
-        expect.stringMatching(/^incidents: mass_loss for .* -> bin\/farewatch incidents list$/),
+        expect.stringMatching(/^incidents: mass_loss since .* -> bin\/farewatch incidents list$/),
         expect.stringMatching(
-          /^incidents: upstream_trouble for .* -> bin\/farewatch upstream probe$/,
+          /^incidents: upstream_trouble since .*no fare is checked: the upstream refuses our credential \(401\).* -> bin\/farewatch upstream probe$/,
         ),
-        expect.stringMatching(/^credential: the upstream refuses it for verify.* -> put a new one/),
+        expect.stringMatching(
+          /^credential: the upstream refuses it for verify \(401\) since 1970-01-01 00:01:00 UTC .*, last good answer 1970-01-01 00:00:59 UTC; .* -> put a new one/,
+        ),
       ]),
     )
-    expect(stdout).toMatch(/^ok {7}database {6}PostgreSQL /)
+    expect(stdout).toMatch(
+      /^ok {7}database {6}PostgreSQL .*\nok {7}schema .*\nWRONG {4}credential {4}the upstream refuses it for verify /,
+    )
     expect(stdout).toMatch(
       /\nWRONG {4}held runs {5}run 1 .*\n {23}→ bin\/farewatch sync review 1\n/,
     )
     expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d warnings?\n$`))
   })
 
-  it('reports until when a pause lasts, and a credential that was refused recently', async ({
+  it('reports until when a pause lasts, and what share of the calls is refused while the breaker is closed', async ({
     db,
     databaseUrl,
   }) => {
@@ -122,8 +154,11 @@ describe('farewatch doctor', () => {
     `.execute(db)
     await sql`
       update upstream_breaker
-         set state = jsonb_set(state, '{closedAtMs}',
-                               to_jsonb(extract(epoch from clock_timestamp()) * 1000 - 20_000))
+         set state = jsonb_set(state, '{window}', jsonb_build_array(
+                       jsonb_build_object('second', floor(extract(epoch from clock_timestamp())) - 300,
+                                          'calls', 900, 'failed', 900),
+                       jsonb_build_object('second', floor(extract(epoch from clock_timestamp())),
+                                          'calls', 40, 'failed', 2)))
        where (endpoint, breaker) = ('verify', 'auth')
     `.execute(db)
 
@@ -139,9 +174,7 @@ describe('farewatch doctor', () => {
     expect(report.about('credential')).toMatchObject([
       {
         level: 'warning',
-        says: expect.stringMatching(
-          /^the upstream last refused a credential for verify 2\d s ago$/,
-        ) as string,
+        says: 'the upstream refused 2 of the 40 calls to verify in the last minute',
       },
     ])
   })

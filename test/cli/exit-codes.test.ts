@@ -8,13 +8,14 @@ import {
   UnknownResellerError,
 } from '../../src/resellers/reseller-errors.ts'
 import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/sync-errors.ts'
-import { QuestionError } from '../../src/upstream/passenger-rules.ts'
+import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../../src/watch/rows/watch-errors.ts'
 
 describe('the exit code of a failure', () => {
   it.each<AppError>([
     new UsageError('there is no queue "nope"'),
     new QuestionError('flightId must not be empty'),
+    new SameFlightError(),
     new RunNotFoundError(99),
     new UnknownKeyError(99),
     new UnknownResellerError('nope'),

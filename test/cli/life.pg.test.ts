@@ -95,22 +95,25 @@ describe('a running farewatch', () => {
     expect(await worker.ended).toBe(0)
   })
 
-  it('ends with advice when its embedded database is killed', async () => {
+  it('restarts its embedded database when that is killed, and goes on', async () => {
     const home = await newHome()
     const up = startFarewatch(
       ['up'],
-      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' },
+      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0', OPEN_DEMO: 'on' },
       home,
     )
     onTestFinished(() => void up.child.kill('SIGKILL'))
-    await until('the start', () => readyLine(up.stdout()))
+    const ready = await until('the start', () => readyLine(up.stdout()))
     const { data } = await findPlace(home)
     const pid = Number((await readFile(path.join(data, 'postmaster.pid'), 'utf8')).split('\n')[0])
 
     process.kill(pid, 'SIGKILL')
 
-    expect(await up.ended).toBe(1)
-    expect(up.stderr()).toContain('start farewatch again')
+    await until('a restart', () => up.stdout().includes('"msg":"embedded postgres restarted"'))
+    await until('an answer', async () => (await fetch(String(ready.api))).status === 200)
+    up.child.kill('SIGTERM')
+    expect(await up.ended).toBe(0)
+    expect(await postgresProcessesIn(data)).toEqual([])
   })
 
   it.runIf(hasRedisServer())('ends in time though its Redis is frozen', async ({ databaseUrl }) => {
@@ -133,7 +136,7 @@ describe('a running farewatch', () => {
   })
 })
 
-/** What the shell wrote about the end of its command; undefined until then. */
+/** The text that the shell wrote about the end of its command. Undefined until the command has ended. */
 function exitIn(folder: string): Promise<string | undefined> {
   return readFile(path.join(folder, 'exit'), 'utf8').then(
     (written) => written || undefined,

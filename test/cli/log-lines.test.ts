@@ -5,9 +5,9 @@ import { createScrub } from '../../src/base/secrets.ts'
 import { createLogLines } from '../../src/cli/text/log-lines.ts'
 import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
 
-function aTerminalLog(secrets: readonly string[] = []) {
+function aTerminalLog(secrets: readonly string[] = [], debug = true) {
   const written: string[] = []
-  const destination = createLogLines((text) => void written.push(text))
+  const destination = createLogLines((text) => void written.push(text), { debug })
   const log = createLogger({ level: 'debug', scrub: createScrub(secrets), destination })
   const plain = () => written.map((text) => stripVTControlCharacters(text))
   return { log, written, plain }
@@ -43,6 +43,16 @@ describe('a log line on a terminal', () => {
 
     expect(plain()[0]).toMatch(/ routes failed, nothing applied\n$/)
     expect(plain()[1]).toMatch(/ routes applied: 3 added, - removed, - live\n$/)
+  })
+
+  it('of level debug is shown without LOG_LEVEL=debug only if it has a sentence', () => {
+    const { log, plain } = aTerminalLog([], false)
+    const after = { pair: 'bookable', outbound: {}, return: null, price: null }
+
+    log.debug('upstream call ended')
+    log.debug({ fareId: 4, kind: 'became_available', before: null, after }, 'fare changed')
+
+    expect(plain()).toEqual([expect.stringMatching(/ can be booked/)])
   })
 
   it('is coloured from warn on, and shows only the message of an error', () => {

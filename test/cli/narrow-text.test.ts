@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { incidentsText } from '../../src/cli/commands/incidents-commands.ts'
 import { probeText } from '../../src/cli/commands/upstream-commands.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
@@ -78,6 +79,16 @@ const PROBE = {
   skipped: [{ call: 'verify', hint: 'add --flight ID, of a flight that is known to be sold now' }],
 } as unknown as ProbeReport
 
+const INCIDENTS = [
+  {
+    id: 12_345,
+    kind: 'upstream_trouble',
+    openedAt: new Date('2026-01-30T00:00:00Z'),
+    closedAt: AT,
+  },
+  { id: 12_346, kind: 'mass_loss', openedAt: AT, closedAt: null },
+] as const
+
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['sync runs', (width) => runsText(RUNS, width)],
   ['sync review', (width) => heldText(RUNS, width)],
@@ -88,6 +99,10 @@ const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ],
   ['sync --dry-run', (width) => planText({ ...PLAN, release: null }, width)],
   ['upstream probe', (width) => probeText(PROBE, width)],
+  [
+    'incidents list',
+    (width) => incidentsText(INCIDENTS, { held: { mass_loss: 12_345 }, now: AT, width }),
+  ],
 ]
 
 describe.each(TEXTS)('what %s prints', (_name, text) => {

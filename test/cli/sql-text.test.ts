@@ -37,6 +37,19 @@ describe('the result of a query', () => {
     )
   })
 
+  it.each([
+    ['2026-01-31 12:00:00+00', '2026-01-31T12:00:00Z'],
+    ['2026-01-31 12:00:00.25+05:30', '2026-01-31T12:00:00.25+05:30'],
+    ['2026-01-31 12:00:00-03', '2026-01-31T12:00:00-03:00'],
+    ['2026-01-31 12:00:00', '2026-01-31T12:00:00'],
+    ['infinity', 'infinity'],
+  ])('has the instant %s in JSON as %s', (text, expected) => {
+    const answer: QueryResult = { columns: [{ name: 'at', kind: 'instant' }], rows: [[text]] }
+
+    expect(resultText(answer, { json: true })).toBe(`{"at":"${expected}"}\n`)
+    expect(resultText(answer, { csv: true })).toBe(`at\n${text}\n`)
+  })
+
   it('is empty for --json without rows', () => {
     expect(resultText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
   })

@@ -5,12 +5,20 @@ import { statusText } from '../../src/cli/text/status-text.ts'
 const AT = new Date('2026-01-31T03:12:07Z')
 const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
 
+const WORKER = { role: 'worker', version: '0.1.0', host: 'a', pid: 7, startedAt: ago(300) }
+
 const WELL: Overview = {
   at: AT,
   routes: { live: 34_354, available: 28_101 },
   lists: [
-    { list: 'routes', lastSuccessAt: ago(720), lastAttemptAt: ago(725), held: 0 },
-    { list: 'with-availability', lastSuccessAt: ago(540), lastAttemptAt: ago(545), held: 0 },
+    { list: 'routes', lastSuccessAt: ago(720), lastAttemptAt: ago(725), nextDueAt: null, held: 0 },
+    {
+      list: 'with-availability',
+      lastSuccessAt: ago(540),
+      lastAttemptAt: ago(545),
+      nextDueAt: null,
+      held: 0,
+    },
   ],
   heldRuns: [],
   schedules: [
@@ -44,6 +52,7 @@ const WELL: Overview = {
     lastTick: { name: 'schedules', at: ago(0), failure: null },
     queues: [{ queue: 'verify', waiting: 1_000, active: 3, delayed: 0, dead: 0 }],
   },
+  processes: [{ ...WORKER, lastProgressAt: ago(3) }],
 }
 
 describe('the status', () => {
@@ -64,6 +73,8 @@ describe('the status', () => {
       'incidents  none open',
       'queue      in Redis, last tick 0 s ago',
       '           verify: 1,000 waiting, 3 active, 0 delayed',
+      'processes  worker 0.1.0 on host a (pid 7) since 2026-01-31 03:07:07 UTC (5 min),',
+      '           progress 3 s ago',
       'changes    routes 1,234 (3 h ago), fares 0',
     ])
   })
@@ -71,7 +82,9 @@ describe('the status', () => {
   it('has each problem in capitals, and nothing else', () => {
     const bad: Overview = {
       ...WELL,
-      lists: [{ list: 'routes', lastSuccessAt: null, lastAttemptAt: ago(60), held: 1 }],
+      lists: [
+        { list: 'routes', lastSuccessAt: null, lastAttemptAt: ago(60), nextDueAt: null, held: 1 },
+      ],
       heldRuns: [
         {
           runId: 7,
@@ -84,8 +97,20 @@ describe('the status', () => {
       upstream: {
         pausedUntil: ago(-30),
         openBreakers: [
-          { endpoint: 'verify', breaker: 'auth', since: ago(90) },
-          { endpoint: 'lists', breaker: 'errors', since: ago(5) },
+          {
+            endpoint: 'verify',
+            breaker: 'auth',
+            since: ago(90),
+            cause: '401',
+            lastGoodAt: ago(91),
+          },
+          {
+            endpoint: 'lists',
+            breaker: 'errors',
+            since: ago(5),
+            cause: 'timeout',
+            lastGoodAt: null,
+          },
         ],
       },
       incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
@@ -98,6 +123,7 @@ describe('the status', () => {
           { queue: 'ticks', waiting: 0, active: 0, delayed: 4, dead: 0 },
         ],
       },
+      processes: [{ ...WORKER, lastProgressAt: ago(61) }],
     }
 
     const loud = statusText(bad, Number.POSITIVE_INFINITY).match(/(NO )?[A-Z_]{4,}[A-Z ]*/g)
@@ -106,14 +132,55 @@ describe('the status', () => {
       'NEVER ACCEPTED',
       'OVERDUE ',
       'HELD ',
-      'ONLY ',
+      'STOPPED',
       'PAUSED ',
-      'REFUSES OUR CREDENTIAL',
-      'FAILS',
+      'REFUSES OUR CREDENTIAL ',
+      'FAIL ',
       'MASS_LOSS ',
       'NO TICK ',
       'DEAD',
+      'NO PROGRESS ',
     ])
+  })
+
+  it('names what stops the checks, its cause, and until or since when', () => {
+    const paused: Overview = { ...WELL, upstream: { pausedUntil: ago(-30), openBreakers: [] } }
+    const failing: Overview = {
+      ...WELL,
+      upstream: {
+        pausedUntil: null,
+        openBreakers: [
+          {
+            endpoint: 'verify',
+            breaker: 'errors',
+            since: ago(90),
+            cause: 'ECONNREFUSED',
+            lastGoodAt: ago(91),
+          },
+        ],
+      },
+    }
+    const linesOf = (overview: Overview) =>
+      statusText(overview, Number.POSITIVE_INFINITY)
+        .split('\n')
+        .filter((line) => /^(budget|upstream)/.test(line))
+
+    expect(linesOf(paused)).toEqual([
+      'budget     5 requests a second, checks STOPPED: the upstream asked for a pause until 2026-01-31 03:12:37 UTC',
+      'upstream   PAUSED until 2026-01-31 03:12:37 UTC (30 s)',
+    ])
+    expect(linesOf(failing)).toEqual([
+      'budget     5 requests a second, checks STOPPED: calls to verify fail (ECONNREFUSED); only probes are sent',
+      'upstream   calls to verify FAIL (ECONNREFUSED) since 2026-01-31 03:10:37 UTC (1 min), last good answer 2026-01-31 03:10:36 UTC',
+    ])
+  })
+
+  it('does not say "no trouble" while most checks are unknown and no breaker is open yet', () => {
+    const unknown = WELL.budget && { ...WELL.budget, checksLastMinute: 12, unknownLastMinute: 7 }
+
+    expect(statusText({ ...WELL, budget: unknown }, 120)).toContain(
+      '\nupstream   MOST CHECKS are unknown\n',
+    )
   })
 
   it('reports a queue that does not answer and shows the rest', () => {
@@ -125,7 +192,7 @@ describe('the status', () => {
     } as const
 
     expect(statusText({ ...WELL, queue }, 120)).toContain(
-      '\nqueue      NO ANSWER: no answer within 5000 ms\nchanges ',
+      '\nqueue      NO ANSWER: no answer within 5000 ms\nprocesses ',
     )
   })
 

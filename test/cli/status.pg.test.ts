@@ -88,8 +88,18 @@ describe('farewatch incidents', () => {
     const closed = await farewatch('incidents', 'close', 'mass_loss', '--json')
     const after = jsonLines(await farewatch('incidents', 'list', '--json'))
     const again = await farewatch('incidents', 'close', 'mass_loss')
+    const reverted = await farewatch('incidents', 'revert', '1', '--dry-run')
+    const unknown = await farewatch('incidents', 'revert', '7')
 
-    expect(listed.stdout).toMatch(/\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\n\d+ fares are held/)
+    expect(reverted).toMatchObject({
+      exit: 0,
+      stdout:
+        'incident 1 (mass_loss): no fares would be restored with no records; no ended watches would go on\n',
+    })
+    expect(unknown).toMatchObject({ exit: 2 })
+    expect(listed.stdout).toMatch(
+      /\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\nmass_loss: \d+ fares are held/,
+    )
     expect(listed.stdout).toContain('bin/farewatch incidents close mass_loss\n')
     expect(trouble.exit).toBe(0)
     expect(trouble.stdout).toMatch(/^upstream_trouble is closed; \d+ fares are checked once more/)

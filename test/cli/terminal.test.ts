@@ -1,9 +1,10 @@
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTerminal } from '../../src/cli/terminal.ts'
+import { runCommand } from '../support/run-command.ts'
 
 function aTerminal(isTTY: boolean) {
-  const stdout = new PassThrough()
+  const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = Object.assign(new PassThrough(), { isTTY })
   const logged: string[] = []
   const terminal = createTerminal({ stdout, stderr, logProgress: (text) => void logged.push(text) })
@@ -43,5 +44,42 @@ describe('progress', () => {
 
     expect(logged).toEqual(['10 rows', '20 rows'])
     expect(errors()).toBe('')
+  })
+})
+
+const HOSTILE = 'a\u001b[2Jb\u009b31mc\u0007\u202ed\re'
+const ESCAPED = 'a\\u001b[2Jb\\u009b31mc\\u0007\\u202ed\\u000de'
+
+describe('a text that quotes the upstream, a file or the database', () => {
+  it('cannot act on a terminal, while line ends and the colours of commands are kept', () => {
+    const { terminal, errors, out } = aTerminal(true)
+
+    terminal.out(`\u001b[31mwrong\u001b[0m\tone\n${HOSTILE}`)
+    terminal.print(true, { city: HOSTILE }, () => '')
+    terminal.step(HOSTILE)
+
+    const [first, second, json = ''] = out().split('\n')
+    expect([first, second]).toEqual(['\u001b[31mwrong\u001b[0m\tone', ESCAPED])
+    expect(JSON.parse(json)).toEqual({ city: HOSTILE })
+    expect(json).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(errors()).toBe(`  \u001b[32m✓\u001b[0m ${ESCAPED}\n`)
+  })
+
+  it('reaches a file or a pipe unchanged', () => {
+    const { terminal, out } = aTerminal(false)
+
+    terminal.out(HOSTILE)
+
+    expect(out()).toBe(`${HOSTILE}\n`)
+  })
+
+  it.each([
+    ['of a command', ['watch-list', 'diff', `${HOSTILE}.csv`, '--reseller', 'x']],
+    ['about an option', ['status', `--${HOSTILE}`]],
+  ])('is escaped in an error message %s, on a terminal or not', async (_what, command) => {
+    const { stderr } = await runCommand(command, {})
+
+    expect(stderr).toContain(ESCAPED)
+    expect(stderr).not.toContain(HOSTILE)
   })
 })

@@ -9,6 +9,7 @@ const SECRETS = {
   REDIS_URL: 'rediss://:canary-redis@cache.internal/2',
   UPSTREAM_ACCESS_TOKEN: 'canary-token',
   ENCRYPTION_KEY: 'canary-key',
+  SMTP_URL: 'smtps://canary-user:canary%20smtp@mail.internal:465',
 }
 
 describe('the printed configuration', () => {
@@ -32,6 +33,7 @@ describe('the printed configuration', () => {
       ['UPSTREAM_ACCESS_TOKEN', '[set]'],
       ['API_PORT', 81],
       ['ENCRYPTION_KEY', '[set]'],
+      ['SMTP_URL', 'smtps://mail.internal:465'],
     ])
   })
 
@@ -52,6 +54,8 @@ describe('the scrubbed secrets', () => {
   it('are the token, the key, and the passwords of URLs, encoded and decoded', () => {
     expect(new Set(secretsOf(configOf(SECRETS)))).toEqual(
       new Set([
+        'canary smtp',
+        'canary%20smtp',
         'canary%2Fpg',
         'canary-key',
         'canary-query',

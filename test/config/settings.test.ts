@@ -37,7 +37,15 @@ describe('a value', () => {
     ['AVAILABILITY_SYNC_SCHEDULE', '99 * * * *', 'got value 99'],
     ['AVAILABILITY_SYNC_SCHEDULE', '0 0 30 2 *', 'must be a cron pattern such as'],
     ['ENCRYPTION_KEY', 'short', 'must have at least 6 characters'],
+    ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0', 'must be a list of networks such as 10.1.0.0/16'],
+    ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/33', 'must be a list of networks such as 10.1.0.0/16'],
+    ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8, inside/8', 'must be a list of networks such as'],
+    ['WEBHOOK_ALLOW_HTTP', 'yes', 'must be one of off, on'],
     ['UPSTREAM_ACCESS_TOKEN', '12345', 'must have at least 6 characters'],
+    ['EMAIL_FROM', 'fares', 'not "fares"'],
+    ['EMAIL_FROM', 'A <a@agency.example>, B <b@agency.example>', 'must have the form'],
+    ['EMAIL_ALLOWED', 'agency.example, *', 'with commas; "*" is none'],
+    ['SLACK_HOSTS', 'https://hooks.slack.com/', '"https://hooks.slack.com/" is none'],
   ])('is refused if malformed: %s="%s"', (name, value, fault) => {
     const faults = faultsOf({ [name]: value })
 
@@ -94,6 +102,10 @@ describe('a value', () => {
     ['ADMIN_HOST', '::'],
     ['API_PORT', '65535'],
     ['ROUTE_SYNC_SCHEDULE', '30 */6 * * *'],
+    ['SMTP_URL', 'smtp://user:p%40ss@mail.example:587'],
+    ['EMAIL_FROM', 'Fares <fares@agency.example>'],
+    ['EMAIL_ALLOWED', "agency.example,O'Brien+x@other.example"],
+    ['SLACK_HOSTS', 'hooks.slack.com, chat.example:8065'],
   ])('is accepted: %s="%s"', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([])
   })

@@ -11,6 +11,7 @@ const DEPLOYED = [
   'deploy',
   'docker-compose.yml',
   'Dockerfile',
+  'docs',
   'grafana',
   'migrations',
   'package-lock.json',

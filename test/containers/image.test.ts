@@ -80,7 +80,7 @@ describe('the Dockerfile', () => {
       ),
     )
 
-    expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations']))
+    expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations', 'docs']))
     expect(copied).toEqual(expect.arrayContaining(['node_modules', 'bin', 'src', ...extra]))
   })
 })
@@ -123,6 +123,7 @@ describe('the content of the image', () => {
     expect(lines[0]).toBe('*')
     expect(lines.slice(1)).toEqual([
       '!bin/farewatch',
+      '!docs/reference/runbooks.md',
       '!migrations',
       '!package.json',
       '!package-lock.json',

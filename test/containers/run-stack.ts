@@ -5,6 +5,7 @@ import { appendFileSync } from 'node:fs'
 import path from 'node:path'
 import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
+import { fireAlert } from './alert-in-stack.ts'
 import { createStack, findCompose, run, type Stack } from './compose.ts'
 
 const PROJECT = 'farewatch-stack'
@@ -17,9 +18,12 @@ interface Feed {
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
 async function runStack(stack: Stack): Promise<void> {
-  const port = await freePort()
+  const [port, prometheusPort] = [await freePort(), await freePort()]
   run(stack.folder, path.join(stack.folder, 'deploy/prepare'), ['demo'])
-  appendFileSync(path.join(stack.folder, '.env'), `API_PORT=${port}\nFAREWATCH_WORKERS=2\n`)
+  appendFileSync(
+    path.join(stack.folder, '.env'),
+    `API_PORT=${port}\nPROMETHEUS_PORT=${prometheusPort}\nFAREWATCH_WORKERS=2\n`,
+  )
   stack.compose('build')
   print('the image is built')
   stack.compose('up', '--detach')
@@ -32,6 +36,13 @@ async function runStack(stack: Stack): Promise<void> {
   print(`a change came through the published port: ${first.kind}, ${first.seq}`)
 
   await killWorker(stack, read)
+
+  const addresses = {
+    api: `http://127.0.0.1:${port}`,
+    prometheus: `http://127.0.0.1:${prometheusPort}`,
+  }
+  const { annotations } = await fireAlert(stack, addresses)
+  print(`the API was killed and started by its runbook: "${annotations.summary}" fired and ended`)
 
   const kept = await read(0)
   stack.compose('down')

@@ -57,6 +57,8 @@ describe('deploy/prepare', () => {
         REDIS_URL_FILE: path.join(folder, 'secrets/redis-url'),
         ENCRYPTION_KEY_FILE: path.join(folder, 'secrets/encryption-key'),
         UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'secrets/upstream-token'),
+        ENCRYPTION_KEY_PREVIOUS_FILE: path.join(folder, 'secrets/encryption-key-previous'),
+        SMTP_URL_FILE: path.join(folder, 'secrets/smtp-url'),
       },
       folder,
     )
@@ -66,12 +68,13 @@ describe('deploy/prepare', () => {
     expect(secret('redis.conf')).toBe(`requirepass ${secret('redis-password')}`)
     expect(config.UPSTREAM_BASE_URL).toBe('http://sandbox:8090')
     expect(config.UPSTREAM_ACCESS_TOKEN).toBe('sandbox-token')
+    expect(config.SMTP_URL).toBeUndefined()
   })
 
   it('makes a different random value for each secret', () => {
     prepare()
 
-    const passwords = Object.entries(secretsMade()).filter(([name]) => /password|key/.test(name))
+    const passwords = Object.entries(secretsMade()).filter(([name]) => /password|key$/.test(name))
     expect(new Set(passwords.map(([, value]) => value)).size).toBe(passwords.length)
     for (const [, value] of passwords) expect(value).toMatch(/^[0-9a-f]{48}$/)
   })

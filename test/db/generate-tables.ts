@@ -6,6 +6,29 @@ import { type Db, PRIVATE_SCHEMA, sql } from '../../src/db/database.ts'
 const HEADER =
   '/* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */\n\n'
 
+/** The types of src/base/kinds.ts for columns whose values a check constraint lists. kinds.pg.test.ts compares the values. */
+const KINDS = {
+  'availability_change.kind': 'AvailabilityChangeKind',
+  'availability_change.reason': 'ChangeReason',
+  'delivery.dead_reason': 'DeadReason',
+  'delivery.state': 'DeliveryState',
+  'fare_schedule.lane': 'FastLane',
+  'fare_schedule.rated_state': 'RatedState',
+  'fare_state.outbound': 'Belief',
+  'fare_state.pair': 'PairState',
+  'fare_state.price_reason': 'PriceReason',
+  'fare_state.return': 'Belief',
+  'incident.kind': 'IncidentKind',
+  'pending_absence.list': 'RouteListName',
+  'route_change.kind': 'RouteChangeKind',
+  'sync_run.list': 'RouteListName',
+  'sync_run.resolution': 'RunResolution',
+  'sync_run.status': 'RunStatus',
+  'watch_event.reason': 'EndReason',
+  'webhook_endpoint.disabled_reason': 'DisabledReason',
+  'webhook_endpoint.format': 'EndpointFormat',
+}
+
 /** What the pool returns for a type, and what it accepts. It differs from pg's defaults in `int8` (src/db/database.ts). */
 const TYPES = {
   int8: 'number',
@@ -27,7 +50,10 @@ const COLUMNS = {
 
 const BIOME = path.resolve(import.meta.dirname, '../../node_modules/.bin/biome')
 
-/** The formatted text of src/db/tables.ts: all private tables; a check constraint that lists values becomes a union type. */
+/**
+ * The formatted text of src/db/tables.ts: all private tables. A column whose values a check constraint lists has the type of
+ * src/base/kinds.ts, or a union.
+ */
 export async function generateTables(db: Db): Promise<string> {
   const text = await generate({
     db,
@@ -45,9 +71,25 @@ export async function generateTables(db: Db): Promise<string> {
       ),
   })
   return execFileSync(BIOME, ['format', '--stdin-file-path=src/db/tables.ts'], {
-    input: HEADER + text,
+    input: HEADER + withKinds(text),
     encoding: 'utf8',
   })
+}
+
+/** Replaces the unions that src/base/kinds.ts declares too. */
+function withKinds(text: string): string {
+  const used = [...new Set(Object.values(KINDS))].sort((a, b) => a.localeCompare(b))
+  const replaced = Object.entries(KINDS).reduce((rest, [column, kind]) => {
+    const union = column.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())
+    const declared = new RegExp(`export type ${union} = [^;\\n]+;\\n+`)
+    if (!declared.test(rest)) throw new Error(`no union ${union}`)
+    return rest.replace(declared, '').replaceAll(new RegExp(`\\b${union}\\b`, 'g'), kind)
+  }, text)
+  // The imports of packages come first.
+  return replaced.replace(
+    /\n\n/,
+    `\nimport type { ${used.join(', ')} } from '../base/kinds.ts'\n\n`,
+  )
 }
 
 export interface ValueList {
@@ -77,6 +119,8 @@ export async function readValueLists(db: Db): Promise<ValueList[]> {
 
 /** Declares an enumeration for each of these columns: the generator writes it as a union type. */
 function withValueLists(metadata: DatabaseMetadata, lists: readonly ValueList[]): DatabaseMetadata {
+  // The migrations have the comments.
+  for (const column of metadata.tables.flatMap(({ columns }) => columns)) column.comment = null
   for (const { table, column, values } of lists) {
     const found = metadata.tables
       .find(({ name }) => name === table)

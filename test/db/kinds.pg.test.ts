@@ -2,11 +2,20 @@ import { expect } from 'vitest'
 import {
   AVAILABILITY_CHANGE_KINDS,
   BELIEFS,
+  CHANGE_REASONS,
+  DEAD_REASONS,
+  DELIVERY_STATES,
+  DISABLED_REASONS,
+  END_REASONS,
+  ENDPOINT_FORMATS,
   FAST_LANES,
   INCIDENT_KINDS,
   PAIR_STATES,
+  PRICE_REASONS,
+  RATED_STATES,
   ROUTE_CHANGE_KINDS,
   ROUTE_LISTS,
+  RUN_RESOLUTIONS,
   RUN_STATUSES,
   WATCH_EVENT_KINDS,
 } from '../../src/base/kinds.ts'
@@ -14,24 +23,30 @@ import { BREAKERS, ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-st
 import { it } from '../support/test-database.ts'
 import { readValueLists } from './generate-tables.ts'
 
-const RESOLUTIONS = ['approved', 'rejected', 'normal_list', 'agreed', 'superseded']
-
 /** The lists of names in the code, by the column that stores them. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'availability_change.kind': AVAILABILITY_CHANGE_KINDS,
+  'availability_change.reason': CHANGE_REASONS,
+  'delivery.dead_reason': DEAD_REASONS,
+  'delivery.state': DELIVERY_STATES,
   'fare_schedule.lane': FAST_LANES,
+  'fare_schedule.rated_state': RATED_STATES,
   'fare_state.outbound': BELIEFS,
   'fare_state.pair': PAIR_STATES,
+  'fare_state.price_reason': PRICE_REASONS,
   'fare_state.return': BELIEFS,
   'incident.kind': INCIDENT_KINDS,
   'pending_absence.list': ROUTE_LISTS,
   'route_change.kind': ROUTE_CHANGE_KINDS,
   'sync_run.list': ROUTE_LISTS,
-  'sync_run.resolution': RESOLUTIONS,
+  'sync_run.resolution': RUN_RESOLUTIONS,
   'sync_run.status': RUN_STATUSES,
   'upstream_breaker.breaker': BREAKERS,
   'upstream_breaker.endpoint': ENDPOINT_GROUPS,
   'watch_event.kind': WATCH_EVENT_KINDS,
+  'watch_event.reason': END_REASONS,
+  'webhook_endpoint.disabled_reason': DISABLED_REASONS,
+  'webhook_endpoint.format': ENDPOINT_FORMATS,
 }
 
 it('every check constraint that lists names allows exactly the names of the code', async ({

@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
 import {
   assertMigrated,
   migrate,
   SchemaTooNewError,
   SchemaTooOldError,
 } from '../../src/db/migrate.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
+import { backendOf } from './sessions.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../migrations')
 const FILES = readdirSync(FOLDER).sort((a, b) => a.localeCompare(b, 'en'))
@@ -72,6 +74,29 @@ describe('the migrations', () => {
   })
 })
 
+describe('a migration', () => {
+  it('ends with the session that holds its lock, if that is not released in time', async () => {
+    const url = await createEmptyDatabase()
+    const { db } = openAnother(url)
+    const impatient = openDatabase({
+      url,
+      applicationName: 'test',
+      log: silentLog,
+      statementTimeoutMs: 100,
+    })
+    onTestFinished(() => impatient.close())
+
+    const { holder, refused } = await db.connection().execute(async (session) => {
+      await sql`select pg_advisory_lock(3853314791062309107)`.execute(session)
+      const err: unknown = await migrate(impatient.db).catch((thrown: unknown) => thrown)
+      return { holder: await backendOf(session), refused: err }
+    })
+
+    expect(refused).toMatchObject({ code: 'db.lock_held' })
+    expect(String(refused)).toContain(`process ${holder} (test another)`)
+  })
+})
+
 describe('a database that a newer version has migrated', () => {
   it('is accepted when the newer migration lets older code run', async ({ db }) => {
     await applyNewer(db, { olderCodeMayRun: true })
@@ -90,7 +115,9 @@ describe('a database that a newer version has migrated', () => {
     expect(error).toMatchObject({
       code: 'db.schema_too_new',
       retryable: false,
-      message: expect.stringMatching(/9999_newer of a newer farewatch: run that version/) as string,
+      message: expect.stringMatching(
+        /^the database has schema 9999_newer of a newer farewatch, and this farewatch knows schemas up to \d{4}_\w+: start the newer version again, or restore a backup/,
+      ) as string,
     })
     await expect(migrate(db)).rejects.toThrow(SchemaTooNewError)
   })

@@ -40,6 +40,7 @@ it('records from before watch_started keep their numbers and contents through th
 
   const records = await readWatchChanges(db, 1, { after: 0, limit: 10 })
   const same = {
+    reason: null,
     schemaVersion: 1,
     watchId: expect.any(String),
     reference: 'A-1',

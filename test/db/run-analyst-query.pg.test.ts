@@ -1,7 +1,9 @@
+import { text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { resultText } from '../../src/cli/commands/database-commands.ts'
-import { sql } from '../../src/db/database.ts'
-import { runAnalystQuery, SqlError } from '../../src/db/run-analyst-query.ts'
+import { asAnalyst, SqlError } from '../../src/db/analyst-session.ts'
+import { type Database, sql } from '../../src/db/database.ts'
+import { runAnalystQuery } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
 
 describe('an analyst query', () => {
@@ -21,7 +23,7 @@ describe('an analyst query', () => {
       'yes boolean',
       'nothing text',
       'text text',
-      'instant text',
+      'instant instant',
       'json json',
       'list text',
     ])
@@ -159,4 +161,36 @@ describe('a result as lines of JSON', () => {
 
     expect(resultText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
   })
+})
+
+describe('a COPY of an analyst', () => {
+  const copy = async (database: Database, statement: string) =>
+    asAnalyst(database, (session) => text(session.copyOut(statement)))
+
+  it('returns what PostgreSQL writes, also rows larger than a part', async ({ database }) => {
+    const large = await copy(
+      database,
+      `copy (select n, repeat('é', 20000 * n) from generate_series(1, 5) n) to stdout (format csv)`,
+    )
+
+    expect(large).toBe([1, 2, 3, 4, 5].map((n) => `${n},${'é'.repeat(20_000 * n)}\n`).join(''))
+  })
+
+  it.for([
+    ['two statements', 'copy (select 1) to stdout; select 2', /multiple commands/],
+    ['a private table', 'copy (select * from farewatch_private.schedule) to stdout', /denied/],
+    [
+      'a failure midway',
+      'copy (select 1 / (3 - n) from generate_series(1, 9) n) to stdout',
+      /zero/,
+    ],
+  ] as const)(
+    '%s is refused, and the connection stays usable',
+    async ([, statement, message], { database }) => {
+      await expect(copy(database, statement)).rejects.toThrow(message)
+      await expect(copy(database, statement)).rejects.toThrow(SqlError)
+
+      expect(await copy(database, 'copy (select 1) to stdout')).toBe('1\n')
+    },
+  )
 })

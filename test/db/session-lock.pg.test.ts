@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
 import { takeTransactionLock, withSessionLock } from '../../src/db/session-lock.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { openAnother } from './empty-database.ts'
@@ -84,6 +86,46 @@ describe('a transaction lock', () => {
     await Promise.all([first, second])
 
     expect(order).toEqual(['waited', 'first', 'second'])
+  })
+
+  it('is awaited for a limited time, and the error names the session that holds it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const another = openAnother(databaseUrl)
+
+    const { holder, refused } = await inTransaction(another.db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      const wait = inTransaction(db, (waiting) => takeTransactionLock(waiting, 'places', 50))
+      const err: unknown = await wait.catch((thrown: unknown) => thrown)
+      return { holder: await backendOf(tx), refused: err }
+    })
+
+    expect(refused).toMatchObject({ code: 'db.lock_held', retryable: true })
+    expect(isDatabaseUnavailable(refused)).toBe(true)
+    expect(String(refused)).toMatch(
+      new RegExp(`"places" was not free in time: it was held by role \\S+, process ${holder} `),
+    )
+  })
+
+  it('leaves the waits of its transaction for other locks unlimited', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const another = openAnother(databaseUrl)
+    const limit = sql<{ limit: string }>`select current_setting('lock_timeout') as limit`
+
+    let after: Promise<unknown> | undefined
+    await inTransaction(another.db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      after = inTransaction(db, async (waiting) => {
+        await takeTransactionLock(waiting, 'places')
+        return selectOne(limit, waiting)
+      })
+      await untilWaiting(another.db, 1)
+    })
+
+    expect(await after).toEqual({ limit: '0' })
   })
 
   it('shares its names with session locks', async ({ db }) => {

@@ -53,7 +53,8 @@ describe('a transaction', () => {
 
     await Promise.all([countBoth(1, 2), countBoth(2, 1)])
 
-    expect(attempts).toBe(3)
+    // On a busy machine more than one attempt may be ended.
+    expect(attempts).toBeGreaterThan(2)
     expect(await counters(db)).toEqual([2, 2])
   })
 

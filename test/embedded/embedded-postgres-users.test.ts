@@ -32,6 +32,18 @@ describe.runIf(isRoot)('as root', () => {
     await server.release()
   })
 
+  it('a system user of its own runs the server, and data of another user stays with that user', async () => {
+    const home = await temporaryHome()
+    const own = (await findPlace(home)).user
+    const { data } = await findPlace(home)
+
+    await mkdir(data)
+    await chown(data, UNPRIVILEGED, UNPRIVILEGED)
+
+    expect(own?.name).toBe('farewatch-postgres')
+    expect((await findPlace(home)).user?.uid).toBe(UNPRIVILEGED)
+  })
+
   it('a home that moves keeps its data, and a deleted home starts empty', async () => {
     const folder = await temporaryFolder()
     const home = await temporaryHome(folder)

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { until } from '../support/until.ts'
 import {
   acquire,
   query,
@@ -123,14 +124,31 @@ describe('several processes', () => {
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('may end without a release, because the server keeps neither them nor their output open', async () => {
-    const user = startUser(place().home, { mode: 'abandon' })
+  it('stop the server also when the last of them ends without a release', async () => {
+    const user = startUser(place().home)
+    await user.nextLine()
+    const other = startUser(place().home, { mode: 'abandon' })
+    await other.nextLine()
+
+    await other.closed
+    expect(other.child.exitCode).toBe(0)
+    expect(await findPostmaster(place().data)).toMatchObject({ ready: true })
+    await user.release()
+    const last = startUser(place().home, { mode: 'abandon' })
+    await last.nextLine()
+
+    await until('the end of the server', async () => {
+      return (await serverProcesses(place().home)).length === 0
+    })
+  })
+
+  it('may be killed: the server keeps neither them nor their output open', async () => {
+    const user = startUser(place().home)
     await user.nextLine()
 
     // Resolves when the process has ended and no other process has its output open.
-    await user.closed
+    await user.kill()
 
-    expect(user.child.exitCode).toBe(0)
     expect(await findPostmaster(place().data)).toMatchObject({ ready: true })
   })
 

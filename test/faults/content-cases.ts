@@ -112,7 +112,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
     price('nan', ['price_unreadable']),
     price('decimals', ['price_unreadable']),
     // Well-formed prices count: the currency may change, and the total takes precedence over its parts.
-    price('currency', [], true),
+    price('currency', []),
     price('sum', ['total_unlike_sum'], true),
     price('categories', ['categories_unlike_request']),
   ],

@@ -70,7 +70,7 @@ describe('dead ids: a watch list of which most flights are always answered by 40
     const [live, dead] = rows
     expect(live).toMatchObject({ dead: false, pairs: ['bookable'] })
     expect(dead).toMatchObject({ dead: true, pairs: ['unknown'] })
-    // Three rounds. A slot that was missed because the machine is busy costs a check.
+    // Each fare is due three times. On a busy machine some slots are missed, and each of them costs a check.
     expect(live?.checks).toBeGreaterThan(2)
     expect(live?.checks).toBeGreaterThan(0.8 * (dead?.checks ?? 0))
     expect((await breaker.admission('verify')).kind).toBe('allowed')

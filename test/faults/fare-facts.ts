@@ -61,7 +61,7 @@ export async function resetHealth(db: Db): Promise<void> {
   await sql`
     update upstream_budget
        set next_slot_at = default, next_lane_at = default, paused_until = default, pauses_in_row = default,
-           share = default, recovers_from = default, lowered_at = default
+           share = default, recovers_from = default
   `.execute(db)
   await sql`update upstream_breaker set state = default`.execute(db)
 }

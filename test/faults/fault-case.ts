@@ -29,9 +29,9 @@ export interface FaultCase {
   readonly danger: Danger
   readonly parameters?: Readonly<Record<string, string | number>>
   readonly limits?: Partial<UpstreamLimits>
-  /** Absent if the fault does not apply to lists. */
+  /** Unset if the fault does not apply to lists. */
   readonly list?: ListOutcome
-  /** Absent if the fault does not apply to verify answers. */
+  /** Unset if the fault does not apply to verify answers. */
   readonly verify?: VerifyOutcome
 }
 

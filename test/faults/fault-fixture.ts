@@ -8,10 +8,13 @@ import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../src/sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
-import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { type ClientFixture, clientOf } from '../upstream/client-fixture.ts'
+
+/** The world stands still here. Its departures lie ahead of every test. */
+const START = new Date('2036-03-01T00:00:00Z')
 
 /** One sandbox whose world does not change, and one database, for many tests. */
 export interface FaultFixture {
@@ -34,7 +37,7 @@ export interface FaultFixture {
 }
 
 export async function prepareFaultFixture(): Promise<FaultFixture> {
-  const sandbox = await startTestSandbox({ clock: systemClock, speed: 0 })
+  const sandbox = await startTestSandbox({ worldStart: START, clock: systemClock, speed: 0 })
   const clone = await cloneDatabase()
   const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
   const logAfter = (seq: number) => readLog(sandbox, seq)

@@ -93,19 +93,19 @@ const TROUBLES: readonly Trouble[] = [
     title: 'credential refused: an expired token',
     fault: { name: 'token-expired', endpoint: 'verify' },
     breaker: 'auth',
-    probeMs: 30_000,
+    probeMs: 5_000,
   },
   {
     title: 'credential refused: 403',
     fault: { name: 'status', endpoint: 'verify', code: 403 },
     breaker: 'auth',
-    probeMs: 30_000,
+    probeMs: 5_000,
   },
   {
     title: 'credential refused: a login page',
     fault: { name: 'login-page', endpoint: 'verify' },
     breaker: 'auth',
-    probeMs: 30_000,
+    probeMs: 5_000,
   },
 ]
 
@@ -174,7 +174,7 @@ describe('trouble that all processes share', () => {
 })
 
 const CAP_S = 900
-const UNNAMED_S = 4
+const UNNAMED_S = 2
 const NAMED_S = 30
 
 async function databaseTime(db: Db): Promise<Date> {

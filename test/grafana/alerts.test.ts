@@ -4,12 +4,17 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runbookSections } from '../../grafana/source/runbooks.ts'
+import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { PROBLEMS } from '../../src/http/problems.ts'
 import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/breaker/breaker-signal.ts'
-import { hasPrometheus, promtool } from '../support/promtool.ts'
+import { amtool, hasAmtool, hasPrometheus, promtool } from '../support/promtool.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'grafana/prometheus')
+
+/** Where the link of an alert leads: the label of prometheus.yml, or the address of the API on this machine. */
+const RUNBOOKS = '{{ or $externalLabels.runbooks "http://127.0.0.1:8080/docs/runbooks" }}'
 
 /** Refusals have their own alerts, and an aborted call has no answer. */
 const ALERTED_ELSEWHERE = ['aborted', 'upstream.auth', 'upstream.rate_limited']
@@ -19,16 +24,22 @@ interface Rule {
   readonly expr: string
   readonly for?: string
   readonly labels?: { readonly severity: string }
-  readonly annotations?: { readonly summary: string; readonly runbook: string }
+  readonly annotations?: {
+    readonly summary: string
+    readonly description: string
+    readonly runbook_url: string
+  }
 }
 
-function readAlerts(): Required<Rule>[] {
+function readRules(): Rule[] {
   const file = parse(readFileSync(path.join(FOLDER, 'alerts.yml'), 'utf8')) as {
     groups: { rules: Rule[] }[]
   }
-  return file.groups
-    .flatMap(({ rules }) => rules)
-    .filter((rule): rule is Required<Rule> => rule.alert !== undefined)
+  return file.groups.flatMap(({ rules }) => rules)
+}
+
+function readAlerts(): Required<Rule>[] {
+  return readRules().filter((rule): rule is Required<Rule> => rule.alert !== undefined)
 }
 
 /** Whether a line begins with a farewatch command. A group of commands counts if an option follows directly. */
@@ -59,7 +70,8 @@ describe('the alerts', () => {
     expect(runbookSections().map(({ title }) => title)).toEqual(expect.arrayContaining(names))
     expect(runbookSections()).toHaveLength(names.length)
     for (const { alert, annotations } of alerts) {
-      expect(annotations.runbook).toBe(`docs/reference/runbooks.md#${alert.toLowerCase()}`)
+      expect(annotations.description, alert).toMatch(/\.$/)
+      expect(annotations.runbook_url).toBe(`${RUNBOOKS}#${alert.toLowerCase()}`)
     }
   })
 
@@ -93,6 +105,43 @@ describe('the alerts', () => {
     expect([...new Set(unknown)]).toEqual([])
   })
 
+  it('keep the labels job and environment of the series', () => {
+    const grouped = readRules().flatMap(({ expr }) => [...expr.matchAll(/\bby \(([^)]*)\)/g)])
+    expect(grouped.length).toBeGreaterThan(30)
+    const without = grouped.filter(([, labels = '']) => !labels.startsWith('job, environment'))
+    expect(without.map(([clause]) => clause)).toEqual([])
+    // An aggregation without `by` drops every label.
+    const bare = readRules().filter(({ expr }) => /\b(max|min|sum|avg|count|group) ?\(/.test(expr))
+    expect(bare.map(({ expr }) => expr)).toEqual([])
+  })
+
+  it.runIf(hasAmtool())(
+    'reach a receiver in the example for Alertmanager, critical ones another',
+    () => {
+      const check = amtool(['check-config', 'alertmanager.yml'], { cwd: FOLDER })
+      const receiverOf = (severity: string) =>
+        amtool(
+          ['config', 'routes', 'test', '--config.file=alertmanager.yml', `severity=${severity}`],
+          { cwd: FOLDER },
+        ).output.split('\n')[0]
+
+      expect(check, check.output).toMatchObject({ exit: 0 })
+      expect([receiverOf('critical'), receiverOf('warning')]).toEqual(['on-call', 'team'])
+    },
+  )
+
+  it('are named correctly where the example for Alertmanager suppresses them', () => {
+    const { inhibit_rules: rules } = parse(
+      readFileSync(path.join(FOLDER, 'alertmanager.yml'), 'utf8'),
+    ) as { inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[] }
+    const named = rules
+      .flatMap((rule) => [...rule.source_matchers, ...rule.target_matchers])
+      .flatMap((matcher) => matcher.match(/[A-Z]\w+/g) ?? [])
+    expect(named.length).toBeGreaterThan(8)
+    const names = alerts.map(({ alert }) => alert)
+    expect(named.filter((name) => !names.includes(name))).toEqual([])
+  })
+
   it.runIf(hasPrometheus())('and the configuration pass the checks of promtool', () => {
     const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })
     const config = promtool(['check', 'config', 'prometheus.yml'], { cwd: FOLDER })
@@ -112,6 +161,18 @@ describe('the alerts', () => {
     const [, left = ''] = /outcome!~"([^"]+)"/.exec(expr) ?? []
     const silent = CALL_OUTCOMES.filter((outcome) => new RegExp(`^(?:${left})$`).test(outcome))
     expect(new Set(silent)).toEqual(new Set([...GOOD_OUTCOMES, ...ALERTED_ELSEWHERE]))
+  })
+
+  it('name only operations and problems that the API has', () => {
+    const named = alerts
+      .flatMap(({ expr }) => [...expr.matchAll(/operation!~?"([^"]+)"/g)])
+      .flatMap(([, names = '']) => names.split('|'))
+    expect(named.length).toBeGreaterThan(8)
+    const known = API_OPERATIONS.map(({ id }) => id)
+    expect(named.filter((name) => !known.includes(name))).toEqual([])
+    const codes = alerts.flatMap(({ expr }) => [...expr.matchAll(/\bcode!?="([^"]+)"/g)])
+    expect(codes.length).toBeGreaterThan(2)
+    for (const [, code] of codes) expect(PROBLEMS).toHaveProperty([code ?? ''])
   })
 
   it('each have a test', () => {

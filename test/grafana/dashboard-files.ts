@@ -10,7 +10,11 @@ export interface DashboardFile {
   readonly title: string
   readonly schemaVersion: number
   readonly panels: readonly PanelFile[]
-  readonly templating: { readonly list: readonly VariableFile[] }
+  readonly editable: boolean
+  readonly annotations: {
+    readonly list: readonly { readonly expr: string; readonly datasource: DatasourceRef }[]
+  }
+  readonly templating: { readonly list: readonly (VariableFile | DatasourceVariable)[] }
 }
 
 export interface PanelFile {
@@ -39,7 +43,15 @@ export interface TargetFile {
   readonly rawSql?: string
 }
 
+/** The choice of a datasource. Its query is the type. */
+export interface DatasourceVariable {
+  readonly type: 'datasource'
+  readonly name: string
+  readonly query: string
+}
+
 export interface VariableFile {
+  readonly type: 'query'
   readonly name: string
   readonly datasource: DatasourceRef
   readonly definition: string
@@ -58,6 +70,11 @@ export function readDashboards(): Map<string, DashboardFile> {
       JSON.parse(readFileSync(path.join(FOLDER, name), 'utf8')) as DashboardFile,
     ]),
   )
+}
+
+/** The variables of a dashboard whose values a query returns. */
+export function queryVariables({ templating }: Pick<DashboardFile, 'templating'>): VariableFile[] {
+  return templating.list.filter((variable) => variable.type === 'query')
 }
 
 /** One query of a panel, with its name for error messages. */

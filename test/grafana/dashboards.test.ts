@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { dashboardFiles } from '../../grafana/source/dashboards.ts'
 import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/breaker/breaker-signal.ts'
-import { type PanelFile, readDashboards, variablesIn } from './dashboard-files.ts'
+import { type PanelFile, queryVariables, readDashboards, variablesIn } from './dashboard-files.ts'
 
 const PROVISIONING = path.resolve(import.meta.dirname, '../../grafana/provisioning')
 /** The units of Grafana that the panels use. */
@@ -84,28 +84,63 @@ describe('the dashboards', () => {
     }
   })
 
-  it('query the provisioned data sources by their uid', () => {
-    const { datasources } = readYaml('datasources/datasources.yml') as {
-      datasources: { uid: string; type: string }[]
-    }
-    const known = datasources.map(({ uid, type }) => ({ uid, type }))
-    expect(known).toHaveLength(2)
-    for (const panel of panelsOf(hasQueries)) {
-      expect(known).toContainEqual(panel.datasource)
-      for (const { datasource, expr, rawSql } of panel.targets ?? []) {
-        expect(datasource, panel.name).toEqual(panel.datasource)
-        expect(datasource.type === 'prometheus' ? expr : rawSql, panel.name).toBeTruthy()
-      }
-    }
-    for (const { templating } of dashboards) {
-      for (const variable of templating.list) expect(known).toContainEqual(variable.datasource)
+  it('let the reader choose their datasources, and name no uid of an installation', () => {
+    for (const { title, annotations, panels, templating, editable } of dashboards) {
+      expect(editable, title).toBe(true)
+      const choices = templating.list.filter((variable) => variable.type === 'datasource')
+      const known = choices.map(({ name, query }) => ({ type: query, uid: `$${name}` }))
+      const used = [
+        ...annotations.list.map(({ datasource }) => datasource),
+        ...panels.flatMap(({ datasource }) => datasource ?? []),
+        ...panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource)),
+        ...queryVariables({ templating }).map(({ datasource }) => datasource),
+      ]
+      expect(new Set(used.map(({ uid }) => uid)), title).toEqual(
+        new Set(known.map(({ uid }) => uid)),
+      )
+      for (const datasource of used) expect(known, title).toContainEqual(datasource)
     }
   })
 
+  it('find datasources of their types among the provisioned ones', () => {
+    const { datasources } = readYaml('datasources/datasources.yml') as {
+      datasources: { type: string }[]
+    }
+    const chosen = dashboards.flatMap(({ templating }) =>
+      templating.list.flatMap((variable) => (variable.type === 'datasource' ? variable.query : [])),
+    )
+    expect(new Set(chosen)).toEqual(new Set(datasources.map(({ type }) => type)))
+    for (const { targets = [], ...panel } of panelsOf(hasQueries)) {
+      for (const { datasource, expr, rawSql } of targets) {
+        expect(datasource.type === 'prometheus' ? expr : rawSql, panel.name).toBeTruthy()
+      }
+    }
+  })
+
+  it('show only our own alerts', () => {
+    const exprs = dashboards.flatMap(({ annotations, panels }) => [
+      ...annotations.list.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr = '' }) => expr)),
+    ])
+    const alerts = exprs.filter((expr) => expr.includes('ALERTS'))
+    expect(alerts.length).toBeGreaterThan(dashboards.length)
+    expect(alerts.filter((expr) => !/ALERTS\{[^}]*job="farewatch"/.test(expr))).toEqual([])
+  })
+
+  it('replace no missing value by a healthy one', () => {
+    const green = panelsOf(({ targets = [], fieldConfig }) => {
+      const lowIsBad = JSON.stringify(fieldConfig?.defaults.thresholds.steps[0] ?? '').includes(
+        'red',
+      )
+      return targets.some(({ expr }) => expr?.includes('vector(0)')) && !lowIsBad
+    })
+    expect(green.map(({ name }) => name)).toEqual([])
+  })
+
   it('use exactly the variables that they declare', () => {
-    for (const { title, panels, templating } of dashboards) {
+    for (const { title, panels, ...dashboard } of dashboards) {
       const used = panels.flatMap(({ targets = [] }) => targets.flatMap(variablesIn))
-      const declared = templating.list.map(({ name }) => name)
+      const declared = queryVariables(dashboard).map(({ name }) => name)
       expect(new Set(used), title).toEqual(new Set(declared))
     }
   })

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
@@ -5,8 +6,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../src/sandbox/world/demo-flights.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { importWatchList } from '../../src/watch/import/import-watch-list.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { type Prometheus, startPrometheus } from './prometheus-server.ts'
@@ -16,12 +19,18 @@ export interface LiveFixture {
   readonly sandbox: Sandbox
   readonly database: Database
   readonly prometheus: Prometheus
+  /** Between farewatch and its database. */
+  readonly proxy: TcpProxy
+  /** A connection to the Redis of farewatch. */
+  readonly redis: Redis
   /** The id of a watched flight. */
   readonly flightId: string
   /** The base URL of the API, which needs no key here. */
   readonly api: string
   /** Runs a command with the configuration of the running farewatch. */
   run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>
+  /** Ends farewatch, and starts it again in this role on the same ports, if one is given. */
+  restart(role?: 'up' | 'worker' | 'api'): Promise<void>
   close(): Promise<void>
 }
 
@@ -42,8 +51,8 @@ const SETTINGS = {
   MIN_RECHECK_SECONDS: '1',
   ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
   AVAILABILITY_SYNC_SCHEDULE: '*/5 * * * * *',
-  API_PORT: '0',
-  ADMIN_PORT: '0',
+  API_REQUESTS_PER_SECOND: '1000',
+  OPEN_DEMO: 'on',
 }
 
 export async function prepareLiveFixture(): Promise<LiveFixture> {
@@ -59,21 +68,68 @@ export async function prepareLiveFixture(): Promise<LiveFixture> {
     const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
     started.push(() => database.close())
     const flightId = await watchFlights(database, sandbox)
-    const env = { DATABASE_URL: clone.url, UPSTREAM_BASE_URL: sandbox.url, ...SETTINGS }
-    const up = startFarewatch(['up'], env)
-    started.push(async () => {
-      up.child.kill('SIGTERM')
-      await up.ended
-    })
-    const ready = await until('farewatch', () => readyLine(up.stdout()))
-    const prometheus = await startPrometheus(new URL(ready.metrics).host)
+    const redis = await openRedis(started)
+    const proxy = await createTcpProxy(addressOf(clone.url))
+    started.push(() => proxy.close())
+    const env = {
+      ...SETTINGS,
+      DATABASE_URL: through(clone.url, proxy.port),
+      REDIS_URL: `redis://127.0.0.1:${redis.options.port}`,
+      UPSTREAM_BASE_URL: sandbox.url,
+      API_PORT: String(await freePort()),
+      ADMIN_PORT: String(await freePort()),
+    }
+    const restart = createRestart(env, started)
+    await restart('up')
+    const prometheus = await startPrometheus(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
     const run = (...args: string[]) => runFarewatch(args, env)
-    const api = new URL(ready.api).origin
-    return { sandbox, database, prometheus, flightId, api, run, close }
+    const api = `http://127.0.0.1:${env.API_PORT}`
+    return { sandbox, database, prometheus, proxy, redis, flightId, api, run, restart, close }
   } catch (err) {
     await close()
     throw err
+  }
+}
+
+type Closers = (() => Promise<unknown>)[]
+
+/** A Redis of its own, with the settings of docker-compose.yml. */
+async function openRedis(started: Closers): Promise<Redis> {
+  const port = await freePort()
+  const server = await startRedisServer(port)
+  started.push(() => stopRedisServer(server))
+  const redis = new Redis(port, '127.0.0.1')
+  started.push(async () => redis.disconnect())
+  await redis.config('SET', 'appendonly', 'yes')
+  return redis
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port) }
+}
+
+function through(url: string, port: number): string {
+  const changed = new URL(url)
+  changed.host = `127.0.0.1:${port}`
+  return changed.href
+}
+
+function createRestart(env: Readonly<Record<string, string>>, closers: Closers) {
+  let running: RunningCommand | undefined
+  const stop = async () => {
+    running?.child.kill('SIGTERM')
+    await running?.ended
+    running = undefined
+  }
+  closers.push(stop)
+  return async (role?: 'up' | 'worker' | 'api') => {
+    await stop()
+    if (role === undefined) return
+    const started = startFarewatch([role], env)
+    running = started
+    await until('farewatch', () => started.stdout().includes('"msg":"ready"'))
   }
 }
 
@@ -111,14 +167,4 @@ async function watchFlights({ db }: Database, sandbox: Sandbox): Promise<string>
   }))
   await importWatchList(db, { resellerId: id, source: rowsOf('ana', rows) })
   return flights.at(-1) ?? ''
-}
-
-interface Ready {
-  readonly api: string
-  readonly metrics: string
-}
-
-function readyLine(stdout: string): Ready | undefined {
-  const line = stdout.split('\n').find((text) => text.includes('"msg":"ready"'))
-  return line === undefined ? undefined : (JSON.parse(line) as Ready)
 }

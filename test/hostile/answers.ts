@@ -67,6 +67,11 @@ export const price = (total: unknown, more: Json = {}): Json => ({
   ...more,
 })
 
+/** The prices of the groups, with another price of an adult. */
+export const adultAt = (adult: unknown): Json => ({
+  nonResidents: { adult, child: null, infant: null },
+})
+
 const timesOf = ({ departure, arrival, seconds }: FlightPlan): Json => ({
   dates: { departure, arrival },
   duration: { human: `${Math.floor(seconds / 3600)}h ${(seconds % 3600) / 60}m`, seconds },

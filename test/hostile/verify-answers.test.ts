@@ -11,7 +11,7 @@ const QUESTION = {
   returnFlightId: null,
   passengers: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
 }
-/** Short enough for silence, and long enough for every other answer on a busy machine. */
+/** The timeout of the client where the upstream stays silent, and in all other cases, even on a busy machine. */
 const SILENCE_MS = 700
 const BUSY_MS = 30_000
 

@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import {
   type Answer,
+  adultAt,
   available,
   BACK,
   between,
@@ -38,7 +39,7 @@ export interface VerifyCase {
   readonly name: string
   readonly answer: Answer
   readonly becomes: Becomes
-  /** The same for the return flight, in the cases that ask about one. */
+  /** The result for the return flight, in the cases that ask about one. */
   readonly back?: Becomes
 }
 
@@ -126,6 +127,18 @@ const PRICELESS = cases('priceless', {
   'an empty price': available(flight({ price: price('') })),
   'a price of twenty digits': available(flight({ price: price('10000000000000000000000.00') })),
   'a zero total with a priced adult': available(flight({ price: price('0.00') })),
+  'a zero total with an adult whose price is text': available(
+    flight({ price: price('0.00', adultAt('100.00')) }),
+  ),
+  'a zero total with an adult whose price is negative': available(
+    flight({ price: price('0.00', adultAt(-100)) }),
+  ),
+  'a zero total with an adult whose price is null': available(
+    flight({ price: price('0.00', adultAt(null)) }),
+  ),
+  'a zero total without prices of passengers': available(
+    flight({ price: { currency: 'EUR', total: '0.00' } }),
+  ),
   'no currency': available(flight({ price: { total: '100.00' } })),
   'a currency that does not exist': available(
     flight({ price: price('100.00', { currency: 'XXY' }) }),

@@ -43,7 +43,7 @@ async function answeredOf(paths: readonly string[]): Promise<Answered[]> {
   return answered
 }
 
-it('every request reports its operation, status and duration, but not its address', async () => {
+it('every request reports its operation, status, problem and duration, but not its address', async () => {
   const answered = await answeredOf([
     '/things/1',
     '/things/x',
@@ -52,12 +52,12 @@ it('every request reports its operation, status and duration, but not its addres
     '/openapi.json',
   ])
 
-  expect(answered.map(({ operation, status }) => `${operation} ${status}`)).toEqual([
-    'readThing 200',
-    'readThing 400',
-    'readThing 400',
-    'none 404',
-    'none 200',
+  expect(answered.map(({ operation, status, code }) => `${operation} ${status} ${code}`)).toEqual([
+    'readThing 200 ',
+    'readThing 400 request.invalid_parameter',
+    'readThing 400 request.key_in_query',
+    'none 404 request.no_endpoint',
+    'none 200 ',
   ])
   expect(answered.every(({ durationMs }) => durationMs >= 0)).toBe(true)
 })

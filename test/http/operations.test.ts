@@ -63,7 +63,7 @@ const access: Access = {
     const [kind, ...scopes] = key.split('-') as [string, ...Scope[]]
     const caller = { scopes, limitKey: key, demo: false }
     if (kind === 'operator') return { kind, ...caller } satisfies Caller
-    return { kind: 'reseller', resellerId: 7 as ResellerId, ...caller }
+    return { kind: 'reseller', resellerId: 7 as ResellerId, resellerName: 'ana', ...caller }
   },
 }
 
@@ -74,7 +74,11 @@ function anApi(list = SOME) {
     scrub: (line) => line,
     destination: { write: (line) => void lines.push(line) },
   })
-  const limit = createRateLimit({ requestsPerSecond: 1_000, nowMs: () => 0 })
+  const limit = createRateLimit({
+    requestsPerSecond: 1_000,
+    nowMs: () => 0,
+    pause: async () => undefined,
+  })
   const server = createApi({ log, operations: list, deps: SHELF, document: {}, access, limit })
   onTestFinished(() => server.close())
   const ask = async (

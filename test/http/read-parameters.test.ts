@@ -94,7 +94,7 @@ describe('bodies', () => {
     { additionalProperties: false },
   )
   const readBody = bodyReader(
-    Type.Object({ items: Type.Array(Item) }, { additionalProperties: false }),
+    Type.Object({ items: Type.Array(Item, { maxItems: 3 }) }, { additionalProperties: false }),
   )
 
   it('a body of the right shape is read', () => {
@@ -110,7 +110,8 @@ describe('bodies', () => {
     [{ items: [{ reference: 'A', colour: 'red' }] }, '/items/0/colour'],
     [{ items: [{ reference: 'a\0' }] }, '/items/0/reference'],
     [{ items: [{ reference: '\ud800' }] }, '/items/0/reference'],
-    [{ items: [{ 'a\0': 1 }] }, '/items/0'],
+    [{ items: [{ reference: 'A', 'a\0': 1 }] }, '/items/0/a'],
+    [{ items: Array.from({ length: 4 }, () => ({})) }, '/items'],
   ])('the body %j is refused with the place of the fault', (given, pointer) => {
     expect(() => readBody(given)).toThrow(
       expect.objectContaining({
@@ -134,10 +135,7 @@ describe('bodies', () => {
     for (let i = 0; i < 400_000; i += 1) deep = wrap(deep)
 
     expect(() => readBody({ items: deep })).toThrow(
-      expect.objectContaining({
-        code: 'request.invalid_body',
-        message: 'is nested deeper than 50 levels',
-      }),
+      expect.objectContaining({ code: 'request.invalid_body' }),
     )
   })
 })

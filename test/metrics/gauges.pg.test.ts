@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { INCIDENT_KINDS } from '../../src/base/kinds.ts'
 import { readFeedGauges } from '../../src/changes/feed-gauges.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
@@ -8,6 +9,8 @@ import { readFareGauges } from '../../src/verify/read/fare-gauges.ts'
 import { trackFares } from '../recheck/recheck-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
+
+const NO_INCIDENT = Object.fromEntries(INCIDENT_KINDS.map((kind) => [kind, 0]))
 
 interface Gauge {
   get(): Promise<{ values: readonly { labels: object; value: number }[] }>
@@ -63,7 +66,7 @@ describe('the gauges of fares', () => {
     await readFareGauges(db, metrics)
 
     expect(await valuesOf(metrics.beliefsGoodSince)).toEqual({ '0.5': 0, '0.95': 0, '1': 0 })
-    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ mass_loss: 0, upstream_trouble: 0 })
+    expect(await valuesOf(metrics.incidentsOpen)).toEqual(NO_INCIDENT)
   })
 
   it('show an open incident', async ({ db }) => {
@@ -72,7 +75,7 @@ describe('the gauges of fares', () => {
 
     await readFareGauges(db, metrics)
 
-    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ mass_loss: 1, upstream_trouble: 0 })
+    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ ...NO_INCIDENT, mass_loss: 1 })
   })
 })
 

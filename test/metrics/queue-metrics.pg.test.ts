@@ -100,7 +100,7 @@ describeStores('the metrics of the queue', (store) => {
     expect(await read(metrics.queueWait, { queue }, '_count')).toBe(0)
   })
 
-  it('hold the depth of every queue by state, and nothing while the store is down', async () => {
+  it('hold the depth of every queue by state and the memory of Redis, and nothing while the store is down', async () => {
     const system = systems.open()
     const metrics = createMetrics()
     const [, syncs] = QUEUES
@@ -113,7 +113,13 @@ describeStores('the metrics of the queue', (store) => {
     expect(await depth('waiting')).toBe(1)
     expect(await depth('delayed')).toBe(1)
     expect(await depth('dead')).toBe(0)
-    await setQueueGauges({ counts: () => Promise.reject(new Error('unavailable')) }, metrics)
+    const memory = () => read(metrics.redisMemoryUsed, {})
+    const ofRedis = system.kind === 'redis' ? expect.any(Number) : undefined
+    expect(await memory()).toEqual(ofRedis)
+    expect(await read(metrics.redisMemoryMax, {})).toEqual(ofRedis)
+    const unavailable = () => Promise.reject(new Error('unavailable'))
+    await setQueueGauges({ counts: unavailable, facts: unavailable }, metrics)
     expect(await depth('waiting')).toBeUndefined()
+    expect(await memory()).toBeUndefined()
   })
 })

@@ -26,6 +26,9 @@ describe('the gauges of the whole system', () => {
       expect(text).toContain('farewatch_routes_live 1234')
       expect(text).toContain('farewatch_sync_interval_seconds{list="routes"} 31622400')
       expect(text).toContain('farewatch_queue_depth{queue="verify",state="dead"} 0')
+      expect(text).toMatch(/^farewatch_db_size_bytes [1-9]/m)
+      expect(text).toMatch(/^farewatch_db_disk_free_bytes [1-9]/m)
+      expect(text).not.toMatch(/^farewatch_redis_memory/m)
     }
   })
 

@@ -29,6 +29,7 @@ describe('the check of a key', () => {
     expect(await access.callerOf(theirs.text)).toEqual({
       kind: 'reseller',
       resellerId,
+      resellerName: expect.any(String) as string,
       scopes: ['read'],
       limitKey: `key ${theirs.key.id}`,
       demo: false,

@@ -6,7 +6,9 @@ interface Belief {
   readonly price?: string
   readonly currency?: string
   readonly at: string
-  /** By default a minute before it was detected. */
+  /** Of a loss or an end. If unset, sold_out or departed; null in a record from before reasons. */
+  readonly reason?: string | null
+  /** If unset, a minute before it was detected. */
   readonly lastGoodCheckAt?: string
 }
 
@@ -40,7 +42,7 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     { pair: 'bookable', price: '170.00', at: '2026-05-25T00:00Z' },
     { pair: 'not_bookable', at: '2026-06-05T00:00Z' },
   ],
-  // The same, but sold out and bookable again after it was watched again.
+  // Expired by a wrong date too. Sold out, then bookable again, after it was watched again.
   [
     '2026-07-10T09:00:00',
     { pair: 'bookable', price: '80.00', at: '2026-05-01T00:00Z' },
@@ -48,11 +50,11 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     { pair: 'not_bookable', at: '2026-05-20T00:00Z', lastGoodCheckAt: '2026-05-09T23:00Z' },
     { pair: 'bookable', price: '85.00', at: '2026-05-25T00:00Z' },
   ],
-  // Not bookable an hour after its departure.
+  // Not bookable an hour after its departure, in a record from before reasons.
   [
     '2026-06-12T09:00:00',
     { pair: 'bookable', price: '60.00', at: '2026-06-01T00:00Z' },
-    { pair: 'not_bookable', at: '2026-06-12T10:00Z' },
+    { pair: 'not_bookable', at: '2026-06-12T10:00Z', reason: null },
   ],
   // A day earlier in time zones to the west, where it is a week before the departure.
   [
@@ -72,6 +74,12 @@ const FARES: readonly (readonly [departsAt: string, ...Belief[]])[] = [
     '2026-06-28T12:00:00',
     { pair: 'bookable', price: '50.00', at: '2026-05-01T00:00Z' },
     { pair: 'not_bookable', at: '2026-06-20T00:00Z', lastGoodCheckAt: '2026-06-10T00:00Z' },
+  ],
+  // Its sale closed two hours before the departure.
+  [
+    '2026-06-12T11:00:00',
+    { pair: 'bookable', price: '60.00', at: '2026-06-01T00:00Z' },
+    { pair: 'not_bookable', at: '2026-06-12T09:00Z', reason: 'sales_closed' },
   ],
 ]
 
@@ -93,14 +101,22 @@ async function seedFare(
                               non_residents_adults, non_residents_children, non_residents_infants)
     values (${`F${id}`}, 0, 0, 0, 1, 0, 0)
   `.execute(db)
+  await sql`
+    with flights as (
+      insert into fare_flights (tracked_fare_id, outbound_departs_local) values (${id}, ${departsAt}::timestamp)
+      returning id, tracked_fare_id)
+    insert into fare_state (tracked_fare_id, state, flights_id) select tracked_fare_id, '{}', id from flights
+  `.execute(db)
   const rows = beliefs.map((belief, at) => {
     const to = beliefs[at + 1]?.at ?? null
-    return { ...belief, to, was: pairBefore(beliefs, at), kind: kindOf(beliefs, at) }
+    const kind = kindOf(beliefs, at)
+    const reason = belief.reason === undefined ? REASONS[kind] : belief.reason
+    return { ...belief, to, was: pairBefore(beliefs, at), kind, reason }
   })
   const batch = sql`
     jsonb_to_recordset(${JSON.stringify(rows)})
       as b (pair text, price numeric, currency text, at timestamptz, "to" timestamptz, "lastGoodCheckAt" timestamptz,
-            was text, kind text)
+            was text, kind text, reason text)
   `
   await sql`
     insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
@@ -110,14 +126,19 @@ async function seedFare(
      where pair <> 'expired'
   `.execute(db)
   await sql`
-    insert into availability_change (seq, kind, tracked_fare_id, before, after, last_good_check_at, detected_at, provenance)
-    select (select count(*) from availability_change) + row_number() over (order by at), kind, ${id},
+    insert into availability_change (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, provenance)
+    select (select count(*) from availability_change) + row_number() over (order by at), kind, reason, ${id},
            jsonb_build_object('pair', was, 'outbound', ${flight(departsAt)}::jsonb),
            jsonb_build_object('pair', replace(pair, 'expired', 'not_bookable'), 'outbound', ${flight(departsAt)}::jsonb),
            coalesce("lastGoodCheckAt", at - interval '1 minute'),
            case when kind = 'became_unavailable' then at - interval '20 seconds' else at end, '{}'
       from ${batch}
   `.execute(db)
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  became_unavailable: 'sold_out',
+  expired: 'departed',
 }
 
 function kindOf(beliefs: readonly Belief[], at: number): string {

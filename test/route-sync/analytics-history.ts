@@ -1,4 +1,6 @@
 import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { savePlaceCodes } from '../../src/route-sync/plan/plan-routes.ts'
 import { seedFares } from './analytics-fares.ts'
 
 /** The first and last day of an interval, at the hour of the daily list. An interval without a last day lasts. */
@@ -130,6 +132,7 @@ async function seedPlaces(db: Db): Promise<void> {
     select * from jsonb_to_recordset(${JSON.stringify(places)})
                as v (id text, iata text, city text, country text, "from" timestamptz, "to" timestamptz)
   `.execute(db)
+  await inTransaction(db, savePlaceCodes)
 }
 
 /** Routes that were added and removed after the baseline. */

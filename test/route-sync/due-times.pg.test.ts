@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Db } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
@@ -31,14 +31,22 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
 const signal = new AbortController().signal
 
 describe('the job of a due time', () => {
-  it('a job fails and is retried while another process syncs its list', async ({ db }) => {
+  it('a job is snoozed while another process syncs its list, and names the holder of the lock', async ({
+    db,
+  }) => {
     const job = { list: 'routes', dueAt: new Date().toISOString() } as const
 
     const attempt = withSessionLock(db, 'route-sync:routes', () =>
       syncListJob(jobDeps(db), job, signal),
     )
 
-    await expect(attempt).rejects.toMatchObject({ code: 'sync.busy', retryable: true })
+    await expect(attempt).rejects.toMatchObject({
+      code: 'queue.snoozed',
+      reason: {
+        code: 'sync.busy',
+        message: expect.stringMatching(/its lock is held by role \S+, process \d+ \(test\)$/),
+      },
+    })
     await syncListJob(jobDeps(db), job, signal)
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
@@ -90,6 +98,30 @@ describe('the job of a due time', () => {
     expect((await listSyncRuns(db, { limit: 10 })).map(({ status }) => status)).toEqual([
       'failed',
       'failed',
+    ])
+  })
+
+  it('a list with which two attempts failed is rejected at the third, until the next due time', async ({
+    db,
+  }) => {
+    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const scrub = () => {
+      throw new Error('fails with this list')
+    }
+    const failing = { ...jobDeps(db), scrub }
+    await expect(syncListJob(failing, job, signal)).rejects.toThrow('fails with this list')
+    // The row of a process that was killed after the list had arrived.
+    await sql`update sync_run set status = null, finished_at = null, reason_code = null`.execute(db)
+    await expect(syncListJob(failing, job, signal)).rejects.toThrow('fails with this list')
+
+    await syncListJob(failing, job, signal)
+    await syncListJob(jobDeps(db), { ...job, dueAt: new Date().toISOString() }, signal)
+
+    expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([
+      { status: 'applied' },
+      { status: 'rejected', reason: { code: 'sync.list_failed_twice' } },
+      { status: 'failed', reason: { code: 'internal' } },
+      { status: 'failed', reason: { code: 'abandoned' } },
     ])
   })
 })

@@ -1,9 +1,18 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
+import { approveRun } from '../../src/route-sync/review/decide-run.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
-import { availability, changes, livePairs, manyRoutes, routes, sync } from './sync-fixtures.ts'
+import {
+  availability,
+  changes,
+  livePairs,
+  manyRoutes,
+  noScrub,
+  routes,
+  sync,
+} from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
@@ -245,6 +254,31 @@ describe('approving a run', () => {
     })
 
     expect(await approving).toMatchObject({ status: 'approved' })
+  })
+
+  it('an approval ends with the session that holds the list, if that is not released in time', async ({
+    db,
+  }) => {
+    await sync(db, ALL)
+    const held = await sync(db, MOST)
+    let now = Date.now()
+    const clock = {
+      now: () => new Date(now),
+      sleep: async () => {
+        now += 60_000
+      },
+    }
+    const deps = { db, scrub: noScrub, clock }
+
+    const approving = withSessionLock(db, 'route-sync:routes', () =>
+      approveRun(deps, held.runId, new AbortController().signal),
+    )
+
+    await expect(approving).rejects.toMatchObject({
+      code: 'sync.busy',
+      message: expect.stringMatching(/held by role \S+, process \d+/),
+    })
+    expect(await runOf(db, held.runId)).toMatchObject({ status: 'held' })
   })
 })
 

@@ -11,7 +11,7 @@ import {
 } from '../../src/route-sync/snapshots/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass, keptLists } from './review-fixtures.ts'
-import { manyRoutes, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
+import { manyRoutes, NO_GUARD, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
 
 async function keptText(db: Db, runId: number): Promise<string> {
   const { contentHash } = await showRun(db, runId)
@@ -102,6 +102,34 @@ describe('the retention of lists', () => {
     for (const { runId } of [last, available, held]) {
       expect((await showRun(db, runId)).storedBytes).toBeGreaterThan(0)
     }
+  })
+
+  it('after a week the last list of each day and kind is kept', async ({ db }) => {
+    const runs: number[] = []
+    for (const [hours, pairs, list] of [
+      [9 * 24 + 13, 'PMI-MAD', 'routes'],
+      [9 * 24 + 5, 'PMI-BCN', 'routes'],
+      [9 * 24 + 1, 'PMI-VLC', 'with-availability'],
+      [8 * 24 + 9, 'PMI-LIS', 'routes'],
+      [3 * 24 + 9, 'PMI-OPO', 'routes'],
+      [3 * 24 + 8, 'PMI-NCE', 'routes'],
+      [1, 'PMI-SVQ', 'routes'],
+    ] as const) {
+      const { runId } = await sync(db, routes(pairs), { list, confirmations: 1, guard: NO_GUARD })
+      runs.push(runId)
+      // Counted back from the end of the present day, so that lists of one day stay on it.
+      await sql`
+        update snapshot set kept_at = date_trunc('day', clock_timestamp()) + interval '1 day' - ${hours} * interval '1 hour'
+         where content_hash = (select content_hash from sync_run where id = ${runId})
+      `.execute(db)
+    }
+
+    await pruneSnapshots(db, 30)
+
+    const kept = await Promise.all(
+      runs.map(async (id) => (await showRun(db, id)).storedBytes !== null),
+    )
+    expect(kept).toEqual([false, true, true, true, true, true, true])
   })
 
   it('the retention counts from the last run that brought the list', async ({ db }) => {

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../src/sandbox/world/demo-flights.ts'
+import { fareHistory } from '../../src/sandbox/world/fare-life.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { importWatchList } from '../../src/watch/import/import-watch-list.ts'
 import { startFarewatch } from '../support/child-process.ts'
@@ -33,6 +34,15 @@ export interface SoakLog {
   readonly corrupted: Readonly<Record<string, number>>
 }
 
+/** A seeded generator, so that every run has the same faults. */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
 const TOKEN = 'soak-access-token'
 const RETURN_EVERY = 5
 const CHANGING_EVERY = 8
@@ -49,10 +59,7 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
   })
   const proxy = await startFaultyProxy(sandbox.url, args.faultShare, args.random)
   try {
-    const flights = chooseFlights(
-      searchDemoFlights(sandbox.world, sandbox.now(), args.questions * 4),
-      args.questions,
-    )
+    const flights = chooseFlights(sandbox, args)
     await importWatches(args, flights)
     const workers = [0, 1].map(() =>
       startFarewatch(['worker'], {
@@ -86,14 +93,22 @@ export async function runSoak(args: SoakArgs): Promise<SoakLog> {
 }
 
 /**
- * Chooses flights of which one in eight changes soon (searchDemoFlights returns those first). More losses at once would be
- * held as a mass loss.
+ * Chooses flights of which one in eight sells out between the first checks and the end of the run. More losses at once would
+ * be held as a mass loss.
  */
-function chooseFlights(found: readonly string[], questions: number): string[] {
-  const changing = found.slice(0, questions)
+function chooseFlights(sandbox: Sandbox, { questions, seconds, speed }: SoakArgs): string[] {
+  const now = sandbox.now().getTime()
+  const found = searchDemoFlights(sandbox.world, sandbox.now(), questions * 4)
+  const at = (share: number) => new Date(now + share * seconds * speed * 1000)
+  const window = { from: at(0.25), to: at(0.9) }
+  const losing = found
+    .slice(0, 2 * questions)
+    .filter((id) =>
+      fareHistory(sandbox.world, id, window).some((s) => s.before.available && !s.after.available),
+    )
   const quiet = found.slice(-2 * questions)
   return quiet.map((id, i) =>
-    i < questions && i % CHANGING_EVERY === 2 ? (changing[i] ?? id) : id,
+    i < questions && i % CHANGING_EVERY === 2 ? (losing[Math.floor(i / CHANGING_EVERY)] ?? id) : id,
   )
 }
 
@@ -121,7 +136,7 @@ async function importWatches(
 }
 
 /** Makes no fare due any more, so that no new claim is made, and waits until no claim is open. */
-async function drain(db: Db): Promise<void> {
+export async function drain(db: Db): Promise<void> {
   await sql`update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null`.execute(
     db,
   )

@@ -17,7 +17,7 @@ const COUNT_GAP_MS = 10_000
 
 /**
  * The availability changes that follow from these answers: a gain counts at once, a loss after two consecutive answers
- * that are 10 s apart.
+ * that are 10 s apart. A gain does not count if the other leg is then believed available and the answer does not show it.
  */
 export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly string[]): string[] {
   const state = new Map<string, Leg>(
@@ -32,7 +32,16 @@ export function modelKinds(answers: readonly LoggedAnswer[], legs: readonly stri
 
   return answers.flatMap(({ realMs, available }) => {
     const before = { pair: pair(), beliefs: beliefs() }
-    for (const [id, leg] of state) applyAnswer(leg, available[id], realMs)
+    const gains = legs.filter((id) => available[id] && state.get(id)?.belief !== 'available')
+    for (const [id, leg] of state) {
+      if (!gains.includes(id)) applyAnswer(leg, available[id], realMs)
+    }
+    for (const id of gains) {
+      const other = legs.find((one) => one !== id && !gains.includes(one)) ?? id
+      const isLone = state.get(other)?.belief === 'available' && !available[other]
+      const leg = state.get(id)
+      if (leg && !isLone) applyAnswer(leg, true, realMs)
+    }
     const after = { pair: pair(), beliefs: beliefs() }
     if (after.beliefs === before.beliefs) return []
     if (after.pair === 'bookable') return ['became_available']

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
-import { runSoak, type SoakLog } from './run-soak.ts'
+import { runSoak, type SoakLog, seeded } from './run-soak.ts'
 import { modelKinds } from './soak-model.ts'
 
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 60)
@@ -11,15 +11,6 @@ const WORLD_SECONDS = 54_000
 const REQUESTS_PER_SECOND = 60
 const QUESTIONS = 200
 const AVAILABILITY_KINDS = ['became_available', 'became_unavailable', 'legs_changed']
-
-/** A seeded generator, so that every run has the same faults. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 interface FareRow {
   readonly key: string
@@ -83,15 +74,16 @@ describe('a minute of checks in which the proxy corrupts a tenth of the answers'
     const fares = await readFares(db)
     const corrupted = Object.values(log.corrupted).reduce((sum, n) => sum + n, 0)
     const changes = fares.flatMap((fare) => fare.kinds)
+    const losses = changes.filter((kind) => kind === 'became_unavailable').length
     process.stdout.write(
-      `soak: ${log.requestsMs.length} answers, ${corrupted} corrupted, ${changes.length} changes of ${fares.length} fares\n`,
+      `soak: ${log.requestsMs.length} answers, ${corrupted} corrupted, ${changes.length} changes (${losses} losses) of ${fares.length} fares\n`,
     )
 
     // An incident would hold losses that the model confirms, so this run must not open one.
     const incidents = await sql`select kind from incident`.execute(db)
     expect(incidents.rows).toEqual([])
     expect(fares).toHaveLength(QUESTIONS)
-    expect(changes.filter((kind) => kind === 'became_unavailable').length).toBeGreaterThan(10)
+    expect(losses).toBeGreaterThan(10)
     expect(corrupted).toBeGreaterThan(100)
     expect(differences(fares, log)).toEqual([])
     expect(fares.filter((f) => f.replayed !== null && f.replayed !== f.believed)).toEqual([])

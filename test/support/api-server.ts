@@ -1,12 +1,17 @@
 import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { statesFor } from '../../src/app/api-server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { createFeedPoller } from '../../src/changes/feed-poller.ts'
+import { createStreams, type StreamsDeps } from '../../src/changes/stream/streams.ts'
 import { readFeedHeads } from '../../src/changes/watch-feed-queries.ts'
 import type { Db } from '../../src/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
+import type { Listener } from '../../src/db/listener.ts'
+import { createSealer, type Sealer } from '../../src/delivery/sealing/sealer.ts'
+import type { AdmissionOptions } from '../../src/http/admission.ts'
 import { createApi } from '../../src/http/api.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
 import { listen } from '../../src/http/server.ts'
@@ -16,18 +21,32 @@ import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
+import { readFreshness } from '../../src/verify/read/read-status.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { gone, observation, RULES } from '../verify/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
+/** Encrypts the endpoints of the tests. */
+export const TEST_SEALER = createSealer('the encryption key of the tests')
+
 export interface ApiArgs {
   readonly openReseller?: string
+  /** Default: any free port. */
+  readonly port?: number
   readonly requestsPerSecond?: number
+  readonly admission?: AdmissionOptions
   /** False: a request that would wait for a new record gets its answer at once. */
   readonly waits?: false
   /** Called for each poll of the feeds that requests wait for. */
   readonly onFeedPoll?: () => void
+  /** Default: there are no notifications. */
+  readonly listener?: Listener
+  /** By default, a stream ends when it has sent what there is. */
+  readonly streams?: Partial<StreamsDeps>
   readonly log?: Logger
+  readonly sealer?: Sealer
+  /** Networks that webhooks may reach, in addition to public addresses. */
+  readonly allowedNetworks?: readonly string[]
   /** The clock of the key cache and the rate limit, in milliseconds. Default: performance.now. */
   readonly nowMs?: () => number
   /** Overrides for verify. By default every fare is unavailable and the budget is 1,000 requests a second. */
@@ -68,6 +87,20 @@ export async function openApi(
     everyMs: 20,
     ...(args.waits === false ? { maxWaiting: 0 } : {}),
   })
+  const streams = createStreams({
+    db,
+    listener: args.listener ?? { subscribe: () => () => undefined },
+    log,
+    metrics: createMetrics(),
+    states: statesFor(db),
+    lasting: false,
+    random: () => 0,
+    ...args.streams,
+  })
+  args.listener?.subscribe('key', () => {
+    access.forget()
+    streams.reauthorize()
+  })
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
@@ -84,16 +117,30 @@ export async function openApi(
       requestsPerSecond: 5,
       minRecheckSeconds: 60,
       feedPoller,
+      streams,
       version: '0.0.0',
+      sealer: args.sealer ?? TEST_SEALER,
+      targetRules: {
+        urls: { allowHttp: false, allowedNetworks: args.allowedNetworks ?? [] },
+        slackHosts: ['hooks.slack.com'],
+        email: { smtpUrl: undefined, from: undefined, allowed: [] },
+      },
     },
     document: API_DOCUMENT,
+    readFreshness: () => readFreshness({ db, clock: systemClock }),
     access,
-    limit: createRateLimit({ requestsPerSecond, nowMs }),
+    ...(args.admission === undefined ? {} : { admission: args.admission }),
+    limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
   })
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedPoller.close())
+  server.addHook('preClose', async () => streams.close())
   server.addHook('onClose', () => access.allUsesRecorded())
-  const base = await listen(server, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
+  const base = await listen(server, {
+    host: '127.0.0.1',
+    port: args.port ?? 0,
+    setting: 'API_PORT',
+  })
   return { base, close: () => server.close() }
 }
 

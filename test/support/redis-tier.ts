@@ -5,7 +5,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisContainer } from '@testcontainers/redis'
-import type { Tier } from './postgres-tier.ts'
+import { containerOf, type Tier } from './postgres-tier.ts'
 
 /**
  * Starts Redis for the tests. Returns undefined on a machine without Redis. With CI or REQUIRE_REDIS=1 that is an error,
@@ -16,7 +16,8 @@ export async function startRedisTier(containers: boolean): Promise<Tier | undefi
   if (given !== undefined && given !== '') {
     return { url: given, how: 'TEST_REDIS_URL', stop: async () => undefined }
   }
-  if (containers) return startContainer()
+  const container = containers && (await containerOf(startContainer))
+  if (container) return container
   if (hasRedisServer()) return startProcess()
   if (process.env.CI !== undefined || process.env.REQUIRE_REDIS !== undefined) {
     throw new Error('Redis is required here: install redis-server, or set TEST_REDIS_URL')

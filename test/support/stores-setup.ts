@@ -1,5 +1,6 @@
 import { getContainerRuntimeClient } from 'testcontainers'
 import type { TestProject } from 'vitest/node'
+import { fillAirports } from '../../src/app/fill-airports.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { migrateQueue } from '../../src/queue/queue-connection.ts'
@@ -20,8 +21,8 @@ const RUNTIME_TIMEOUT_MS = 1_500
 
 /**
  * Starts the stores once for all tests and prints their sources: the URLs in the environment, else containers if a
- * container runtime answers in time, else embedded PostgreSQL and the machine's redis-server. Every test clones one
- * migrated template database.
+ * container runtime answers in time and has or gets their images, else embedded PostgreSQL and the machine's
+ * redis-server. Every test clones one migrated template database.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const containers = await hasContainerRuntime()
@@ -74,6 +75,7 @@ async function makeTemplate(postgresUrl: string): Promise<string> {
     maxConnections: 2,
   })
   await migrate(database.db)
+  await fillAirports(database.db)
   const client = await database.pool.connect()
   await migrateQueue(client)
   client.release()

@@ -18,13 +18,19 @@ function adminPool(): pg.Pool {
   return admin
 }
 
-/** Creates a database for one test as a copy of the migrated template. */
-export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+/** A database of one test. */
+export interface TestDatabase {
+  readonly name: string
+  readonly url: string
+  drop(): Promise<void>
+}
+
+/** Copies a template database, by default the migrated one. PostgreSQL refuses the copy while a session is connected to the template. */
+export async function cloneDatabase(template = inject('templateName')): Promise<TestDatabase> {
   const name = `farewatch_test_${randomUUID().replaceAll('-', '')}`
-  await adminPool().query(
-    `create database ${name} template ${inject('templateName')} strategy file_copy`,
-  )
+  await adminPool().query(`create database ${name} template ${template} strategy file_copy`)
   return {
+    name,
     url: databaseUrl(inject('postgresUrl'), name),
     drop: async () => {
       await adminPool().query(`drop database if exists ${name} with (force)`)

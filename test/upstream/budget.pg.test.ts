@@ -30,7 +30,7 @@ function gapsOf(slots: readonly Date[]): number[] {
   return slots.slice(1).map((slot, at) => slot.getTime() - (slots[at]?.getTime() ?? 0))
 }
 
-/** By how much the fullest window of any length exceeds B(W+1)+1. Not above 0 if the budget holds. */
+/** The requests by which the fullest window of any length exceeds B(W+1)+1. If the budget holds, this is at most 0. */
 function worstExcess(times: readonly number[], rate: number): number {
   const sorted = times.toSorted((a, b) => a - b)
   let worst = Number.NEGATIVE_INFINITY

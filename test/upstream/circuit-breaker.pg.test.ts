@@ -1,6 +1,7 @@
 import { describe, expect, vi } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
+import { sumOf } from '../../src/upstream/breaker/breaker-state.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type End,
   HEALTHY,
   movedClock,
+  openAuth,
   passHealth,
   permitOf,
   stateOf,
@@ -88,17 +90,22 @@ describe('a requested pause', () => {
 })
 
 describe('the auth breaker', () => {
-  it('opens for every process after a 401, only for its group, and is logged once', async ({
+  it('opens for every process after ten 401 in a row, only for its group, and is logged once with its cause', async ({
     db,
   }) => {
     const lines: string[] = []
     const log = logOf(lines)
     const [one, other] = [breakerOn(db, { log }), breakerOn(db, { log })]
 
+    await callThrough(one, 'good')
+    await calls(one, 'unauthorized', 5)
+    await calls(other, 'unauthorized', 4)
+    expect((await one.acquirePermit('verify')).kind).toBe('permit')
     await callThrough(one, 'unauthorized')
 
     const refusal = { kind: 'refused', by: 'auth' }
-    expect([await one.acquirePermit('verify'), await other.acquirePermit('verify')]).toMatchObject([
+    const third = breakerOn(db)
+    expect([await one.acquirePermit('verify'), await third.acquirePermit('verify')]).toMatchObject([
       refusal,
       refusal,
     ])
@@ -108,32 +115,34 @@ describe('the auth breaker', () => {
       msg: 'upstream breaker opened',
       endpoint: 'verify',
       breaker: 'auth',
+      cause: '401',
+      lastGoodAt: expect.stringMatching(/^20/),
     })
     expect(JSON.stringify(await stateOf(db, 'verify', 'auth'))).not.toContain('token')
   })
 
-  it('opens after three 403 of several processes without a success in between', async ({ db }) => {
+  it('stays closed while one of twenty calls is refused, and its row counts what was refused', async ({
+    db,
+  }) => {
     const clock = movedClock()
     const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
-    await callThrough(one, 'forbidden')
-    await callThrough(other, 'forbidden')
-    clock.move(1_000)
-    await callThrough(other, 'good')
+    for (let i = 1; i <= 120; i += 1) {
+      clock.move(20)
+      const end = i % 20 === 0 ? 'unauthorized' : 'good'
+      await callThrough(i % 3 === 0 ? other : one, end)
+    }
+    await one.close()
     await other.close()
-    await callThrough(one, 'forbidden')
-    expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
 
-    const third = breakerOn(db)
-    await callThrough(third, 'forbidden')
-    await callThrough(one, 'forbidden')
-
-    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'auth' })
+    const { open, window } = await stateOf(db, 'verify', 'auth')
+    expect(open).toBeNull()
+    expect(sumOf(window)).toMatchObject({ failed: 6 })
   })
 
   it('closes for another credential', async ({ db }) => {
     const lines: string[] = []
     const breaker = breakerOn(db)
-    await callThrough(breaker, 'unauthorized')
+    await openAuth(breaker, 'verify')
 
     const renewed = breakerOn(db, { accessToken: 'another-token', log: logOf(lines) })
 

@@ -2,11 +2,12 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { Permit } from '../../src/upstream/breaker/admission.ts'
-import type {
-  BreakerName,
-  BreakerState,
-  EndpointGroup,
-  Outcomes,
+import {
+  type BreakerName,
+  type BreakerState,
+  type EndpointGroup,
+  type Outcomes,
+  RULES,
 } from '../../src/upstream/breaker/breaker-state.ts'
 import {
   type CircuitBreaker,
@@ -24,7 +25,8 @@ export const HEALTHY: BreakerState = {
 }
 
 export function outcomes(parts: Partial<Outcomes> = {}): Outcomes {
-  return { counts: [], goodAtMs: null, failuresInARow: 0, fatal: false, probe: null, ...parts }
+  const none = { counts: [], goodAtMs: null, failuresInARow: 0, failedAtMs: null }
+  return { ...none, cause: null, probe: null, ...parts }
 }
 
 export interface BreakerParts {
@@ -86,6 +88,12 @@ export async function callThrough(
   return permit
 }
 
+/** Opens the auth breaker of a group: as many calls are refused in a row as its rule asks for. */
+export async function openAuth(breaker: CircuitBreaker, group: EndpointGroup): Promise<void> {
+  const { inARow = 0 } = RULES[group].auth
+  for (let i = 0; i < inARow; i += 1) await callThrough(breaker, 'unauthorized', group)
+}
+
 export async function stateOf(
   db: Db,
   endpoint: EndpointGroup,
@@ -120,7 +128,6 @@ export async function passHealth(db: Db, ms: number): Promise<void> {
     update upstream_budget
        set paused_until = paused_until - ${`${ms} ms`}::interval,
            recovers_from = recovers_from - ${`${ms} ms`}::interval,
-           lowered_at = lowered_at - ${`${ms} ms`}::interval,
            next_slot_at = next_slot_at - ${`${ms} ms`}::interval,
            next_lane_at = next_lane_at - ${`${ms} ms`}::interval
   `.execute(db)

@@ -57,6 +57,33 @@ it.each(['iata', 'city', 'country'])(
   },
 )
 
+it('a list that gives one place a seventeenth spelling is rejected', async () => {
+  const spelled = (count: number) =>
+    Array.from({ length: count }, (_, at) => elementWith(place('1', { city: `Palma ${at}` })))
+
+  const { routes } = await readAll(`[${[...spelled(16), ...spelled(16)].join()}]`)
+  const reading = readAll(`[${[...spelled(16), ...spelled(17)].join()}]`)
+
+  expect(new Set(routes.map(({ departure }) => departure)).size).toBe(16)
+  await expect(reading).rejects.toThrow('element 32 gives a place its spelling number 17')
+  await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
+})
+
+it('a list of more than 100,000 places is rejected', async () => {
+  const body = (count: number) => {
+    const ends = Array.from({ length: count }, (_, at) => elementWith({ id: at + 3, iata: 'X' }))
+    return `[${ends.join()}]`
+  }
+
+  // Each departure is a place, and so is the destination of all.
+  const { slices } = await readAll(body(99_999))
+  const reading = readAll(body(100_000))
+
+  expect(slices.reduce((sum, slice) => sum + slice.routes.length, 0)).toBe(99_999)
+  await expect(reading).rejects.toThrow('element 99999: there are over 100000 places')
+  await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
+})
+
 it.each([
   ['"7"', '7'],
   ['7', '7'],

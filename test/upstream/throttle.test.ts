@@ -14,12 +14,12 @@ const UNTOUCHED: Throttle = {
   pausesInRow: 0,
   share: 1,
   recoversFromMs: 0,
-  loweredAtMs: 0,
 }
-const unnamed = { retryAfterMs: undefined, lowersBudget: true }
+/** A refusal of a call that was made after every pause that has ended. */
+const unnamed = { retryAfterMs: undefined, lowersBudget: true, madeAtMs: Number.POSITIVE_INFINITY }
 
 function named(retryAfterMs: number) {
-  return { retryAfterMs, lowersBudget: true }
+  return { ...unnamed, retryAfterMs }
 }
 
 describe('a pause', () => {
@@ -42,8 +42,8 @@ describe('a pause', () => {
     }
     const later = throttled(state, unnamed, state.pausedUntilMs + 60_000)
 
-    expect(lengths).toEqual([4, 8, 16, 32, 64, 120, 120])
-    expect(later.pausedUntilMs - state.pausedUntilMs - 60_000).toBe(4_000)
+    expect(lengths).toEqual([2, 4, 8, 16, 16, 16, 16])
+    expect(later.pausedUntilMs - state.pausedUntilMs - 60_000).toBe(2_000)
   })
 
   it('counts once, even if several calls from before it are refused', () => {
@@ -64,37 +64,43 @@ describe('a pause', () => {
 })
 
 describe('the share of the budget', () => {
-  it('is multiplied by 0.7 at most once a second', () => {
-    let state = UNTOUCHED
-    const shares = [0, 300, 999, 1_000, 1_500, 2_000].map((ms) => {
-      state = throttled(state, named(5_000), NOW + ms)
-      return Number(state.share.toFixed(4))
-    })
+  it('is lowered once by all refused calls that were made before the pause ended', () => {
+    const first = throttled(UNTOUCHED, named(1_000), NOW)
+    const lateMs = [NOW - 500, NOW + 400, NOW + 999]
+    const late = lateMs.map((madeAtMs) =>
+      throttled(first, { ...named(1_000), madeAtMs }, NOW + 1_200),
+    )
+    const next = throttled(first, { ...named(1_000), madeAtMs: NOW + 1_000 }, NOW + 1_200)
 
-    expect(shares).toEqual([0.7, 0.7, 0.7, 0.49, 0.49, 0.343])
+    expect(first.share).toBeCloseTo(0.7)
+    expect(throttled(first, named(1_000), NOW + 500).share).toBeCloseTo(0.7)
+    for (const { share } of late) expect(share).toBeGreaterThan(0.7)
+    expect(next.share).toBeLessThan(0.52)
   })
 
-  it('recovers by 1 % of the full budget a second after the pause', () => {
-    const state = throttled(UNTOUCHED, named(10_000), NOW)
-    const after = (seconds: number) => shareAt(state, NOW + 10_000 + seconds * 1000)
+  it('is lowered by a refusal after the clock was set back', () => {
+    const ahead = throttled(UNTOUCHED, named(1_000), NOW + 3_600_000)
 
-    expect(shareAt(state, NOW + 9_000)).toBeCloseTo(0.7)
-    expect([0, 1, 10, 29, 30, 1_000].map(after).map((share) => share.toFixed(2))).toEqual([
-      '0.70',
-      '0.71',
-      '0.80',
-      '0.99',
-      '1.00',
-      '1.00',
-    ])
+    expect(throttled(ahead, { ...unnamed, madeAtMs: NOW - 300 }, NOW).share).toBeCloseTo(0.49)
+  })
+
+  it('returns to the refused rate, stays there for some seconds, then climbs to the whole budget', () => {
+    const state = { share: 0.35, recoversFromMs: NOW }
+    const after = (seconds: number) => shareAt(state, NOW + seconds * 1000)
+
+    expect(shareAt(state, NOW - 1_000)).toBeCloseTo(0.35)
+    expect(
+      [0, 5, 10, 13, 16, 20, 30, 34, 1_000].map(after).map((share) => share.toFixed(2)),
+    ).toEqual(['0.35', '0.46', '0.50', '0.50', '0.50', '0.52', '0.80', '1.00', '1.00'])
   })
 
   it('is not lowered by a pause that a 503 asked for', () => {
     const lowered = throttled(UNTOUCHED, named(1_000), NOW)
-    const paused = throttled(lowered, { retryAfterMs: 5_000, lowersBudget: false }, NOW + 6_000)
+    const unavailable = { ...named(5_000), lowersBudget: false }
+    const paused = throttled(lowered, unavailable, NOW + 6_000)
 
-    expect(paused.share).toBeCloseTo(0.75)
-    expect(shareAt(paused, NOW + 11_000)).toBeCloseTo(0.75)
+    expect(paused.share).toBeGreaterThan(0.7)
+    expect(shareAt(paused, NOW + 11_000)).toBeCloseTo(paused.share)
   })
 
   it('is always above 0 and at most 1, and no pause is too long or shortened', () => {
@@ -103,6 +109,7 @@ describe('the share of the budget', () => {
         afterMs: fc.nat(20_000),
         retryAfterMs: fc.option(fc.nat(2_000_000), { nil: undefined }),
         lowersBudget: fc.boolean(),
+        madeAtMs: fc.integer({ min: NOW - 20_000, max: NOW + 1_000_000 }),
       }),
     )
     fc.assert(

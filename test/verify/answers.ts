@@ -12,7 +12,7 @@ export const RULES: DecisionRules = {
   lossConfirmations: 2,
   gainConfirmations: 1,
   countGapMs: COUNT_GAP_MS,
-  holdLosses: false,
+  holds: [],
 }
 
 export const START = Date.parse('2026-03-01T08:00:00.000Z')

@@ -1,3 +1,4 @@
+import { HELD_KINDS } from '../../src/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { available, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'
@@ -14,7 +15,7 @@ const OTHER = eur('300.00')
 
 /**
  * Reads the column "answers": checks separated by commas, legs by a slash. Before the answers of a check stands a rule that
- * holds from there on (`incident opens`, `incident ends`, `loss 3`, `gain 2`), or its time after the one before (`after 10 s`).
+ * holds from there on (`holds became_unavailable`, `holds nothing`, `loss 3`, `gain 2`), or its time after the one before (`after 10 s`).
  */
 export function parseAnswers(text: string): CaseCheck[] {
   let rules = RULES
@@ -32,8 +33,8 @@ export function parseAnswers(text: string): CaseCheck[] {
 }
 
 function parseRule(word: string): Partial<DecisionRules> {
-  if (word === 'incident opens') return { holdLosses: true }
-  if (word === 'incident ends') return { holdLosses: false }
+  const held = HELD_KINDS.filter((kind) => word === `holds ${kind}`)
+  if (held.length > 0 || word === 'holds nothing') return { holds: held }
   const count = /^(loss|gain) (\d)$/.exec(word)
   if (count?.[1] === 'loss') return { lossConfirmations: Number(count[2]) }
   if (count?.[1] === 'gain') return { gainConfirmations: Number(count[2]) }
@@ -54,6 +55,8 @@ export function parseAnswer(text: string): LegObservation {
       return available({ identity: 'L2 PMI-MAD 2026-05-01', price: OTHER })
     case 'third flight':
       return available({ identity: 'M3 PMI-MAD 2026-05-01', price: OTHER })
+    case 'past flight':
+      return pastFlight()
     case 'unavailable':
       return UNAVAILABLE
     case 'timeout':
@@ -61,6 +64,10 @@ export function parseAnswer(text: string): LegObservation {
     default:
       throw new Error(`the cases know no answer "${text}"`)
   }
+}
+
+function pastFlight(): LegObservation {
+  return JSON.parse(JSON.stringify(available()).replaceAll('2026-', '2020-')) as LegObservation
 }
 
 /** Answers that lead to a belief, as many for each leg. */

@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
-import { countHeldLosses, listIncidents } from '../../src/verify/incidents/incident-queries.ts'
+import { countHeld, listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record, trackFare } from './fare-fixtures.ts'
@@ -19,6 +19,10 @@ function requestTimes(): () => Date {
 
 async function openIncidents(db: Db): Promise<string[]> {
   return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
+}
+
+async function countHeldLosses(db: Db): Promise<number> {
+  return (await countHeld(db)).mass_loss ?? 0
 }
 
 async function countLost(db: Db): Promise<number> {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FareView, initialState, pairOf, viewOf } from '../../src/verify/decide/fare-state.ts'
 import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
+import { restoreState, reverseKind } from '../../src/verify/incidents/restore-state.ts'
 import { RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'
@@ -56,6 +57,41 @@ describe('in any story', () => {
           for (const change of decision.changes) expect(change.before).toEqual(view)
           view = decision.changes.at(-1)?.after ?? view
           expect(viewOf(decision.state)).toEqual(view)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('an open incident keeps the changes that it holds from being recorded', () => {
+    const anyHolds = fc.subarray([
+      'became_unavailable',
+      'identity_changed',
+      'itinerary_changed',
+    ] as const)
+    fc.assert(
+      fc.property(anyStory, anyHolds, (story, holds) => {
+        const kinds: string[] = recordedChanges(play(story, { holds })).map(({ kind }) => kind)
+
+        expect(kinds.filter((kind) => holds.some((held) => held === kind))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('a state that is restored shows what the undone record shows as before, and the reverse record says how', () => {
+    fc.assert(
+      fc.property(anyStory, (story) => {
+        for (const { decision } of play(story)) {
+          for (const { kind, before, after } of decision.changes) {
+            const restored = viewOf(restoreState(decision.state, before, null))
+
+            expect(restored).toEqual(before)
+            expect(reverseKind(after, restored)).not.toBeNull()
+            if (kind === 'became_unavailable') {
+              expect(reverseKind(after, restored)).toBe('became_available')
+            }
+          }
         }
       }),
       RUNS,
@@ -182,6 +218,19 @@ describe('in any story', () => {
           const kinds = decision.changes.map((change) => change.kind)
           expect(kinds.includes('became_available')).toBe(!was && is)
           expect(kinds.includes('became_unavailable')).toBe(was && !is)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('a pair becomes bookable only with an answer that shows every leg available', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { situation, before, decision } of play(story, counts)) {
+          if (pairOf(before) === 'bookable' || pairOf(decision.state) !== 'bookable') continue
+          expect(situation.outbound.kind).toBe('available')
+          expect(situation.return?.kind ?? 'available').toBe('available')
         }
       }),
       RUNS,

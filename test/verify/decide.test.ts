@@ -92,6 +92,18 @@ describe('the interval of a change', () => {
     })
   })
 
+  it('the interval of a confirmed price ends with the first answer that showed it', () => {
+    const { changes } = decideAll([
+      [0, available()],
+      [60, available({ price: eur('300.00') })],
+      [80, available({ price: eur('300.00') })],
+    ])
+
+    expect(changes.slice(1)).toMatchObject([
+      { kind: 'price_changed', lastGoodCheckAt: iso(0), detectedAt: iso(60) },
+    ])
+  })
+
   it('another flight that returns in place of a sold-out one has the interval of that return', () => {
     const { changes } = decideAll([
       [0, available()],
@@ -191,6 +203,7 @@ describe('before and after of a change', () => {
     const { change } = decideAll([
       [0, available(), available()],
       [60, available(), dollars],
+      [80, available(), dollars],
     ])
 
     expect(change).toMatchObject({
@@ -272,12 +285,12 @@ describe('a decision', () => {
   })
 
   it('a decision reports a loss that an incident holds, and nothing else as held', () => {
-    const hold = { holdLosses: true }
+    const hold = { holds: ['became_unavailable' as const] }
 
-    expect(decideAll([[0, UNAVAILABLE]], hold).last?.heldLoss).toBe(true)
-    expect(decideAll([[0, available()]], hold).last?.heldLoss).toBe(false)
-    expect(decideAll([[0, unknown()]], hold).last?.heldLoss).toBe(false)
-    expect(decideAll([[0, UNAVAILABLE]]).last?.heldLoss).toBe(false)
+    expect(decideAll([[0, UNAVAILABLE]], hold).last?.held).toEqual(['became_unavailable'])
+    expect(decideAll([[0, available()]], hold).last?.held).toEqual([])
+    expect(decideAll([[0, unknown()]], hold).last?.held).toEqual([])
+    expect(decideAll([[0, UNAVAILABLE]]).last?.held).toEqual([])
   })
 
   it('decide does not modify the state it is given', () => {

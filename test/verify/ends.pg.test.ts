@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
-import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,
@@ -9,16 +9,16 @@ import {
   importRows,
   manyCells,
   newReseller,
+  passDates,
   resellerWith,
 } from '../watch/watch-fixtures.ts'
-import { available, gone, kinds, pairStates, record, watchFeed } from './fare-fixtures.ts'
+import { available, endFares, gone, kinds, pairStates, record, watchFeed } from './fare-fixtures.ts'
 
-const PAST = '2020-01-01'
 const LATER = '2099-01-01'
 
-/** So many minutes from now: later than everything that begins in a test. */
-function soon(minutes: number): Date {
-  return new Date(Date.now() + minutes * 60_000)
+/** The instant of a test's n-th minute. An instant ahead of the clock would be unknown. */
+function minute(n: number): Date {
+  return new Date(Date.now() - 3_600_000 + n * 60_000)
 }
 
 async function onlyFare(db: Db): Promise<number> {
@@ -27,17 +27,9 @@ async function onlyFare(db: Db): Promise<number> {
   return fare.id
 }
 
-/** Moves the departure dates of all watches into the past. */
-async function passTheDay(db: Db): Promise<void> {
-  await sql`update watch set departs_on = ${PAST}`.execute(db)
-  await sql`update tracked_fare set departs_on = ${PAST}`.execute(db)
-}
-
 /** Moves the departure of the observed flight into the past. */
 async function depart(db: Db): Promise<void> {
-  await sql`
-    update fare_state set state = jsonb_set(state, '{outbound,flight,departsAt}', '"2020-01-01 10:00"')
-  `.execute(db)
+  await sql`update fare_state set departs_at = clock_timestamp() - interval '1 second'`.execute(db)
 }
 
 /** The pair state in the last record of a fare, and in its belief. */
@@ -55,9 +47,9 @@ describe('a fare that is watched again after its end', () => {
   async function revived(db: Db): Promise<{ fare: number; resellerId: number }> {
     const resellerId = await resellerWith(db, [cells({ departs_on: LATER })])
     const fare = await onlyFare(db)
-    await record(db, fare, soon(1), available())
-    await passTheDay(db)
-    await expireFares(db)
+    await record(db, fare, minute(1), available())
+    await passDates(db)
+    await endFares(db)
     await importRows(db, resellerId, [cells({ departs_on: LATER })])
     return { fare, resellerId }
   }
@@ -66,10 +58,10 @@ describe('a fare that is watched again after its end', () => {
     const { fare, resellerId } = await revived(db)
     expect(await lastPair(db, fare)).toMatchObject({ believed: 'unknown' })
 
-    await record(db, fare, soon(5), available())
+    await record(db, fare, minute(5), available())
     expect(await lastPair(db, fare)).toEqual({ recorded: 'bookable', believed: 'bookable' })
-    await record(db, fare, soon(6), gone)
-    await record(db, fare, soon(7), gone)
+    await record(db, fare, minute(6), gone)
+    await record(db, fare, minute(7), gone)
 
     const all = ['became_available', 'expired', 'became_available', 'became_unavailable']
     expect(await kinds(db, fare)).toEqual(all)
@@ -86,9 +78,9 @@ describe('a fare that is watched again after its end', () => {
   it('the fare is not believed bookable after an answer that it is unavailable', async ({ db }) => {
     const { fare } = await revived(db)
 
-    await record(db, fare, soon(5), gone)
+    await record(db, fare, minute(5), gone)
     expect(await pairStates(db, fare)).toEqual(['bookable'])
-    await record(db, fare, soon(6), gone)
+    await record(db, fare, minute(6), gone)
 
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired', 'legs_changed'])
     expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
@@ -97,7 +89,7 @@ describe('a fare that is watched again after its end', () => {
   it('an answer to a request from before the end is dropped', async ({ db }) => {
     const { fare } = await revived(db)
 
-    expect(await record(db, fare, soon(0.5), available())).toEqual([])
+    expect(await record(db, fare, minute(0.5), available())).toEqual([])
   })
 })
 
@@ -105,17 +97,17 @@ describe('a watch that begins after its fare has departed and expired', () => {
   async function late(db: Db): Promise<{ fare: number; late: number }> {
     await resellerWith(db, [cells()], 'first')
     const fare = await onlyFare(db)
-    await record(db, fare, soon(1), available())
+    await record(db, fare, minute(1), available())
     await depart(db)
-    await expireFares(db)
+    await endFares(db)
     return { fare, late: await resellerWith(db, [cells()], 'late') }
   }
 
   it('the watch receives its end, which shows nothing of the fare', async ({ db }) => {
     const { fare, late: resellerId } = await late(db)
 
-    expect(await endWatches(db)).toBe(1)
-    expect(await endWatches(db)).toBe(0)
+    expect(await endWatches({ db, log: silentLog })).toBe(1)
+    expect(await endWatches({ db, log: silentLog })).toBe(0)
 
     expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
     const { rows } = await sql`
@@ -130,8 +122,8 @@ describe('a watch that begins after its fare has departed and expired', () => {
   it('an on-demand check of the fare records nothing', async ({ db }) => {
     const { fare } = await late(db)
 
-    expect(await record(db, fare, soon(5), gone)).toEqual([])
-    expect(await record(db, fare, soon(6), available())).toEqual([])
+    expect(await record(db, fare, minute(5), gone)).toEqual([])
+    expect(await record(db, fare, minute(6), available())).toEqual([])
 
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
     const { rows } = await sql`
@@ -150,8 +142,8 @@ describe('the record `expired`', () => {
     const second = await resellerWith(db, [cells()], 'second')
     await depart(db)
 
-    expect(await expireFares(db)).toBe(1)
-    expect(await endWatches(db)).toBe(0)
+    expect(await endFares(db)).toBe(1)
+    expect(await endWatches({ db, log: silentLog })).toBe(0)
 
     expect(await watchFeed(db, second)).toEqual([[1, 'expired']])
     const { rows } = await sql`select from watch where ended_at is null`.execute(db)
@@ -159,9 +151,11 @@ describe('the record `expired`', () => {
   })
 
   it('a watch receives its end though its fare was never checked', async ({ db }) => {
-    const resellerId = await resellerWith(db, [cells({ departs_on: PAST, return_flight_id: '9' })])
+    const row = cells({ departs_on: LATER, return_flight_id: '9' })
+    const resellerId = await resellerWith(db, [row])
+    await passDates(db)
 
-    expect([await expireFares(db), await endWatches(db)]).toEqual([0, 1])
+    expect([await endFares(db), await endWatches({ db, log: silentLog })]).toEqual([0, 1])
 
     expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
     expect(await fareRows(db)).toMatchObject([{ watchers: 0, lane: null }])
@@ -173,15 +167,15 @@ describe('the ends of one day', () => {
     const resellerId = await newReseller(db)
     await importRows(db, resellerId, manyCells(1_100, { departs_on: LATER }))
     const fare = await onlyFare(db)
-    await record(db, fare, soon(1), available())
+    await record(db, fare, minute(1), available())
     await sql`
       insert into fare_state (tracked_fare_id, state, asked_at)
       select f.id, s.state, s.asked_at from tracked_fare f, fare_state s where f.id <> ${fare} and f.id % 2 = 0
     `.execute(db)
-    await passTheDay(db)
+    await passDates(db)
 
-    const expired = await expireFares(db)
-    const ended = await endWatches(db)
+    const expired = await endFares(db)
+    const ended = await endWatches({ db, log: silentLog })
 
     expect(expired).toBeGreaterThan(500)
     expect(expired + ended).toBeGreaterThanOrEqual(1_100)
@@ -195,9 +189,10 @@ describe('the ends of one day', () => {
   })
 
   it('the job stops between two batches when its signal aborts', async ({ db }) => {
-    await resellerWith(db, manyCells(600, { departs_on: PAST }))
+    await resellerWith(db, manyCells(600, { departs_on: LATER }))
+    await passDates(db)
 
-    expect(await endWatches(db, AbortSignal.abort())).toBe(500)
-    expect(await endWatches(db)).toBe(100)
+    expect(await endWatches({ db, log: silentLog }, AbortSignal.abort())).toBe(500)
+    expect(await endWatches({ db, log: silentLog })).toBe(100)
   })
 })

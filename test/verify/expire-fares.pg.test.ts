@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
+  endFares,
   gone,
   kinds,
   minute,
@@ -22,13 +22,10 @@ async function scheduled(db: Db): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-/** Moves the observed departure to so many hours from now, read as UTC. */
+/** Moves the departure to so many hours from now. */
 async function departIn(db: Db, fareId: number, hours: number): Promise<void> {
   await sql`
-    update fare_state
-       set state = jsonb_set(state, '{outbound,flight,departsAt}',
-             to_jsonb(to_char(now() at time zone 'UTC' + make_interval(hours => ${hours}), 'YYYY-MM-DD HH24:MI')))
-     where tracked_fare_id = ${fareId}
+    update fare_state set departs_at = clock_timestamp() + make_interval(hours => ${hours}) where tracked_fare_id = ${fareId}
   `.execute(db)
 }
 
@@ -46,18 +43,16 @@ async function spells(db: Db): Promise<unknown[]> {
 }
 
 describe('the end of a fare', () => {
-  it('a fare expires once, with a record, when its departure has passed everywhere on earth', async ({
-    db,
-  }) => {
+  it('a fare ends once, with a record, when it has departed', async ({ db }) => {
     const fare = await trackFare(db)
     const reseller = await watchFare(db, 'ana', fare)
     await record(db, fare, minute(0), available())
-    await departIn(db, fare, -11)
-    expect(await expireFares(db)).toBe(0)
+    await departIn(db, fare, 1)
+    expect(await endFares(db)).toBe(0)
 
-    await departIn(db, fare, -13)
-    expect(await expireFares(db)).toBe(1)
-    expect(await expireFares(db)).toBe(0)
+    await departIn(db, fare, -1)
+    expect(await endFares(db)).toBe(1)
+    expect(await endFares(db)).toBe(0)
 
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
     expect(await watchFeed(db, reseller)).toEqual([
@@ -72,6 +67,24 @@ describe('the end of a fare', () => {
         join farewatch.availability_survival v using (tracked_fare_id)
     `.execute(db)
     expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: true }])
+  })
+
+  it('shows no last check that lies ahead of it because the clock was set back', async ({ db }) => {
+    const fare = await trackFare(db)
+    await watchFare(db, 'ana', fare)
+    await record(db, fare, minute(0), available())
+    const ahead = JSON.stringify(new Date(Date.now() + 3_000_000))
+    await sql`update fare_state set state = jsonb_set(state, '{lastGoodCheckAt}', ${ahead})`.execute(
+      db,
+    )
+    await departIn(db, fare, -1)
+
+    expect(await endFares(db)).toBe(1)
+
+    const { rows } = await sql`
+      select last_good_check_at as checked from availability_change where kind = 'expired'
+    `.execute(db)
+    expect(rows).toEqual([{ checked: null }])
   })
 
   it('a fare that goes on lasted until its last good check, not until now', async ({ db }) => {
@@ -90,9 +103,9 @@ describe('the end of a fare', () => {
     await record(db, fare, past(0), available())
     await record(db, fare, past(7), available())
     await record(db, fare, past(9), { kind: 'unknown', reason: 'timeout' })
-    await departIn(db, fare, -13)
+    await departIn(db, fare, -1)
 
-    await expireFares(db)
+    await endFares(db)
 
     expect(await spells(db)).toEqual([{ to: null, censored: true, lasted: 420 }])
   })
@@ -102,17 +115,20 @@ describe('the end of a fare', () => {
     await record(db, fare, past(0), available())
     await record(db, fare, past(7), available())
     await sql`update tracked_fare set departs_on = (now() - interval '3 days')::date`.execute(db)
-    await expireFares(db)
+    await endFares(db)
     await sql`update fare_state set expired_at = null`.execute(db)
-    const [back, lost] = [new Date(Date.now() + 60_000), new Date(Date.now() + 120_000)]
+    await sql`update fare_belief_version set valid_to = ${past(10)}`.execute(db)
+    await sql`update availability_change set detected_at = ${past(10)} where kind = 'expired'`.execute(
+      db,
+    )
 
-    await record(db, fare, back, available())
-    await record(db, fare, lost, gone)
-    await record(db, fare, new Date(lost.getTime() + 30_000), gone)
+    await record(db, fare, past(20), available())
+    await record(db, fare, past(21), gone)
+    await record(db, fare, past(21.5), gone)
 
     expect(await spells(db)).toEqual([
       { to: null, censored: true, lasted: 420 },
-      { to: new Date(lost.getTime() + 30_000), censored: false, lasted: 90 },
+      { to: past(21.5), censored: false, lasted: 90 },
     ])
   })
 
@@ -123,7 +139,7 @@ describe('the end of a fare', () => {
     await record(db, fare, minute(0), available())
     await sql`update tracked_fare set departs_on = (now() - interval '3 days')::date`.execute(db)
 
-    expect(await expireFares(db)).toBe(1)
+    expect(await endFares(db)).toBe(1)
   })
 
   it('a fare that was never available expires after thirty days', async ({ db }) => {
@@ -134,7 +150,7 @@ describe('the end of a fare', () => {
       update tracked_fare set created_at = now() - interval '31 days'
     `.execute(db)
 
-    expect(await expireFares(db)).toBe(1)
+    expect(await endFares(db)).toBe(1)
     expect(await scheduled(db)).toBe(1)
   })
 })

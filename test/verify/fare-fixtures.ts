@@ -1,9 +1,12 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
-import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { type RecordedCheck, recordChecks } from '../../src/verify/checks/record-checks.ts'
-import { guardLosses } from '../../src/verify/incidents/guard-losses.ts'
+import { endDeparted, expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
+import { guardChanges } from '../../src/verify/incidents/guard-changes.ts'
+import { silentLog } from '../support/silent-log.ts'
 
 export const RULES = {
   requestsPerSecond: 5,
@@ -72,7 +75,7 @@ export async function watchFare(
 
 export function available(
   amount = '100.00',
-  changes: Partial<{ identity: string; itinerary: string }> = {},
+  changes: Partial<Pick<ObservedFlight, 'identity' | 'itinerary' | 'price'>> = {},
 ): LegObservation {
   return {
     kind: 'available',
@@ -116,11 +119,13 @@ export function observation(
   }
 }
 
-const FIRST = new Date('2026-12-01T00:00:00Z').getTime()
+const MINUTE_MS = 60_000
+/** Half an hour ago: a belief is fresh then, and no instant of a test lies ahead of the database's clock. */
+const FIRST = (Math.floor(Date.now() / MINUTE_MS) - 30) * MINUTE_MS
 
 /** The instant of a test's n-th minute. */
 export function minute(n: number): Date {
-  return new Date(FIRST + n * 60_000)
+  return new Date(FIRST + n * MINUTE_MS)
 }
 
 /** Records one answer for a fare by the path of an on-demand check. */
@@ -131,10 +136,25 @@ export async function record(
   outbound: LegObservation,
   back: LegObservation | null = null,
 ): Promise<RecordedCheck[]> {
-  const checks = [{ fareId, askedAt: at, observation: observation(outbound, back) }]
+  return recordAll(db, [fareId], at, outbound, back)
+}
+
+/** Records the same answer for fares, in one batch. */
+export async function recordAll(
+  db: Db,
+  fareIds: readonly number[],
+  at: Date,
+  outbound: LegObservation,
+  back: LegObservation | null = null,
+): Promise<RecordedCheck[]> {
+  const checks = fareIds.map((fareId) => ({
+    fareId,
+    askedAt: at,
+    observation: observation(outbound, back),
+  }))
   return inTransaction(db, async (tx) => {
-    const locked = await lockFares(tx, [fareId])
-    const { rules } = await guardLosses(tx, { checks, locked, rules: RULES, claimId: null })
+    const locked = await lockFares(tx, fareIds)
+    const { rules } = await guardChanges(tx, { checks, locked, rules: RULES, claimId: null })
     return recordChecks(tx, { checks, locked, rules, claimId: null })
   })
 }
@@ -163,4 +183,10 @@ export async function watchFeed(db: Db, resellerId: number): Promise<[number, st
      where w.reseller_id = ${resellerId} order by w.seq
   `.execute(db)
   return rows.map((row) => [row.seq, row.kind])
+}
+
+/** Ends the fares that have departed or expired. Returns how many. */
+export async function endFares(db: Db): Promise<number> {
+  const deps = { db, log: silentLog, metrics: createMetrics() }
+  return (await endDeparted(deps)) + (await expireFares(deps))
 }

@@ -37,7 +37,7 @@ describe('findFare', () => {
       price: '100.00',
       currency: 'EUR',
       lastGoodCheckAt: minute(2),
-      next: { why: expect.stringContaining('a loss or a changed identity') },
+      next: { why: expect.stringContaining('a loss, another flight or a doubtful price') },
     })
   })
 
@@ -73,8 +73,15 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
       return: null,
       price: '90.00',
       currency: 'EUR',
+      priceCheckedAt: minute(2),
+      priceReason: null,
     },
-    expect.objectContaining({ from: minute(1), to: minute(2), price: '100.00' }),
+    expect.objectContaining({
+      from: minute(1),
+      to: minute(2),
+      price: '100.00',
+      priceCheckedAt: minute(1),
+    }),
   ])
   expect(await readTimeline(db, fareId, 1)).toHaveLength(1)
 })

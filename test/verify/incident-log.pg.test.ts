@@ -55,7 +55,7 @@ describe('the log of an incident', () => {
 
     await checkAll(gone, 3)
     expect(lines).toEqual([
-      { ...opened, id: 1, kind: 'mass_loss', bookable: 0, lost: FARES, waiting: FARES },
+      { ...opened, id: 1, kind: 'mass_loss', asked: FARES, changed: FARES, waiting: FARES },
     ])
     await checkAll(available(), 2)
 
@@ -66,8 +66,8 @@ describe('the log of an incident', () => {
         kind: 'mass_loss',
         closedBy: 'itself',
         askedAgain: expect.any(Number) as number,
-        bookable: FARES,
-        lost: 0,
+        asked: FARES,
+        changed: 0,
         waiting: 0,
       },
     ])

@@ -1,10 +1,11 @@
 import { type Money, sameMoney, sumMoney } from '../../src/base/money.ts'
 
-/** The answer for one leg: a flight with its price, that there is none, or nothing usable. */
+/** The answer for one leg: a flight with its price, that there is none, nothing usable, or a gain that does not count. */
 export type LegAnswer =
   | { readonly price: Money | null; readonly identity: string; readonly itinerary: string }
   | 'unavailable'
   | 'nothing'
+  | 'lone gain'
 
 /** One check of a fare. A story has them in the order of their requests. */
 export interface ModelCheck {
@@ -36,8 +37,8 @@ interface LegFacts {
   readonly identity: string | null
   readonly itinerary: string | null
   readonly price: Money | null
-  /** What the answer says of the known flight; null where it says nothing. */
-  readonly says: 'yes' | 'no' | null
+  /** The result for the known flight. Null if the answer says nothing about it. */
+  readonly says: 'yes' | 'no' | 'lone gain' | null
   /** Positions of the first answers that showed the changes of this one. */
   readonly moved?: number
   readonly replaced?: number
@@ -68,26 +69,39 @@ export function wasLastGood(story: readonly ModelCheck[], rules: ModelRules): bo
   return legsOf(story, rules).every((leg) => leg.at(-1)?.says !== null)
 }
 
+/**
+ * Reads the story again and again, each time without the first gain that does not count: its other leg is
+ * believed available, and the same answer does not show that leg.
+ */
 function legsOf(story: readonly ModelCheck[], rules: ModelRules): LegFacts[][] {
-  const legs = [factsOfLeg(story, (check) => check.outbound, rules)]
-  if (story[0] && story[0].return !== null) {
-    legs.push(factsOfLeg(story, (check) => check.return ?? 'nothing', rules))
-  }
-  return legs
+  const legs = factsOfLegs(story, rules)
+  const [out = [], back = []] = legs
+  const isLone = (leg: LegFacts[], other: LegFacts[], i: number) =>
+    leg[i]?.says === 'yes' &&
+    leg[i - 1]?.belief !== 'available' &&
+    other[i]?.belief === 'available' &&
+    other[i]?.says !== 'yes'
+  const at = story.findIndex((_, i) => isLone(out, back, i) || isLone(back, out, i))
+  if (at === -1) return legs
+  const gain = isLone(out, back, at) ? { outbound: 'lone gain' } : { return: 'lone gain' }
+  return legsOf(story.with(at, { ...story[at], ...gain } as ModelCheck), rules)
 }
 
-/** What is believed of a leg after each check. */
-function factsOfLeg(
-  story: readonly ModelCheck[],
-  answerOf: (check: ModelCheck) => LegAnswer,
-  rules: ModelRules,
-): LegFacts[] {
-  const facts: LegFacts[] = []
+/** What is believed of each leg after each check. */
+function factsOfLegs(story: readonly ModelCheck[], rules: ModelRules): LegFacts[][] {
+  const answersOf = [(check: ModelCheck) => check.outbound]
+  if (story[0] && story[0].return !== null) answersOf.push((check) => check.return ?? 'nothing')
+  const legs = answersOf.map((): LegFacts[] => [])
   for (const [i, check] of story.entries()) {
-    const before = facts[i - 1] ?? NOTHING_KNOWN
-    facts.push(factsAfter({ story, answerOf, rules, facts, before, i, check }))
+    const wasBookable = pairAt(legs, i - 1) === 'bookable'
+    const now = legs.map((facts, leg) => {
+      const answerOf = answersOf[leg] ?? (() => 'nothing')
+      const before = facts[i - 1] ?? NOTHING_KNOWN
+      return factsAfter({ story, answerOf, rules, facts, before, wasBookable, i, check })
+    })
+    for (const [leg, facts] of legs.entries()) facts.push(now[leg] ?? NOTHING_KNOWN)
   }
-  return facts
+  return legs
 }
 
 interface FactsArgs {
@@ -96,6 +110,7 @@ interface FactsArgs {
   readonly rules: ModelRules
   readonly facts: readonly LegFacts[]
   readonly before: LegFacts
+  readonly wasBookable: boolean
   readonly i: number
   readonly check: ModelCheck
 }
@@ -106,6 +121,7 @@ function factsAfter(args: FactsArgs): LegFacts {
   const unchanged: LegFacts = { belief, identity, itinerary, price, says: null }
   const answer = answerOf(check)
   if (answer === 'nothing') return unchanged
+  if (answer === 'lone gain') return { ...unchanged, says: 'lone gain' }
   if (answer === 'unavailable') {
     const lost = believedAfter(args, 'no')
     if (lost === undefined) return { ...unchanged, says: 'no' }
@@ -119,10 +135,11 @@ function factsAfter(args: FactsArgs): LegFacts {
       : { ...unchanged, ...answer, price: null, says: 'yes', replaced }
   const gained = believedAfter(args, 'yes')
   if (belief !== 'available' && gained === undefined) return known
+  const repriced = repricedSince(args, known.price, answer)
   const now = {
     ...known,
     ...answer,
-    price: answer.price ?? known.price,
+    price: repriced === undefined ? keptPrice(args, known, answer) : answer.price,
     belief: 'available' as const,
   }
   if (gained !== undefined) return { ...now, moved: gained }
@@ -130,8 +147,17 @@ function factsAfter(args: FactsArgs): LegFacts {
   return {
     ...now,
     ...(answer.itinerary === itinerary ? {} : { retimed: i }),
-    ...(sameMoney(now.price, price) ? {} : { repriced: i }),
+    ...(repriced === undefined ? {} : { repriced }),
   }
+}
+
+/** A pair that is not shown as bookable keeps no price that an answer with the flight does not show. */
+function keptPrice(
+  { wasBookable }: FactsArgs,
+  { price }: LegFacts,
+  seen: { readonly price: Money | null },
+): Money | null {
+  return seen.price === null && !wasBookable ? null : price
 }
 
 /** The position of the first answer of the row that changes the belief; undefined where the belief stays. */
@@ -143,7 +169,7 @@ function believedAfter(
   if (says === 'yes' && before.belief === 'unknown') return i
   if (says === 'no' && check.held === true) return undefined
   const answered = facts.flatMap((fact, at) =>
-    fact.says === null ? [] : [{ says: fact.says, at }],
+    fact.says === null || fact.says === 'lone gain' ? [] : [{ says: fact.says, at }],
   )
   answered.push({ says, at: i })
   const run = answered.slice(answered.findLastIndex((one) => one.says !== says) + 1)
@@ -176,12 +202,36 @@ function replacedSince(
   for (let at = i - 1; at >= 0; at -= 1) {
     const earlier = story[at]
     const answer = earlier ? answerOf(earlier) : 'nothing'
-    if (answer === 'nothing' || answer === 'unavailable') continue
+    if (typeof answer === 'string') continue
     if (answer.identity !== identity) break
     first = at
   }
   const firstAt = story[first]?.askedAt ?? check.askedAt
   return check.askedAt.getTime() - firstAt.getTime() >= IDENTITY_GAP_MS ? first : 'not yet'
+}
+
+/** The position from which on the answers have shown the price that replaces the believed one; undefined if none does. */
+function repricedSince(
+  { story, answerOf, facts, wasBookable, i, check, rules }: FactsArgs,
+  believed: Money | null,
+  { price: seen, identity }: { readonly price: Money | null; readonly identity: string },
+): number | undefined {
+  if (seen === null || sameMoney(seen, believed)) return undefined
+  if (believed === null || !wasBookable) return i
+  const ratio = Number(seen.amount) / Number(believed.amount)
+  if (seen.currency === believed.currency && ratio >= 0.5 && ratio <= 1.5) return i
+  let first = i
+  for (let at = i - 1; at >= 0; at -= 1) {
+    const earlier = story[at]
+    const answer = earlier ? answerOf(earlier) : 'nothing'
+    if (typeof answer === 'string' || facts[at]?.says !== 'yes') continue
+    if (answer.price === null || answer.identity !== identity) continue
+    if (!sameMoney(answer.price, seen)) break
+    first = at
+  }
+  const firstAt = story[first]?.askedAt ?? check.askedAt
+  const isConfirmed = check.askedAt.getTime() - firstAt.getTime() >= rules.countGapMs
+  return first < i && isConfirmed ? first : undefined
 }
 
 function changesAt(
@@ -242,7 +292,7 @@ function lastConfirmed(
     const answer = isOutbound ? check.outbound : check.return
     if (fact.says === 'no' && fact.belief === 'unavailable') return at
     if (fact.says !== 'yes' || fact.belief !== 'available' || typeof answer !== 'object') continue
-    if (answer?.price !== null || fact.price === null) return at
+    if (fact.price === null || sameMoney(answer?.price ?? null, fact.price)) return at
   }
   return -1
 }

@@ -19,7 +19,7 @@ interface Waiting {
   readonly calls: readonly Call[]
 }
 
-interface Playing {
+export interface Playing {
   readonly db: Db
   readonly model: PipelineModel
   readonly jobs: ReturnType<typeof createJobs>
@@ -30,12 +30,8 @@ interface Playing {
   asked: number
 }
 
-/** Plays a script on the product and on the model. Returns how many calls were made. */
-export async function playScript(
-  db: Db,
-  script: Script,
-  model: PipelineModel,
-): Promise<{ asked: number }> {
+/** Plays a script on the product and on the model. */
+export async function playScript(db: Db, script: Script, model: PipelineModel): Promise<Playing> {
   const playing: Playing = {
     db,
     model,
@@ -52,6 +48,20 @@ export async function playScript(
   // Whatever happened, every fare with an active watch is scheduled.
   await dispatchDue(playing, { due: QUESTIONS.map(() => true), twice: false })
   return playing
+}
+
+/** Every known flight departs while a batch is under way, whose answers then say that all flights are gone. */
+export async function departDuringBatch(playing: Playing): Promise<void> {
+  const { db, waiting } = playing
+  waiting.splice(0)
+  await ask(playing, { claim: 0, late: false })
+  await sql`
+    update fare_state set departs_at = clock_timestamp() where departs_at is not null
+  `.execute(db)
+  for (const { job } of waiting) {
+    job.answer(QUESTIONS.map(() => ['gone', 'gone']))
+    expect(await job.ended).toBeUndefined()
+  }
 }
 
 async function playStep(playing: Playing, step: Step): Promise<void> {
@@ -174,7 +184,7 @@ async function readAskedAt(db: Db, question: number): Promise<Date> {
   return rows[0]?.askedAt ?? new Date(0)
 }
 
-/** Waits so that two requests of one fare never begin in the same millisecond: their order follows from it. */
+/** Waits until the next millisecond. Requests of one fare are ordered by the time at which they begin. */
 async function untilNextMoment(): Promise<void> {
   const from = Date.now()
   await until('the next moment', () => Date.now() > from + 2)

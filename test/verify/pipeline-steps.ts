@@ -31,7 +31,7 @@ const WORDS = {
 /** The answer for a leg as one word: a failing script must be short enough to read. */
 type Word = keyof typeof WORDS
 
-/** The answer for a fare. The second word is for the return flight, where the question has one. */
+/** The answer for a fare. The second word is the answer for the return flight, if the question has one. */
 export type Answer = readonly [Word, Word]
 
 export function legsOf(

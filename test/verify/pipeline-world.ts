@@ -34,6 +34,7 @@ export async function clearWorld(db: Db): Promise<void> {
   await sql`
     truncate reseller, api_key, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
              availability_change, watch_change, watch_event, incident, check_minute, sabotage
+             cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
   await sql`update recheck_clock set v = 0`.execute(db)

@@ -1,10 +1,10 @@
 import { type Money, sameMoney, toCents } from '../../src/base/money.ts'
 
-/** Decimal text, not negative; null: not set. */
+/** The smallest differences that count: decimal text, not negative. Null if there is no threshold. */
 export interface PriceThresholds {
-  /** In the currency of the price. */
+  /** An amount in the currency of the price. */
   readonly amount: string | null
-  /** Of the price in the last record. */
+  /** Percent of the price in the last record. */
   readonly percent: string | null
 }
 

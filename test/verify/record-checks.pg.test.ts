@@ -39,6 +39,74 @@ describe('a recorded check', () => {
     expect(await pairStates(db, fare)).toEqual(['bookable'])
   })
 
+  it('a price that no answer shows any more keeps its instant, has a reason, and is unknown when it is stale', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available('80.00'))
+    await record(db, fare, minute(1), available('80.00', { price: null }))
+    const current = async () => {
+      const { rows } = await sql`
+        select pair, price::text, currency, price_checked_at, price_reason, stale
+          from farewatch.availability_current where tracked_fare_id = ${fare}
+      `.execute(db)
+      return rows[0]
+    }
+
+    const fresh = await current()
+    await sql`update fare_state set price_checked_at = price_checked_at - interval '1 hour'`.execute(
+      db,
+    )
+    const stale = await current()
+    await record(db, fare, minute(2), available('80.00'))
+    const shown = await current()
+    await record(db, fare, minute(3), available('90.00'))
+
+    const bookable = { pair: 'bookable', stale: false }
+    const known = { ...bookable, price: '80.00', currency: 'EUR' }
+    expect(fresh).toEqual({ ...known, price_checked_at: minute(0), price_reason: 'unreadable' })
+    expect(stale).toMatchObject({
+      ...bookable,
+      price: null,
+      currency: null,
+      price_reason: 'unreadable',
+    })
+    expect(shown).toEqual({ ...known, price_checked_at: minute(2), price_reason: null })
+    const { rows: history } = await sql`
+      select price::text, price_checked_at, price_reason from farewatch.availability_history order by valid_from
+    `.execute(db)
+    expect(history).toEqual([
+      { price: '80.00', price_checked_at: minute(2), price_reason: null },
+      { price: '90.00', price_checked_at: minute(3), price_reason: null },
+    ])
+  })
+
+  it('a price in another currency waits for its confirmation across transactions', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    const reseller = await watchFare(db, 'ana', fare)
+    const dollars = available('', { price: { amount: '80.00', currency: 'USD' } })
+    await record(db, fare, minute(0), available('80.00'))
+
+    await record(db, fare, minute(1), dollars)
+    const first = await kinds(db, fare)
+    const { rows: pending } = await sql`
+      select price::text, currency, price_reason, lane
+        from farewatch.availability_current join fare_schedule using (tracked_fare_id)
+    `.execute(db)
+    await record(db, fare, minute(2), dollars)
+
+    expect(first).toEqual(['became_available'])
+    expect(pending).toEqual([
+      { price: '80.00', currency: 'EUR', price_reason: 'unconfirmed', lane: 'confirmation' },
+    ])
+    expect(await watchFeed(db, reseller)).toEqual([
+      [1, 'watch_started'],
+      [2, 'price_changed'],
+    ])
+  })
+
   it('a loss is believed when two answers agree, with the interval in which it happened', async ({
     db,
   }) => {
@@ -81,6 +149,35 @@ describe('a recorded check', () => {
     }
 
     expect(await kinds(db, fare)).toEqual(['became_available'])
+  })
+
+  it('after the clock of the database was set back, a belief is unknown until its next check, which counts', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(88), available('80.00'))
+    await record(db, fare, minute(89), gone)
+    const { rows: current } = await sql`
+      select pair, price, price_checked_at, price_reason, last_good_check_at, age, stale
+        from farewatch.availability_current
+    `.execute(db)
+
+    const counted = await record(db, fare, minute(0), gone)
+    const afterOne = await kinds(db, fare)
+    await record(db, fare, minute(1), gone)
+
+    const unknown = { price: null, price_checked_at: null, last_good_check_at: null, age: null }
+    expect(current).toEqual([{ ...unknown, pair: 'bookable', price_reason: 'stale', stale: true }])
+    expect(counted).toHaveLength(1)
+    // The first loss does not count: it is unknown how long ago it was.
+    expect(afterOne).toEqual(['became_available'])
+    const { rows: changes } = await sql`
+      select kind, last_good_check_at, detected_at from farewatch.availability_changes where seq > 1
+    `.execute(db)
+    expect(changes).toEqual([
+      { kind: 'became_unavailable', last_good_check_at: null, detected_at: minute(0) },
+    ])
+    expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
   })
 
   it('a check that finds nothing new adds no row', async ({ db }) => {

@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { pairOf, shownPrice, viewOf } from '../../src/verify/decide/fare-state.ts'
-import { SHOWN_BELIEF } from '../../src/watch/notify-watches.ts'
+import {
+  pairOf,
+  priceCheckOf,
+  shownPrice,
+  viewOf,
+  withoutOldPrices,
+} from '../../src/verify/decide/fare-state.ts'
+import { shownBelief } from '../../src/watch/notify-watches.ts'
 import { it } from '../support/test-database.ts'
+import { at } from './answers.ts'
 import { anyStory, play } from './stories.ts'
 
 it('the start of a watch shows of any belief what a change shows of it', async ({ db }) => {
@@ -18,16 +25,21 @@ it('the start of a watch shows of any belief what a change shows of it', async (
     pair: pairOf(state),
     price: shownPrice(state)?.amount ?? null,
     currency: shownPrice(state)?.currency ?? null,
+    price_checked_at: priceCheckOf(state).checkedAt,
     state: state,
   }))
+  const freshSince = at(60)
 
   const { rows: shown } = await sql<{ belief: unknown }>`
-    select ${SHOWN_BELIEF} as belief
+    select ${shownBelief(sql`${freshSince}::timestamptz`)} as belief
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-           s (id bigint, outbound text, return text, pair text, price numeric, currency text, state jsonb)
+           s (id bigint, outbound text, return text, pair text, price numeric, currency text, price_checked_at timestamptz,
+             state jsonb)
      order by s.id
   `.execute(db)
 
-  expect(shown.map(({ belief }) => belief)).toEqual(states.map(viewOf))
+  expect(shown.map(({ belief }) => belief)).toEqual(
+    states.map((state) => viewOf(withoutOldPrices(state, freshSince))),
+  )
   expect(new Set(states.map(pairOf)).size).toBe(3)
 })

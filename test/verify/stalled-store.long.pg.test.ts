@@ -64,7 +64,8 @@ async function processBehind(databaseUrl: string, upstreamUrl: string) {
   const rules = { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 1 }
   const metrics = createMetrics()
   const deps = { db, upstream: client, breaker, clock: systemClock, rules, metrics, log: silentLog }
-  const takeOnDemandSlot = createSlotQueue({ ...request, db, timeoutMs: 20_000 })
+  const queue = createSlotQueue({ ...request, db, timeoutMs: 20_000 })
+  const takeOnDemandSlot = (ending: AbortSignal) => queue(new Set(['ana']), ending)
   return { door, deps: { ...deps, takeSlot: takeOnDemandSlot }, pull }
 }
 

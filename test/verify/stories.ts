@@ -19,7 +19,16 @@ const anyReason = fc.constantFrom<UnknownReason>('timeout', 'http_4xx', 'malform
 const anyUnknown = anyReason.map(unknown)
 const anyPrice = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(eur('100.00'), eur('120.00')) },
-  { weight: 1, arbitrary: fc.constantFrom({ amount: '100.00', currency: 'USD' }, null) },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      eur('49.99'),
+      eur('150.01'),
+      eur('300.00'),
+      { amount: '100.00', currency: 'USD' },
+      null,
+    ),
+  },
 )
 const anyAvailable = fc
   .record({
@@ -78,7 +87,11 @@ export function play(story: readonly Situation[], counts: Partial<DecisionRules>
     const askedAt = at(seconds)
     const before = state
     const input = { askedAt, observation: observation(situation.outbound, situation.return) }
-    const decision = decide(before, input, { ...RULES, ...counts, holdLosses: situation.held })
+    const decision = decide(before, input, {
+      ...RULES,
+      ...counts,
+      holds: counts.holds ?? (situation.held ? ['became_unavailable'] : []),
+    })
     state = decision.state
     return { situation, askedAt, before, decision }
   })

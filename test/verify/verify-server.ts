@@ -71,11 +71,16 @@ export async function startVerifyServer(): Promise<VerifyServer> {
   }
 }
 
-/** A direct flight in a month: one that has departed would expire. */
-function flightFor(id: string): object {
-  const day = new Date(Date.now() + 30 * DAY_MS).toISOString().slice(0, 10)
-  const dates = { departure: `${day} 08:00`, arrival: `${day} 09:30` }
+/** A direct flight, in a month unless another departure is given: one that has departed would expire. */
+export function flightFor(id: string, departs = inDays(30)): object {
+  const arrives = new Date(Date.parse(`${departs}Z`) + 5_400_000).toISOString()
+  const dates = { departure: departs, arrival: arrives.slice(0, 16).replace('T', ' ') }
   const leg = segment({ dates })
   const { from, to, duration } = leg
   return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
+}
+
+/** The morning of a day in so many days. */
+export function inDays(days: number): string {
+  return `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)} 08:00`
 }

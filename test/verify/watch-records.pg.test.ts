@@ -13,7 +13,7 @@ import {
   watchFeed,
 } from './fare-fixtures.ts'
 
-/** Available at an amount; null: at a price that cannot be read. */
+/** An available leg at this amount, or at an unreadable price if the amount is null. */
 function at(amount: string | null, currency = 'EUR'): LegObservation {
   const leg = available()
   if (leg.kind !== 'available') throw new Error('the leg is not available')
@@ -33,8 +33,11 @@ describe('a price after a record without one', () => {
     const strict = await watchFare(db, 'ben', fare, { amount: '1000' })
 
     await record(db, fare, minute(0), at('100.00'), at('50.00'))
-    await record(db, fare, minute(1), at('100.00'), at('50.00', 'USD'))
-    await record(db, fare, minute(2), at('100.00'), at('50.00'))
+    // Each change of the currency needs a second answer.
+    for (const n of [1, 2]) {
+      await record(db, fare, minute(n), at('100.00'), at('50.00', 'USD'))
+    }
+    for (const n of [3, 4]) await record(db, fare, minute(n), at('100.00'), at('50.00'))
 
     const [first, ...later] = await kinds(db, fare)
     expect([first, ...later]).toEqual(['became_available', 'price_changed', 'price_changed'])

@@ -7,6 +7,7 @@ import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { recordChecks } from '../../src/verify/checks/record-checks.ts'
 import { viewOf } from '../../src/verify/decide/fare-state.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
 import {
   type Cells,
@@ -19,7 +20,7 @@ import {
 } from '../watch/watch-fixtures.ts'
 import { available, gone, kinds, observation, RULES, record, silent } from './fare-fixtures.ts'
 
-/** So many seconds before now. */
+/** The instant that many seconds before now. */
 function ago(seconds: number): Date {
   return new Date(Date.now() - seconds * 1_000)
 }
@@ -65,7 +66,7 @@ describe('a watch of a fare with a fresh belief', () => {
     expect(started).toMatchObject({
       seq: 1,
       kind: 'watch_started',
-      schemaVersion: 2,
+      schemaVersion: 3,
       reference: 'A-1',
       before: null,
       after: { pair: 'bookable', price: { amount: '80.00', currency: 'EUR' } },
@@ -74,6 +75,30 @@ describe('a watch of a fare with a fresh belief', () => {
       detectedAt: rows[0]?.at,
     })
     expect(await lanes(db)).toEqual(lane)
+  })
+
+  it('a price that no check has shown for as long as makes it stale is not in the record', async ({
+    db,
+  }) => {
+    await fareAfter(db, [
+      [7_200, available('80.00')],
+      [30, available('', { price: null })],
+    ])
+    const ana = await resellerWith(db, [cells()], 'ana')
+
+    expect(await feedOf(db, ana)).toMatchObject([
+      {
+        kind: 'watch_started',
+        after: { pair: 'bookable', price: null, outbound: { price: null } },
+      },
+    ])
+  })
+
+  it('a belief whose instants lie ahead of the clock is not fresh', async ({ db }) => {
+    await fareAfter(db, [[-3_600, available('80.00')]])
+    const ana = await resellerWith(db, [cells()], 'ana')
+
+    expect(await feedOf(db, ana)).toEqual([])
   })
 
   it('a pending loss does not delay the start', async ({ db }) => {
@@ -149,8 +174,10 @@ describe('a watch of a fare with a fresh belief', () => {
       if (id % 100 === 0) await record(db, id, ago(60), available())
     }
     await sql`
-      insert into fare_state (tracked_fare_id, state, asked_at, last_good_check_at, outbound, pair, price, currency)
-      select f.id, s.state, s.asked_at, s.last_good_check_at, s.outbound, s.pair, s.price, s.currency
+      insert into fare_state (tracked_fare_id, state, asked_at, last_good_check_at, outbound, pair, price, currency,
+                              price_checked_at)
+      select f.id, s.state, s.asked_at, s.last_good_check_at, s.outbound, s.pair, s.price, s.currency,
+             s.price_checked_at
         from tracked_fare f cross join (select * from fare_state limit 1) s
        where not exists (select from fare_state t where t.tracked_fare_id = f.id)
     `.execute(db)
@@ -208,7 +235,7 @@ describe('a watch of a fare without a fresh belief', () => {
     const ana = await resellerWith(db, [cells()], 'ana')
     const slow = await resellerWith(db, [cells({ min_interval_seconds: '3600' })], 'slow')
     expect(await kindsOf(db, ana)).toEqual([])
-    // Of six of its own intervals the belief is fresh.
+    // Measured by six intervals of this watch, the belief is fresh.
     expect(await kindsOf(db, slow)).toEqual(['watch_started'])
     expect(await lanes(db)).toEqual(['new_watch'])
 
@@ -228,7 +255,7 @@ describe('a watch of a fare without a fresh belief', () => {
 
     await inTransaction(db, async (tx) => {
       const locked = await lockFares(tx, [fareId])
-      const rules = { ...RULES, holdLosses: true }
+      const rules = { ...RULES, holds: ['became_unavailable' as const] }
       return recordChecks(tx, { checks, locked, rules, claimId: null })
     })
 
@@ -251,6 +278,35 @@ describe('a watch of a fare without a fresh belief', () => {
       { kind: 'watch_started', before: null, after: { pair: 'bookable' } },
     ])
   })
+})
+
+it('a watch that begins while checks are recorded starts once, and misses no change after that', async ({
+  db,
+}) => {
+  const fare = await fareAfter(db, [[60, available('100.00')]])
+  const feeds: number[] = []
+  const recordAll = async () => {
+    for (let i = 1; i <= 60; i += 1) await record(db, fare, new Date(), available(`${100 + i}.00`))
+  }
+  const beginAll = async () => {
+    for (let i = 1; i <= 12; i += 1) feeds.push(await resellerWith(db, [cells()], `reseller ${i}`))
+  }
+
+  await Promise.all([recordAll(), beginAll()])
+
+  const { rows } = await sql<{ price: string }>`select price::text from fare_state`.execute(db)
+  expect(await brokenFeeds(db)).toEqual([])
+  for (const resellerId of feeds) {
+    const [started, ...changes] = await feedOf(db, resellerId)
+    expect(started?.kind).toBe('watch_started')
+    let last = started?.after
+    for (const { kind, before, after } of changes) {
+      expect(kind).toBe('price_changed')
+      expect(before).toEqual(last)
+      last = after
+    }
+    expect(last).toMatchObject({ price: { amount: rows[0]?.price } })
+  }
 })
 
 it('a record from before watch_started was added is read as it was written', async ({ db }) => {

@@ -78,6 +78,39 @@ describe('the belief that a watch shows', () => {
     },
   )
 
+  it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
+    const asked = { askedAt: at(70), observation: observation(available({ price: null })) }
+    const state = decide(BOOKABLE, asked, RULES).state
+    const later = { state, askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
+    const price = { amount: '100.00', currency: 'EUR' }
+    const unreadable = { priceCheckedAt: at(10), priceReason: 'unreadable' }
+
+    expect(view({ ...later, now: at(10 + HOUR) })).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable', price, outbound: { price } },
+      ...unreadable,
+    })
+    expect(view({ ...later, now: at(11 + HOUR) })).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+      ...unreadable,
+    })
+    expect(view()).toMatchObject({ priceCheckedAt: at(10), priceReason: null })
+    expect(view({ now: at(11 + HOUR) })).toMatchObject({ status: 'stale', priceReason: 'stale' })
+  })
+
+  it('the belief is unknown while its instants lie ahead of the clock', () => {
+    const ahead = { askedAt: at(3_600), lastGoodCheckAt: at(3_600) }
+
+    expect(view(ahead)).toMatchObject({
+      status: 'new',
+      belief: { pair: 'unknown', price: null },
+      lastGoodCheckAt: null,
+      lastCheckAt: null,
+    })
+    expect(view({ askedAt: at(315), lastGoodCheckAt: at(315) }).status).toBe('followed')
+  })
+
   it('a new watch shows the belief of its fare at once', () => {
     const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
 
@@ -111,7 +144,7 @@ describe('the belief that a watch shows', () => {
   it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
-      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unknown' } },
+      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unavailable' } },
       lastCheckAt: null,
       next: null,
     })

@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest'
+import type { Logger } from '../../src/base/logger.ts'
+import { readWatchChanges } from '../../src/changes/watch-feed-queries.ts'
 import { importText as importSentence } from '../../src/cli/text/watch-list-text.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
@@ -7,12 +9,14 @@ import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
 import { findWatchList } from '../../src/watch/watch-lists.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,
   fareRows,
   importRows,
   manyCells,
+  passDates,
   resellerWith,
   watchRows,
 } from './watch-fixtures.ts'
@@ -20,10 +24,12 @@ import {
 /** Adds three watches. Two of them have expired, and one of these is paused. */
 async function addWatches(db: Db): Promise<number> {
   const resellerId = await resellerWith(db, [
-    ...manyCells(2, { departs_on: '2020-01-01' }),
+    ...manyCells(2, { departs_on: '2098-01-01' }),
     cells({ departs_on: '2099-01-01' }),
   ])
-  await endWatches(db)
+  await passDates(db)
+  await sql`update watch set departs_on = '2099-01-01' where reference = 'A-1'`.execute(db)
+  await endWatches({ db, log: silentLog })
   await pauseWatches(db, { resellerId, list: 'summer', references: ['R1'] })
   return resellerId
 }
@@ -53,6 +59,55 @@ describe('an expired watch', () => {
     )
   })
 
+  it('a date that has passed is a fault of a new row, of a new date and of another question alone', async ({
+    db,
+  }) => {
+    const resellerId = await addWatches(db)
+    const past = cells({ reference: 'R0', flight_id: 'F0', departs_on: '2020-01-01' })
+    const rows = [
+      { ...past, price_threshold_amount: '5' },
+      { ...past, reference: 'new' },
+      { ...past, reference: 'A-1', flight_id: '101' },
+      { ...past, reference: 'R1', flight_id: 'other' },
+      cells({ reference: 'B', flight_id: '102' }),
+    ]
+
+    const importing = importRows(db, resellerId, rows)
+    await expect(importing).rejects.toMatchObject({
+      code: 'watch.invalid_rows',
+      count: 3,
+      rows: [{ line: 2 }, { line: 3 }, { line: 4 }],
+    })
+    await expect(importing).rejects.toThrow('line 2, departs_on: 2020-01-01 has passed')
+
+    const outcome = await importRows(db, resellerId, rows, { skipInvalid: true })
+    expect(outcome).toMatchObject({ added: 1, changed: 1, ended: 1, invalid: 3 })
+  })
+
+  it('a watch of a question that names one flight twice ends, and a warning names it', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [
+      cells({ return_flight_id: '102' }),
+      cells({ reference: 'B' }),
+    ])
+    await sql`update tracked_fare set return_flight_id = flight_id where return_flight_id is not null`.execute(
+      db,
+    )
+    const warnings: unknown[] = []
+    const log = {
+      ...silentLog,
+      warn: (fields: unknown) => warnings.push(fields),
+    } as unknown as Logger
+
+    expect(await endWatches({ db, log })).toBe(1)
+    expect(await endWatches({ db, log })).toBe(0)
+
+    expect(warnings).toEqual([{ reseller: 'northwind', list: 'summer', reference: 'A-1' }])
+    const records = await readWatchChanges(db, resellerId, { after: 0, limit: 10 })
+    expect(records).toMatchObject([{ kind: 'expired', reason: null, reference: 'A-1' }])
+  })
+
   it('an expired watch begins again if its departure date changes', async ({ db }) => {
     const resellerId = await addWatches(db)
     const [before] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
@@ -74,10 +129,11 @@ describe('an expired watch', () => {
   }) => {
     const resellerId = await resellerWith(db, [
       cells(),
-      cells({ reference: 'B', flight_id: '102', departs_on: '2020-01-01' }),
+      cells({ reference: 'B', flight_id: '102', departs_on: '2099-01-01' }),
     ])
+    await passDates(db)
     await sql`update watch set began_at = now() - interval '31 days'`.execute(db)
-    await endWatches(db)
+    await endWatches({ db, log: silentLog })
 
     await pauseWatches(db, { resellerId, list: 'summer' })
     await resumeWatches(db, { resellerId, list: 'summer' })

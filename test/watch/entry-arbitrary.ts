@@ -63,7 +63,7 @@ const threshold = () =>
 
 const date = () =>
   fc
-    .date({ min: new Date('2020-01-01'), max: new Date('2040-12-31'), noInvalidDate: true })
+    .date({ min: new Date('2090-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
     .map((day) => day.toISOString().slice(0, 10))
 
 const counts = () =>
@@ -78,11 +78,13 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
   fc.record({
     list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
     reference: name(),
-    question: fc.record({
-      flightId: fc.oneof(fc.constantFrom('101', '102'), name()),
-      returnFlightId: fc.option(fc.oneof(fc.constantFrom('201'), name())),
-      passengers: fc.record({ residents: counts(), nonResidents: counts() }),
-    }),
+    question: fc
+      .record({
+        flightId: fc.oneof(fc.constantFrom('101', '102'), name()),
+        returnFlightId: fc.option(fc.oneof(fc.constantFrom('201'), name())),
+        passengers: fc.record({ residents: counts(), nonResidents: counts() }),
+      })
+      .filter(({ flightId, returnFlightId }) => flightId !== returnFlightId),
     priceThresholdAmount: threshold(),
     priceThresholdPercent: threshold(),
     departsOn: fc.option(date()),

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { importText } from '../../src/cli/text/watch-list-text.ts'
 import { sql } from '../../src/db/database.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
@@ -22,6 +23,7 @@ const NOTHING = {
   changed: 0,
   unchanged: 0,
   ended: 0,
+  cleared: 0,
   invalid: 0,
   trackedFaresAdded: 0,
   trackedFaresEnded: 0,
@@ -88,6 +90,26 @@ describe('an import', () => {
     expect(await watchRows(db, resellerId)).toMatchObject([
       { row: { last_notified_amount: null, last_notified_currency: null } },
     ])
+  })
+
+  it('a setting that a row leaves out is cleared, and the outcome counts its watch', async ({
+    db,
+  }) => {
+    const settings = { departs_on: '2099-01-01', min_interval_seconds: '600' }
+    const rows = [cells({ reference: 'A', ...settings }), cells({ reference: 'B', ...settings })]
+    const resellerId = await resellerWith(db, rows)
+
+    const outcome = await importRows(db, resellerId, [
+      cells({ reference: 'A', departs_on: '2099-01-01' }),
+      cells({ reference: 'B', ...settings, min_interval_seconds: '900' }),
+    ])
+
+    expect(outcome).toEqual({ ...NOTHING, changed: 2, cleared: 1 })
+    expect(importText(outcome)).toContain(
+      '2 changed, 0 unchanged (1 watch of these loses a setting that the file leaves out);',
+    )
+    const entries = await entriesOf(db, resellerId)
+    expect(entries.map(({ minIntervalSeconds }) => minIntervalSeconds)).toEqual([null, 900])
   })
 
   it('a watch whose settings change does not begin again', async ({ db }) => {

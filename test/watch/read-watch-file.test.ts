@@ -53,6 +53,32 @@ describe('a CSV file', () => {
     ])
   })
 
+  it.each([
+    ['semicolons, as a spreadsheet writes where the decimal sign is a comma', ';'],
+    ['tabs', '\t'],
+  ])('a file may be separated by %s', async (_, delimiter) => {
+    const content = lines('', HEADER, 's,A,1,0,1', 's,"B;, x",1,0,1').replaceAll(
+      /,(?! )/g,
+      delimiter,
+    )
+
+    const rows = await readRows('a.csv', `\ufeff${content}`)
+
+    expect(rows.map(({ line, cells }) => [line, cells.reference, cells.flight_id])).toEqual([
+      [3, 'A', '1'],
+      [4, 'B;, x', '1'],
+    ])
+  })
+
+  it('a decimal comma in a file with semicolons is reported with its line and column', async () => {
+    const content = lines(`${HEADER},price_threshold_amount`, 's,A,1,0,1,"5,50"')
+    const separated = content.replaceAll(/,(?!50)/g, ';')
+
+    expect(await invalidLines('a.csv', separated)).toEqual([
+      expect.stringMatching(/^line 2, price_threshold_amount: must be .*, not "5,50"$/),
+    ])
+  })
+
   it('a quoted cell keeps its quotes, commas and outer white space', async () => {
     const rows = await readRows('a.csv', lines(HEADER, 's,"say ""A"", B ",1,0,1'))
 
@@ -125,7 +151,7 @@ describe('a YAML file', () => {
       ),
     )
 
-    expect(rows).toEqual([
+    expect(rows).toMatchObject([
       {
         line: 3,
         errors: [],
@@ -160,6 +186,34 @@ describe('a YAML file', () => {
     expect(rows.map((row) => row.cells.reference)).toEqual(['A', 'B'])
   })
 
+  it('an error names the line of its value, and that of the entry if the value is missing', async () => {
+    const reported = await invalidLines(
+      'a.yaml',
+      lines(
+        '- list: s',
+        '  reference: A',
+        '  flight_id: "1"',
+        '  residents_adults: 0',
+        '  non_residents_adults: 1',
+        '- list: s',
+        '  refrence: B',
+        '  flight_id:',
+        '    - "1"',
+        '  residents_adults: many',
+        '  non_residents_adults: 1',
+      ),
+    )
+
+    expect(new Set(reported)).toEqual(
+      new Set([
+        'line 10, residents_adults: must be a whole number from 0 to 12, not "many"',
+        'line 6, reference: is missing',
+        'line 7, "refrence": is not a column of a watch list',
+        'line 8, flight_id: must be a single value',
+      ]),
+    )
+  })
+
   it('entries that are not maps, unknown columns and multiple values have errors', async () => {
     const reported = await invalidLines(
       'a.yaml',
@@ -188,6 +242,8 @@ describe('a YAML file', () => {
   it.each([
     ['no content', '', 'line 1: the file must be a list of entries'],
     ['only a comment', '# nothing\n', 'the file must be a list of entries'],
+    ['a map after a comment', '# one\n\nlist: s\n', 'line 3: the file must be a list of entries'],
+    ['two documents', '- list: s\n---\n- list: t\n', 'line 2: a second document begins here'],
     ['no list', 'watches:\n- list: s\n', 'the file must be a list of entries'],
     [
       'broken YAML',

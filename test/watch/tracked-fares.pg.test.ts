@@ -18,14 +18,15 @@ import {
   importRows,
   manyCells,
   newReseller,
+  passDates,
   resellerWith,
 } from './watch-fixtures.ts'
 
 /** Writes what a check writes: a state, and a schedule without a lane. */
-async function fakeCheck(db: Db, state: object = {}): Promise<void> {
+async function fakeCheck(db: Db, departsAt: string | null = null): Promise<void> {
   await sql`
-    insert into fare_state (tracked_fare_id, state) select id, ${JSON.stringify(state)}::jsonb from tracked_fare
-        on conflict (tracked_fare_id) do update set state = excluded.state
+    insert into fare_state (tracked_fare_id, state, departs_at) select id, '{}', ${departsAt}::timestamptz from tracked_fare
+        on conflict (tracked_fare_id) do update set state = excluded.state, departs_at = excluded.departs_at
   `.execute(db)
   await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
 }
@@ -80,7 +81,7 @@ describe('syncTrackedFares', () => {
 
   it.for<[string, Cells]>([
     ['the flight', { flight_id: '102' }],
-    ['the return flight', { return_flight_id: '101' }],
+    ['the return flight', { return_flight_id: '102' }],
     ['residence', { residents_adults: '1', non_residents_adults: '0' }],
     ['one child', { residents_children: '1' }],
     ['one infant', { non_residents_infants: '1' }],
@@ -260,7 +261,7 @@ describe('syncTrackedFares', () => {
 
   it('an expired fare stays expired once it has departed', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
-    await fakeCheck(db, { outbound: { flight: { departsAt: '2020-01-01 10:00' } } })
+    await fakeCheck(db, '2020-01-01T10:00:00Z')
     await fakeExpiry(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
 
@@ -270,11 +271,14 @@ describe('syncTrackedFares', () => {
   })
 
   it('an expired fare is checked again when a past departure date is corrected', async ({ db }) => {
-    const resellerId = await resellerWith(db, [cells({ departs_on: '2020-01-01' })])
+    const resellerId = await resellerWith(db, [cells({ departs_on: '2098-01-01' })])
+    await passDates(db)
     await fakeCheck(db)
     await fakeExpiry(db)
 
-    await importRows(db, resellerId, [cells({ departs_on: '2020-01-02' })])
+    await importRows(db, resellerId, [
+      cells({ departs_on: '2020-01-01', price_threshold_amount: '5' }),
+    ])
     const stillPast = await lanes(db)
     await importRows(db, resellerId, [cells({ departs_on: '2099-01-01' })])
 

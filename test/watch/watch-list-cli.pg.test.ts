@@ -40,6 +40,7 @@ describe('farewatch watch-list', () => {
       changed: 0,
       unchanged: 0,
       ended: 0,
+      cleared: 0,
       invalid: 0,
       trackedFaresAdded: 2,
       trackedFaresEnded: 0,

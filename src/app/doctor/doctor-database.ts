@@ -1,14 +1,15 @@
-import { statfs } from 'node:fs/promises'
+import { daysUntilFull, readGrowth, readPartSizes } from '../../analytics/storage.ts'
 import { messageOf } from '../../base/errors.ts'
+import { readAnalystRisks } from '../../db/analyst-logins.ts'
 import { type Db, sql } from '../../db/database.ts'
-import { probeDatabase } from '../../db/database-health.ts'
+import { probeDatabase, readStorage } from '../../db/database-health.ts'
 import { assertMigrated, readVersions } from '../../db/migrate.ts'
 import { databaseNow, selectOne } from '../../db/transaction.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** With a larger difference between clocks, time-based decisions of processes and stores can be wrong. */
+/** If the clocks differ by more, decisions of processes and stores that depend on time can be wrong. */
 const MAX_SKEW_MS = 2_000
-/** With less free space on its disk the database may soon stop. */
+/** If its disk has less free space, the database may soon stop. */
 const FREE = { wrongBytes: 1e9, wrongShare: 0.05, warningShare: 0.1 }
 
 /** Whether the database answers and is new enough. */
@@ -68,6 +69,17 @@ async function readRoles(
   return { user, exists: false, member: false, readsPrivate: false }
 }
 
+/** Whether a login of an analyst could stop farewatch. PostgreSQL allows that by default. */
+export async function examineAnalysts({ app }: DoctorDeps): Promise<Finding[]> {
+  const { logins, mayLock, maySignal } = await readAnalystRisks(app.database.db)
+  if (logins.length === 0 || !(mayLock || !maySignal)) return []
+  const says = mayLock
+    ? 'may take advisory locks, which stop syncs, and store large objects'
+    : 'may lift their statement_timeout, and farewatch may not cancel their statements'
+  const todo = 'as a superuser, run migrations/0030_analyst_limits.sql in the database'
+  return [warning('analysts', `the logins of analysts (${logins.join(', ')}) ${says}`, todo)]
+}
+
 /** Compares the clocks of this machine, the database and the store of the queue. */
 export async function examineClock({ app, queue }: DoctorDeps): Promise<Finding> {
   const sentAt = app.clock.now().getTime()
@@ -87,39 +99,33 @@ function aheadText(ms: number): string {
   return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead'}`
 }
 
-/** The size of the database, and the free space of its disk if the disk belongs to this machine. */
+/**
+ * The size of the database, and the free space of its disk if the disk belongs to this machine and our role may read where
+ * the data lies.
+ */
 export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
-  const { db } = app.database
-  const { bytes } = await selectOne(
-    sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`,
-    db,
-  )
-  const free = await readFree(db)
-  const holds = `the database has ${gigabytes(bytes)}`
-  if (free === undefined) return ok('disk', `${holds}; its disk is on another machine`)
-  const says = `${holds}; ${gigabytes(free.bytes)} of its disk are free (${Math.round(free.share * 100)} %)`
+  const { databaseBytes, disk } = await readStorage(app.database.db)
+  const growth = await readGrowth(app.database.db).catch(() => null)
+  const holds = `the database has ${gigabytes(databaseBytes)}${await largestParts(app.database.db)}`
+  if (disk === undefined)
+    // Another name, so that a disk that is not seen does not read like one with enough space.
+    return ok('space', `${holds}; the free space of its disk cannot be seen from here`)
+  const { freeBytes } = disk
+  const share = freeBytes / disk.totalBytes
+  const days = daysUntilFull(freeBytes, growth)
+  const full = days === null ? '' : `, enough for ${Math.floor(days)} days of its growth`
+  const says = `${holds}; ${gigabytes(freeBytes)} of its disk are free (${Math.round(share * 100)} %)${full}`
   const todo =
     'free some space, or use a larger disk: docs/reference/deploying.md describes what grows'
-  if (free.bytes < FREE.wrongBytes || free.share < FREE.wrongShare) return wrong('disk', says, todo)
-  return free.share < FREE.warningShare ? warning('disk', says, todo) : ok('disk', says)
+  if (freeBytes < FREE.wrongBytes || share < FREE.wrongShare) return wrong('disk', says, todo)
+  return share < FREE.warningShare ? warning('disk', says, todo) : ok('disk', says)
 }
 
-/** Undefined if the data folder is not accessible from this machine. */
-async function readFree(db: Db): Promise<{ bytes: number; share: number } | undefined> {
-  try {
-    const { folder, local } = await selectOne(
-      sql<{ folder: string; local: boolean }>`
-        select current_setting('data_directory') as folder,
-               coalesce(inet_client_addr() = inet_server_addr(), true) as local
-      `,
-      db,
-    )
-    if (!local) return undefined
-    const { bavail, blocks, bsize } = await statfs(folder)
-    return { bytes: bavail * bsize, share: bavail / blocks }
-  } catch {
-    return undefined
-  }
+/** The parts that take most of the database. A database without our tables has none. */
+async function largestParts(db: Db): Promise<string> {
+  const parts = (await readPartSizes(db)).slice(0, 3)
+  const texts = parts.map(({ part, bytes }) => `${part.replaceAll('_', ' ')} ${gigabytes(bytes)}`)
+  return texts.length === 0 ? '' : ` (${texts.join(', ')})`
 }
 
 function gigabytes(bytes: number): string {

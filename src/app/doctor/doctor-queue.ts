@@ -1,14 +1,16 @@
 import { messageOf } from '../../base/errors.ts'
 import { durationText } from '../../base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../queue/queue-system.ts'
+import { listProcesses } from '../processes.ts'
 import { failingTicks, JOB_QUEUES, lastTickOf, readDepth } from '../queue-state.ts'
+import { isWithoutProgress, processText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** The most frequent tick runs every second. The longest pause of a healthy system is a restart. */
 const TICK_PAUSE_MS = 60_000
 /** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000
-const MEMORY_SHARE = 0.9
+const MEMORY_SHARE = 0.8
 
 /** Whether the store of the queue answers and does not lose jobs. */
 export async function examineStore({ queue }: DoctorDeps): Promise<Finding[]> {
@@ -73,6 +75,19 @@ const REDIS_FAULTS: readonly RedisFault[] = [
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** The processes of all hosts, and which of them make no progress. */
+export async function examineProcesses({ app }: DoctorDeps): Promise<Finding[]> {
+  const now = app.clock.now()
+  const known = await listProcesses(app.database.db)
+  return known.map((one) => {
+    const says = processText(one, now)
+    if (!isWithoutProgress(one, now)) return ok('processes', says)
+    const todo =
+      'it was killed, hangs, or has lost the database: restart it. The entry ends when its host starts it again, or after a day'
+    return warning('processes', says, todo)
+  })
 }
 
 /** Whether workers run: ticks end, and enqueued jobs start. */

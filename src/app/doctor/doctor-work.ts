@@ -1,10 +1,12 @@
 import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/text.ts'
+import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
 import { listSchedules } from '../../schedules/schedules.ts'
-import { ENDPOINT_GROUPS } from '../../upstream/breaker/breaker-state.ts'
-import { readHealth } from '../../upstream/breaker/breaker-store.ts'
+import { massRuleOf } from '../../verify/incidents/incident.ts'
+import { countPastDepartures } from '../../verify/read/fare-queries.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../settings-for.ts'
+import { checksStopText, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules every five seconds. */
@@ -13,9 +15,9 @@ const OVERDUE_MS = 120_000
 const MISSED_LISTS = 2
 const SYNC_MS = 600_000
 const STALE_SHARE = 0.1
-/** With a smaller usable part of the budget there is a warning. */
+/** A smaller usable part of the budget is a warning. */
 const WARNING_SHARE = 0.8
-/** With a longer expected interval of a fare there is a warning. */
+/** A longer expected interval of a fare is a warning. */
 const LONG_INTERVAL_MS = 3_600_000
 
 /** Whether each schedule exists, is carried out, and brings accepted lists. */
@@ -86,20 +88,23 @@ export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
   })
 }
 
-export function examineIncidents({ incidents, at }: Status): Finding[] {
+export function examineIncidents({ incidents, upstream, at }: Status): Finding[] {
   if (incidents.length === 0) return [ok('incidents', 'none is open')]
+  const stop = checksStopText(upstream)
+  const checks = stop === null ? 'checks use a tenth of the budget' : `no fare is checked: ${stop}`
   return incidents.map(({ kind, openedAt }) => {
-    const since = durationText(at.getTime() - openedAt.getTime())
-    return kind === 'mass_loss'
+    const since = sinceText(openedAt, at)
+    const rule = massRuleOf(kind)
+    return rule === undefined
       ? wrong(
           'incidents',
-          `mass_loss for ${since}: losses are held`,
-          'bin/farewatch incidents list',
+          `${kind} since ${since}: losses are held, and ${checks}`,
+          'bin/farewatch upstream probe',
         )
       : wrong(
           'incidents',
-          `${kind} for ${since}: losses are held, and checks use a tenth of the budget`,
-          'bin/farewatch upstream probe',
+          `${kind} since ${since}: changes of the kind ${rule.holds} are held`,
+          'bin/farewatch incidents list',
         )
   })
 }
@@ -107,7 +112,9 @@ export function examineIncidents({ incidents, at }: Status): Finding[] {
 export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] {
   if (budget === null) return []
   const { requestsPerSecond, share, used } = budget
-  const says = `${requestsPerSecond} requests a second, of which ${percent(share)} may be used; checks used ${percent(used)} in the last full minute`
+  const stop = checksStopText(upstream)
+  const use = stop ?? `checks used ${percent(used)} in the last whole minute`
+  const says = `${requestsPerSecond} requests a second, of which ${percent(share)} may be used; ${use}`
   if (upstream.pausedUntil !== null) {
     const until = upstream.pausedUntil.toISOString()
     return [
@@ -141,49 +148,6 @@ export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] 
   return [ok('budget', says)]
 }
 
-/** Whether the upstream accepts our credential and answers, judged by recent requests. Sends no request. */
-export function examineUpstream(
-  { given }: DoctorDeps,
-  { upstream, beliefs, at }: Status,
-): Finding[] {
-  if (given.UPSTREAM_BASE_URL === undefined) {
-    return [
-      warning(
-        'upstream',
-        'UPSTREAM_BASE_URL is not set: the sandbox is used',
-        'set it to get real fares',
-      ),
-    ]
-  }
-  const findings = upstream.openBreakers.map(({ endpoint, breaker, since }) => {
-    const ms = durationText(at.getTime() - since.getTime())
-    return breaker === 'auth'
-      ? wrong(
-          'credential',
-          `the upstream refuses it for ${endpoint}, for ${ms}`,
-          'put a new one into UPSTREAM_ACCESS_TOKEN, test it with bin/farewatch upstream probe --flight ID, restart the workers',
-        )
-      : wrong(
-          'upstream',
-          `requests to ${endpoint} fail, for ${ms}; only probes are sent`,
-          'bin/farewatch upstream probe --flight ID',
-        )
-  })
-  if (given.UPSTREAM_ACCESS_TOKEN === undefined) {
-    const level = beliefs.fares > 0 ? wrong : warning
-    findings.push(
-      level(
-        'credential',
-        'UPSTREAM_ACCESS_TOKEN is not set: fares cannot be checked',
-        'set it, or UPSTREAM_ACCESS_TOKEN_FILE',
-      ),
-    )
-  }
-  // During a pause the finding about the budget says until when.
-  if (findings.length > 0 || upstream.pausedUntil !== null) return findings
-  return [ok('upstream', 'it answers requests'), ok('credential', 'set and accepted')]
-}
-
 export function examineBeliefs({ beliefs }: Status): Finding[] {
   const { fares, stale, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [ok('fares', 'none is tracked')]
@@ -202,25 +166,36 @@ export function examineBeliefs({ beliefs }: Status): Finding[] {
   ]
 }
 
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
+/** A departure that is past at first sight is a wrong answer, or a watch of a flight that is gone. */
+export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]> {
+  const past = await countPastDepartures(app.database.db)
+  if (past === 0) return []
+  const says = `the upstream answers with a departure in the past for ${past} fares; nothing of that is believed`
+  const todo = `bin/farewatch sql "select tracked_fare_id, flight_id from farewatch.availability_current where last_reason = 'contract_violation'"`
+  return [warning('departures', says, todo)]
 }
 
-const RECENT_MS = 600_000
+/** A delivery to an endpoint whose last attempt succeeded is late after this time. */
+const DELIVERY_LATE_MS = 300_000
 
-/**
- * Whether the credential was refused recently but is not now. If one of several processes has an old credential, each of
- * its requests is refused, and the requests of the others close the circuit breaker again.
- */
-export async function examineRefusals({ app }: DoctorDeps): Promise<Finding[]> {
-  const { breakers, nowMs } = await readHealth(app.database.db)
-  return ENDPOINT_GROUPS.flatMap((endpoint) => {
-    const { open, closedAtMs } = breakers[endpoint].auth
-    const agoMs = closedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - closedAtMs
-    if (open !== null || agoMs > RECENT_MS) return []
-    const says = `the upstream last refused a credential for ${endpoint} ${durationText(Math.max(0, agoMs))} ago`
-    const todo =
-      'run bin/farewatch doctor again; if this remains, a worker has an old credential: restart it'
-    return [warning('credential', says, todo)]
-  })
+export async function examineDeliveries({ app }: DoctorDeps): Promise<Finding[]> {
+  const { pending, dead, oldest, disabled } = await readDeliveryState(app.database.db)
+  const lateMs = oldest.healthy === null ? 0 : app.clock.now().getTime() - oldest.healthy * 1000
+  const findings: Finding[] = []
+  if (lateMs > DELIVERY_LATE_MS) {
+    const says = `deliveries to healthy endpoints wait for ${durationText(lateMs)}`
+    findings.push(wrong('deliveries', says, 'bin/farewatch jobs list --queue ticks'))
+  }
+  const ended = (disabled.gone ?? 0) + (disabled.failing ?? 0)
+  if (ended > 0) {
+    const says = `${ended} endpoints were disabled because they are gone or failed for five days`
+    const todo = 'ask their resellers to enable or delete them'
+    findings.push(warning('deliveries', says, todo))
+  }
+  if (findings.length > 0) return findings
+  return [ok('deliveries', `${pending} wait, ${dead} are dead, none is late`)]
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
 }

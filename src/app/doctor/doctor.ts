@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import { withTimeout } from '../../base/timeout.ts'
 import { readStatus, type Status } from '../../verify/read/read-status.ts'
 import {
+  examineAnalysts,
   examineClock,
   examineDatabase,
   examineDisk,
@@ -10,15 +11,16 @@ import {
   examineSchema,
 } from './doctor-database.ts'
 import { type DoctorDeps, type Finding, wrong } from './doctor-finding.ts'
-import { examineDeadJobs, examineProgress, examineStore } from './doctor-queue.ts'
+import { examineDeadJobs, examineProcesses, examineProgress, examineStore } from './doctor-queue.ts'
+import { examineUpstream } from './doctor-upstream.ts'
 import {
   examineBeliefs,
   examineBudget,
+  examineDeliveries,
+  examineDepartures,
   examineHeldRuns,
   examineIncidents,
-  examineRefusals,
   examineSchedules,
-  examineUpstream,
 } from './doctor-work.ts'
 
 /** A store that does not answer within this time counts as down. */
@@ -35,17 +37,21 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   if (database.some(isWrong))
     return [...database, ...(await examineRedis(deps)), skipped('database')]
   const schema = await findingsOf('schema', async () => [await examineSchema(deps)])
+  const { first, rest } = schema.some(isWrong)
+    ? { first: [], rest: [skipped('schema')] }
+    : await examineWork(deps)
   const store = await findingsOf('queue', () => examineStore(deps))
   const basics = [
     ...database,
     ...schema,
+    ...first,
     ...(await findingsOf('roles', async () => [await examineRoles(deps)])),
+    ...(await findingsOf('analysts', () => examineAnalysts(deps))),
     ...(await findingsOf('clock', async () => [await examineClock(deps)])),
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
     ...store,
   ]
-  const work = schema.some(isWrong) ? [skipped('schema')] : await examineWork(deps)
-  return [...basics, ...(await examineJobs(deps, store)), ...work]
+  return [...basics, ...(await examineJobs(deps, store)), ...rest]
 }
 
 /** A queue in Redis may work while the database is down. */
@@ -61,7 +67,8 @@ async function examineJobs(deps: DoctorDeps, store: readonly Finding[]): Promise
   ]
 }
 
-async function examineWork(deps: DoctorDeps): Promise<Finding[]> {
+/** The state of the upstream comes first: if it refuses our credential, most of the rest follows from that. */
+async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: Finding[] }> {
   const { database, clock, config } = deps.app
   let status: Status | undefined
   const read = await findingsOf('status', async () => {
@@ -75,16 +82,22 @@ async function examineWork(deps: DoctorDeps): Promise<Finding[]> {
     return []
   })
   const known = status
-  if (known === undefined) return read
-  return [
-    ...(await findingsOf('schedules', () => examineSchedules(deps, known))),
-    ...examineHeldRuns(known),
-    ...examineUpstream(deps, known),
-    ...(await findingsOf('credential', () => examineRefusals(deps))),
-    ...examineBudget(known),
-    ...examineBeliefs(known),
-    ...examineIncidents(known),
-  ]
+  if (known === undefined) return { first: read, rest: [] }
+  return {
+    first: [
+      ...(await findingsOf('upstream', () => examineUpstream(deps, known))),
+      ...(await findingsOf('processes', () => examineProcesses(deps))),
+    ],
+    rest: [
+      ...(await findingsOf('schedules', () => examineSchedules(deps, known))),
+      ...examineHeldRuns(known),
+      ...examineBudget(known),
+      ...examineBeliefs(known),
+      ...(await findingsOf('departures', () => examineDepartures(deps))),
+      ...examineIncidents(known),
+      ...(await findingsOf('deliveries', () => examineDeliveries(deps))),
+    ],
+  }
 }
 
 /** The findings of a check, or the finding that the check failed. */

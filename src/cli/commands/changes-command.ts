@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import { readAvailabilityChanges } from '../../changes/availability-feed.ts'
+import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
 import { readWatchChanges } from '../../changes/watch-feed-queries.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
-import { changeSentence, type ShownChange } from '../text/change-text.ts'
 import { example, printable } from '../text/text-format.ts'
 
 interface ChangesOptions {
@@ -69,5 +69,6 @@ async function pageReader({ database }: App, name: string | undefined): Promise<
 
 function lineOf(row: FeedRow): string {
   const reference = row.reference === undefined ? '' : `${printable(row.reference)}  `
-  return `${String(row.seq).padStart(6)}  ${row.recordedAt.toISOString()}  ${reference}${changeSentence(row)}`
+  const sentence = changeSentence(row, row.recordedAt.getUTCFullYear())
+  return `${String(row.seq).padStart(6)}  ${row.recordedAt.toISOString()}  ${reference}${sentence}`
 }

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process'
+import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../base/text.ts'
+import { asAnalyst } from '../../db/analyst-session.ts'
+import type { Database } from '../../db/database.ts'
 import { type ColumnKind, type QueryResult, runAnalystQuery } from '../../db/run-analyst-query.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'
-import { countOf, example, table } from '../text/text-format.ts'
+import { countOf, example, forScreen, table } from '../text/text-format.ts'
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -33,11 +36,19 @@ export function addSqlCommands(program: Command): void {
     .command('sql <statement>')
     .description('Run one read-only query on the public SQL')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
-    .option('--json', 'print one line of JSON per row')
+    .addOption(
+      new Option('--raw', 'write CSV as PostgreSQL does, at the speed of COPY').conflicts([
+        'json',
+        'csv',
+      ]),
+    )
+    .option('--json', 'print one line of JSON per row, instants as ISO 8601')
     .addHelpText('after', example('sql "select count(*) from farewatch.routes_current"'))
     .action((statement: string, options: ResultFormat) =>
       withApp({ role: 'sql' }, async ({ database }) => {
-        process.stdout.write(resultText(await runAnalystQuery(database, statement), options))
+        if (options.raw === true) return writeRaw(database, statement)
+        const text = resultText(await runAnalystQuery(database, statement), options)
+        process.stdout.write(forScreen(text, process.stdout))
       }),
     )
   program
@@ -66,10 +77,24 @@ function openPsql(url: string, terminal: Terminal): void {
   }
 }
 
-/** A table unless given. */
+/** The form of the output. Without a member it is a table. */
 interface ResultFormat {
   readonly csv?: boolean
   readonly json?: boolean
+  readonly raw?: boolean
+}
+
+/** Nothing is escaped for a screen or a spreadsheet: the output is meant for a program. */
+async function writeRaw(database: Database, statement: string): Promise<void> {
+  const query = statement.trim().replace(/;$/, '')
+  await asAnalyst(
+    database,
+    ({ copyOut }) =>
+      pipeline(copyOut(`copy (${query}\n) to stdout (format csv, header)`), process.stdout, {
+        end: false,
+      }),
+    { isUnlimited: true },
+  )
 }
 
 /** The output of `bin/farewatch sql`. Throws UsageError where JSON would lose a column. */
@@ -105,7 +130,19 @@ function jsonText(kind: ColumnKind, value: string | null): string {
   if (kind === 'boolean') return value === 't' ? 'true' : 'false'
   // Parsing would round long numbers. In JSON, line ends occur only between tokens.
   if (kind === 'json') return value.replace(/[\r\n]/g, ' ')
+  if (kind === 'instant') return JSON.stringify(isoInstant(value))
   const number = Number(value)
   const isKept = /^-?\d+$/.test(value) ? Number.isSafeInteger(number) : Number.isFinite(number)
   return kind === 'number' && isKept ? value : JSON.stringify(value)
+}
+
+/**
+ * An instant as ISO 8601 writes it.
+ * @example isoInstant('2026-01-31 12:00:00.5+00') // '2026-01-31T12:00:00.5Z'
+ */
+function isoInstant(text: string): string {
+  return text
+    .replace(' ', 'T')
+    .replace(/[+-]00$/, 'Z')
+    .replace(/([+-]\d{2})$/, '$1:00')
 }

@@ -39,7 +39,7 @@ ${example('doctor')}`,
 
 /** Unlike withApp it accepts a database that does not answer or lacks migrations. */
 async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
-  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: false })
+  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: 'none' })
   // The findings report stores that do not answer, so the log need not.
   const silent = log.child({}, { level: 'silent' })
   const app = openApp({ config: embedded.config, log: silent, clock: systemClock, role: 'doctor' })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { explainFare, type FarePace } from '../../recheck/explain-fare.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
 import { verifyOnDemand } from '../../verify/on-demand/verify-on-demand.ts'
@@ -93,6 +94,9 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   await withApp({ role: 'fares' }, async ({ database: { db }, config }, { terminal }) => {
     const fare = await findFare(db, Number(id), config.UPSTREAM_REQUESTS_PER_SECOND)
     if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
+    const { UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond } = config
+    const asked = { fareId: fare.fareId, requestsPerSecond, now: new Date() }
+    const pace = await explainFare(db, asked)
     const timeline = await readTimeline(db, fare.fareId, 50)
     const rows = timeline.map(({ from, to, pair, price, currency }) => [
       from.toISOString(),
@@ -101,14 +105,29 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
       price === null ? '' : `${price} ${currency}`,
     ])
     const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
-    terminal.print(json, { ...fare, timeline }, () => `${fareText(fare)}${history}`)
+    const result = { ...fare, pace, timeline }
+    terminal.print(json, result, () => `${fareText(fare)}${paceText(pace)}${history}`)
   })
 }
 
+function paceText(pace: FarePace | null): string {
+  if (pace === null) return ''
+  const { changesPerDay, factors, weight, eventValue, ticket, expectedIntervalSeconds } = pace
+  const { departure, lastChange, route } = factors
+  const times = `${departure.toFixed(2)} for its departure, ${lastChange.toFixed(2)} for its last change, ${route.toFixed(2)} for its route`
+  return [
+    `\n  about ${changesPerDay.toFixed(2)} changes a day (factors: ${times})`,
+    `; ticket ${ticket.toFixed(2)} = √(weight ${weight} × value ${eventValue.toFixed(1)} × changes)`,
+    `; a check about every ${Math.round(expectedIntervalSeconds)} s`,
+  ].join('')
+}
+
 function fareText(fare: FareDetail): string {
-  const { returnFlightId, next, lastReason } = fare
+  const { returnFlightId, next, lastReason, priceReason } = fare
   const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
-  const price = fare.price === null ? '' : `, ${fare.price} ${fare.currency}`
+  const pricedAt = fare.priceCheckedAt?.toISOString() ?? 'never'
+  const why = priceReason === null ? '' : ` (price last shown ${pricedAt}: ${priceReason})`
+  const price = fare.price === null ? why : `, ${fare.price} ${fare.currency}${why}`
   const good = fare.lastGoodCheckAt?.toISOString() ?? 'never'
   const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
   const check =

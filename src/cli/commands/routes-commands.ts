@@ -11,7 +11,7 @@ import {
 import { readHistorySpan } from '../../route-sync/read/route-queries.ts'
 import { withApp } from '../context.ts'
 import { instantOption } from '../option-parsers.ts'
-import { example, megabytes } from '../text/text-format.ts'
+import { example, forScreen, megabytes } from '../text/text-format.ts'
 
 interface ExportOptions {
   readonly asOf?: Date
@@ -45,7 +45,8 @@ async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void>
     let bytes = 0
     for await (const text of exportRoutes(db, { asOf, format, onlyAvailable })) {
       if (signal.aborted) return
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain', { signal })
+      if (!process.stdout.write(forScreen(text, process.stdout)))
+        await once(process.stdout, 'drain', { signal })
       bytes += Buffer.byteLength(text)
       // On a terminal the progress would stand between the exported lines.
       if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)

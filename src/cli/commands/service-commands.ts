@@ -1,17 +1,26 @@
-import { BlockList, isIP } from 'node:net'
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type App, openApp } from '../../app/app.ts'
-import { monitorEmbedded } from '../../app/liveness.ts'
-import { type RoleName, runRoles } from '../../app/run-roles.ts'
+import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
+import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.ts'
+import { targetRulesOf, whyNotOpen } from '../../app/settings-for.ts'
 import { systemClock } from '../../base/clock.ts'
 import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
+import {
+  DEMO_RECEIVER_NETWORK,
+  type DemoReceiver,
+  startDemoReceiver,
+} from '../../embedded/demo-receiver.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
+import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { describeStore } from '../../queue/queue-connection.ts'
 import { hasKeys } from '../../resellers/api-keys.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { exitSoon } from '../interrupt.ts'
 import { example } from '../text/text-format.ts'
+
+/** Docker, Podman and Kubernetes put these into their containers, which may share their loopback with others. */
+const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io']
 
 const SERVICES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
   up: {
@@ -40,28 +49,35 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
   if (name !== 'up' && config.DATABASE_URL === undefined) {
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
   }
-  // Only a loopback address keeps the machines of the network out.
-  const open = name === 'up' && isLoopback(config.API_HOST)
-  const sandbox = roles.includes('worker')
+  await assertPortsUsable(config, roles)
+  const closed = name === 'up' ? whyNotOpen(config, CONTAINER_FILES.some(existsSync)) : 'no demo'
+  const sandbox = roles.includes('worker') ? 'start' : 'none'
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
+  const { postgres } = embedded
   try {
     signal.throwIfAborted()
     reportStores(context, embedded)
     reportSandbox(context, embedded)
-    const app = openApp({ config: embedded.config, log, clock: systemClock, role: name })
+    const { receiver, config: ready } = await openReceiver(context, embedded, name)
+    const app = openApp({ config: ready, log, clock: systemClock, role: name })
     await runRoles(app, {
       roles,
-      ...(embedded.postgres === undefined ? {} : { monitor: monitorEmbedded }),
-      ...(open ? { openReseller: DEMO_RESELLER } : {}),
+      ...(postgres === undefined
+        ? {}
+        : { monitor: (opened, ending) => monitorPostgres(postgres, opened, ending) }),
+      ...(closed === undefined ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,
       seed: async (opened) => {
-        await seedDemo(context, opened, embedded)
-        if (open) await reportOpenApi(context, opened)
+        await seedDemo(context, opened, { ...embedded, receiver })
+        if (name === 'up') await reportOpenApi(context, opened, closed)
       },
       onStep: terminal.step,
-      onReady: (addresses) => reportReady(context, addresses),
-      release: embedded.release,
+      onReady: (addresses) => reportReady(context, addresses, receiver),
+      release: async () => {
+        await receiver?.close()
+        await embedded.release()
+      },
     })
   } finally {
     await embedded.release()
@@ -72,12 +88,12 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
 
 /** A terminal shows the queue as a step of its own, once the queue answers. */
 function reportStores({ terminal, log }: CliContext, { postgres, config }: Embedded): void {
-  const { DATABASE_URL, REDIS_URL, FAREWATCH_HOME } = config
+  const { DATABASE_URL, REDIS_URL } = config
   const how = postgres?.startedHere === false ? 'embedded, already running' : 'embedded'
   const database =
     postgres === undefined
       ? describeStore({ kind: 'postgres', url: DATABASE_URL })
-      : `PostgreSQL, ${how}, port ${postgres.port}, data in ${FAREWATCH_HOME}`
+      : `PostgreSQL, ${how}, port ${postgres.port}, data in ${postgres.directory}`
   const queue =
     REDIS_URL === undefined ? 'in the database' : describeStore({ kind: 'redis', url: REDIS_URL })
   if (terminal.interactive) terminal.step(database)
@@ -92,42 +108,77 @@ function reportSandbox({ terminal, log }: CliContext, { sandbox }: Embedded): vo
   } else log.warn({ sandbox: url }, 'UPSTREAM_BASE_URL is not set: a sandbox replaces the upstream')
 }
 
-async function seedDemo({ terminal }: CliContext, app: App, { sandbox }: Embedded): Promise<void> {
-  if (sandbox === undefined) return
-  const watches = await importDemoWatches(app.database.db, sandbox.world, sandbox.now())
-  terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
+interface WithReceiver {
+  readonly receiver: DemoReceiver | undefined
 }
 
-/** Until the first key exists, requests from this machine need none: they read as the demo reseller. */
+/**
+ * Starts a receiver for the webhooks of the demo, and allows its address. Without a key for the secrets of endpoints there
+ * is none.
+ */
+async function openReceiver(
+  { log }: CliContext,
+  { sandbox, config }: Embedded,
+  name: string,
+): Promise<WithReceiver & { readonly config: ReadyConfig }> {
+  if (name !== 'up' || sandbox === undefined || config.ENCRYPTION_KEY === undefined) {
+    return { receiver: undefined, config }
+  }
+  const receiver = await startDemoReceiver((webhook) =>
+    log.info({ ...webhook }, 'webhook received'),
+  )
+  const allowed = `${config.WEBHOOK_ALLOWED_NETWORKS},${DEMO_RECEIVER_NETWORK}`
+  return { receiver, config: { ...config, WEBHOOK_ALLOWED_NETWORKS: allowed } }
+}
+
+async function seedDemo(
+  { terminal }: CliContext,
+  { database: { db }, config, sealer }: App,
+  { sandbox, receiver }: Embedded & WithReceiver,
+): Promise<void> {
+  if (sandbox === undefined) return
+  const watches = await importDemoWatches(db, sandbox.world, sandbox.now())
+  terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
+  await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
+}
+
+/**
+ * Until the first key exists, requests from this machine need none: they read as the demo reseller.
+ * @param closed why they need one.
+ */
 async function reportOpenApi(
   { terminal, log }: CliContext,
   { database: { db } }: App,
+  closed: string | undefined,
 ): Promise<void> {
   if (await hasKeys(db)) return
+  if (closed !== undefined) {
+    const how = 'bin/farewatch keys create'
+    if (terminal.interactive) terminal.step(`API needs a key (${closed}): "${how}" makes one`)
+    else log.info({ reason: closed }, 'the API needs a key')
+    return
+  }
   await ensureDemoReseller(db)
   if (terminal.interactive) {
     terminal.step(
-      `API open to this machine as "${DEMO_RESELLER}" until "bin/farewatch keys create" makes a key`,
+      `API open as "${DEMO_RESELLER}" to this machine and any proxy on it, until "bin/farewatch keys create"`,
     )
-  } else log.warn({ reseller: DEMO_RESELLER }, 'the API is open to this machine until a key exists')
+  } else {
+    const open = 'the API is open to this machine and to any proxy on it until a key exists'
+    log.warn({ reseller: DEMO_RESELLER }, open)
+  }
 }
 
 function reportReady(
   { terminal }: CliContext,
   addresses: readonly (readonly [string, string])[],
+  receiver: DemoReceiver | undefined,
 ): void {
   if (!terminal.interactive) return
-  const lines = addresses.map(([what, where]) => `  ${what.padEnd(8)} ${where}`)
+  const webhooks =
+    receiver === undefined ? [] : [['webhooks', `arrive at ${receiver.url}`] as const]
+  const lines = [...addresses, ...webhooks].map(([what, where]) => `  ${what.padEnd(8)} ${where}`)
   process.stderr.write(
     `\n${lines.join('\n')}\n\n  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
   )
-}
-
-const LOOPBACK = new BlockList()
-LOOPBACK.addSubnet('127.0.0.0', 8)
-LOOPBACK.addAddress('::1', 'ipv6')
-
-/** Whether an address is reachable from this machine only. */
-export function isLoopback(address: string): boolean {
-  return LOOPBACK.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { type CliContext, withQueue } from '../context.ts'
 import { statusText } from '../text/status-text.ts'
-import { example, printable } from '../text/text-format.ts'
+import { escapeControls, example, printable } from '../text/text-format.ts'
 
 interface StatusOptions {
   readonly watch?: boolean
@@ -50,11 +50,12 @@ async function keepPrinting(
   if (redraws) process.stdout.write(ERASE_ALL)
   while (!signal.aborted) {
     const text = await read().catch((err: unknown) => printable(`no answer: ${messageOf(err)}`))
-    terminal.out(redraws ? redrawn(text) : text)
+    if (redraws) process.stdout.write(redrawn(escapeControls(text)))
+    else terminal.out(text)
     await clock.sleep(WATCH_MS, signal).catch(() => undefined)
   }
 }
 
 function redrawn(text: string): string {
-  return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}`
+  return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}\n`
 }

@@ -11,7 +11,7 @@ import { integerOption } from '../option-parsers.ts'
 import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
 import { heldText, runText } from '../text/sync-runs-text.ts'
 import { syncResult, syncSentence } from '../text/sync-text.ts'
-import { example, pick } from '../text/text-format.ts'
+import { example, forScreen, pick } from '../text/text-format.ts'
 
 type Json = boolean | undefined
 
@@ -113,7 +113,8 @@ function printDifferences(runIds: readonly [number, number], json: Json): Promis
     await assertOneList(syncDeps.db, runIds)
     for await (const page of diffSnapshots(syncDeps, runIds)) {
       const lines = page.map((one) => (json === true ? JSON.stringify(one) : differenceText(one)))
-      if (!process.stdout.write(`${lines.join('\n')}\n`)) await once(process.stdout, 'drain')
+      const text = forScreen(`${lines.join('\n')}\n`, process.stdout)
+      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
     }
   })
 }

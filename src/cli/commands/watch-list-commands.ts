@@ -17,7 +17,7 @@ import { importWatchList } from '../../watch/import/import-watch-list.ts'
 import { invalidRowLines } from '../../watch/rows/watch-errors.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { count, example } from '../text/text-format.ts'
+import { count, escapeControls, example, forScreen } from '../text/text-format.ts'
 import {
   changeText,
   diffLine,
@@ -127,7 +127,7 @@ async function importFile(file: string, { reseller, skipInvalid, json }: FileOpt
         onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
         onSkipped: (invalid) => {
           terminal.progress('')
-          process.stderr.write(`${invalidRowLines(invalid).join('\n')}\n`)
+          process.stderr.write(`${escapeControls(invalidRowLines(invalid).join('\n'))}\n`)
         },
       })
       terminal.print(json, importResult(outcome), () => importText(outcome))
@@ -162,5 +162,6 @@ function exportLists({ reseller, list, format }: ExportOptions): Promise<void> {
 }
 
 async function writeOut(texts: readonly string[]): Promise<void> {
-  if (!process.stdout.write(texts.join(''))) await once(process.stdout, 'drain')
+  if (!process.stdout.write(forScreen(texts.join(''), process.stdout)))
+    await once(process.stdout, 'drain')
 }

@@ -1,5 +1,5 @@
+import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../route-sync/runs/sync-run.ts'
-import { changeSentence, type ShownChange } from './change-text.ts'
 import { syncSentence } from './sync-text.ts'
 import { printable } from './text-format.ts'
 
@@ -12,11 +12,13 @@ const COLOURS: Readonly<Record<string, string>> = { warn: YELLOW, error: RED, fa
 type LogFields = Readonly<Record<string, unknown>>
 
 /** Events that are shown as sentences. Any other line is shown as its message and fields. */
-const SENTENCES: Readonly<Record<string, (fields: LogFields) => string>> = {
+const SENTENCES: Readonly<Record<string, (fields: LogFields, time: Date) => string>> = {
   // The log line lacks the members that are null.
   'route sync finished': (fields) =>
     syncSentence({ ...NO_COUNTS, reason: null, ...fields } as unknown as SyncOutcome),
-  'fare changed': (fields) => changeSentence(fields as unknown as ShownChange),
+  'webhook received': ({ seq, outcome, text }) => `webhook ${seq ?? ''} ${outcome}: ${text}`,
+  'fare changed': (fields, time) =>
+    changeSentence(fields as unknown as ShownChange, time.getFullYear()),
 }
 
 /** Messages that the steps on the terminal already show. */
@@ -29,11 +31,17 @@ const SHOWN_AS_STEPS = new Set([
   'stopped',
 ])
 
-/** A log destination for a terminal: shows each JSON line as a plain line. */
-export function createLogLines(write: (text: string) => void): { write(line: string): void } {
+/**
+ * A log destination for a terminal: shows each JSON line as a plain line. Without `debug` it leaves out the lines of that
+ * level that have no sentence, so that a log of level `debug` shows each change of a fare.
+ */
+export function createLogLines(
+  write: (text: string) => void,
+  { debug }: { debug: boolean },
+): { write(line: string): void } {
   return {
     write: (line) => {
-      const text = renderLogLine(line)
+      const text = renderLogLine(line, debug)
       if (text !== undefined) write(text)
     },
   }
@@ -45,14 +53,16 @@ interface LogLine extends LogFields {
   readonly msg: string
 }
 
-function renderLogLine(line: string): string | undefined {
+function renderLogLine(line: string, debug: boolean): string | undefined {
   const parsed = parseLogLine(line)
   if (parsed === undefined) return `${printable(line.trimEnd())}\n`
   const { time, level, msg, ...fields } = parsed
   if (level === 'info' && SHOWN_AS_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
-  const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields)
-  const clock = new Date(time).toTimeString().slice(0, 8)
+  if (level === 'debug' && !debug && sentence === undefined) return undefined
+  const at = new Date(time)
+  const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields, at)
+  const clock = at.toTimeString().slice(0, 8)
   const colour = COLOURS[level] ?? ''
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
 }

@@ -1,5 +1,6 @@
 import type { QueueState } from '../../app/queue-state.ts'
 import type { Overview } from '../../app/read-overview.ts'
+import { breakerText, checksStopText, processText, sinceText } from '../../app/state-text.ts'
 import { durationText } from '../../base/text.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
@@ -19,6 +20,7 @@ export function statusText(overview: Overview, width: number): string {
     ['upstream', upstreamText(overview)],
     ['incidents', incidentsText(overview)],
     ...queueLines(overview.queue, at),
+    ...processLines(overview),
     ...feedLines(overview),
   ]
   const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
@@ -79,13 +81,16 @@ function fareLines({ beliefs }: Overview): [string, string][] {
   ]
 }
 
-function budgetLines({ budget }: Overview): [string, string][] {
+function budgetLines({ budget, upstream }: Overview): [string, string][] {
   if (budget === null) return []
   const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
   const spendable = share < 1 ? `, ONLY ${percent(share)} may be spent` : ''
+  // The last whole minute says nothing about checks that have been stopped since.
+  const stop = checksStopText(upstream)
+  const use = stop === null ? `${percent(used)} used${spendable}` : `checks STOPPED: ${stop}`
   const unknown = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} of them unknown`
   return [
-    ['budget', `${requestsPerSecond} requests a second, ${percent(used)} used${spendable}`],
+    ['budget', `${requestsPerSecond} requests a second, ${use}`],
     ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
   ]
 }
@@ -94,24 +99,31 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-function upstreamText({ upstream, at }: Overview): string {
+function upstreamText({ upstream, budget, at }: Overview): string {
   const { pausedUntil, openBreakers } = upstream
   const parts = [
     ...(pausedUntil === null
       ? []
-      : [`PAUSED for ${durationText(pausedUntil.getTime() - at.getTime())}`]),
-    ...openBreakers.map(({ endpoint, breaker, since }) => {
-      const what = breaker === 'auth' ? 'REFUSES OUR CREDENTIAL' : 'FAILS'
-      return `${endpoint} ${what}, for ${durationText(at.getTime() - since.getTime())}`
+      : [
+          `PAUSED until ${secondText(pausedUntil)} UTC (${durationText(pausedUntil.getTime() - at.getTime())})`,
+        ]),
+    ...openBreakers.map((open) => {
+      const { endpoint, breaker } = open
+      const what =
+        breaker === 'auth' ? `${endpoint} REFUSES OUR CREDENTIAL` : `calls to ${endpoint} FAIL`
+      return `${what}${breakerText(open, at)}`
     }),
   ]
-  return parts.length === 0 ? 'no trouble' : parts.join('; ')
+  if (parts.length > 0) return parts.join('; ')
+  const { checksLastMinute = 0, unknownLastMinute = 0 } = budget ?? {}
+  // With few checks it takes half a minute until a breaker opens.
+  return 2 * unknownLastMinute > checksLastMinute ? 'MOST CHECKS are unknown' : 'no trouble'
 }
 
 function incidentsText({ incidents, at }: Overview): string {
   if (incidents.length === 0) return 'none open'
   return incidents
-    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${agoText(openedAt, at)}`)
+    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${sinceText(openedAt, at)}`)
     .join('; ')
 }
 
@@ -137,6 +149,12 @@ function tickText(tickedAt: Date, at: Date): string {
 
 function deadText(dead: number): string {
   return dead === 0 ? '' : `, ${count(dead)} DEAD`
+}
+
+function processLines({ processes, at }: Overview): [string, string][] {
+  const lines = processes.map((one): [string, string] => ['', processText(one, at)])
+  const [first, ...others] = lines
+  return first === undefined ? [['processes', 'NONE RUNS']] : [['processes', first[1]], ...others]
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {

@@ -38,12 +38,32 @@ export function pick<T extends object, K extends keyof T>(from: T, ...keys: read
   return Object.fromEntries(keys.map((key) => [key, from[key]]))
 }
 
-/**
- * Replaces the characters by which a text from outside could move the cursor, colour the screen or change the direction
- * of writing.
- */
+/** The characters by which a text could move the cursor, colour the screen or change the direction of writing. */
+const ACTING = '[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]'
+const ANY_ACTING = new RegExp(ACTING, 'gu')
+/** Line ends, tabs and the colours that commands print themselves are kept. */
+const FOREIGN_ACTING = new RegExp(`(?!\\r?\\n|\\t|\\x1b\\[(?:0|2|3[123])m)${ACTING}`, 'gu')
+
+/** A text from outside in one line: a space replaces each character that a terminal acts on. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
+  return text.replace(ANY_ACTING, ' ')
+}
+
+/**
+ * Escapes as in JSON what a terminal would act on, except line ends and our own colours: a last defence for texts that
+ * quote the upstream, a file or the database.
+ * @example escapeControls('\x1b[2J') // '\\u001b[2J'
+ */
+export function escapeControls(text: string): string {
+  return text.replace(
+    FOREIGN_ACTING,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** The text for a stream. A terminal gets it with control characters escaped, a file or a pipe gets it unchanged. */
+export function forScreen(text: string, stream: { readonly isTTY?: boolean }): string {
+  return stream.isTTY === true ? escapeControls(text) : text
 }
 
 /** A table with aligned columns. */

@@ -37,7 +37,7 @@ export const GUARD_LIMITS: GuardLimits = {
   releaseLostShare: 0.5,
 }
 
-/** What a list would change, counted. The fields that only the other kind of list can change are 0. */
+/** Counts of the changes that a list would make. Fields that only the other kind of list can change are 0. */
 export interface SnapshotDiff {
   /** Live (or available) routes before the list. */
   readonly live: number

@@ -137,7 +137,7 @@ export async function applyRoutes(tx: Tx, args: ApplyArgs) {
   const removed = await closeRemoved(tx, args)
   const added = await openAdded(tx, args)
   const placesChanged = await closeChangedPlaces(tx, args)
-  await openPlaces(tx, args)
+  if ((await openPlaces(tx, args)) > 0) await savePlaceCodes(tx)
   return { added, removed, placesChanged, gained: 0, lost: 0 }
 }
 
@@ -158,7 +158,7 @@ async function closeRemoved(
   return affected(
     sql`
       update route_version r
-         set valid_to = ${fetchedAt}, removed_by = ${runId}
+         set valid_to = ${fetchedAt}, removed_by = ${runId}, changed_at = clock_timestamp(), last_seen_at = p.last_seen_at, first_missed_at = p.first_missed_at
         from pending_absence p
        where p.list = 'routes' and p.absences >= ${confirmations}
          and (r.departure_id, r.destination_id) = (p.departure_id, p.destination_id)
@@ -190,11 +190,29 @@ async function closeChangedPlaces(tx: Tx, { fetchedAt }: ApplyArgs): Promise<num
   )
 }
 
-async function openPlaces(tx: Tx, { fetchedAt }: ApplyArgs): Promise<void> {
+async function openPlaces(tx: Tx, { fetchedAt }: ApplyArgs): Promise<number> {
+  return affected(
+    sql`
+      insert into place_version (place_id, iata, city, country, valid_from)
+      select place_id, iata, city, country, ${fetchedAt}::timestamptz
+        from snapshot_place
+       where changed or not known
+    `,
+    tx,
+  )
+}
+
+/** Makes the table of airport codes equal to the present places: fares join routes by it. */
+export async function savePlaceCodes(tx: Tx): Promise<void> {
   await sql`
-    insert into place_version (place_id, iata, city, country, valid_from)
-    select place_id, iata, city, country, ${fetchedAt}::timestamptz
-      from snapshot_place
-     where changed or not known
+    merge into place_code c
+    using (select iata, case when count(*) = 1 then min(place_id) end as place_id
+             from place_version
+            where valid_to is null and iata <> ''
+            group by iata) p
+       on p.iata = c.iata
+     when matched and c.place_id is distinct from p.place_id then update set place_id = p.place_id
+     when not matched by target then insert values (p.iata, p.place_id)
+     when not matched by source then delete
   `.execute(tx)
 }

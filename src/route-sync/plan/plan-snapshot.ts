@@ -48,7 +48,7 @@ export interface PlanArgs extends Pick<ApplyArgs, 'confirmations'> {
   readonly fetched: FetchedList
   /** The last accepted run of the list; null for a baseline. */
   readonly previous: AcceptedRun | null
-  /** When the list arrived; null: just now. */
+  /** When the list arrived. Null if it has just arrived. */
   readonly arrivedAt: Date | null
   readonly stopwatch: Stopwatch
   /** Stages the list even if it is the last accepted one again. */
@@ -78,11 +78,14 @@ const APPLY_TIMEOUT = '15min'
  */
 const APPLY_WORK_MEM = '64MB'
 
+/** The other list is applied within seconds, a million routes within a minute. */
+const STATE_WAIT_MS = 120_000
+
 /** Prepares the caller's transaction to apply a list. Both lists read and write the same state, so one waits. */
 export async function beginApply(tx: Tx): Promise<void> {
   await sql`set local statement_timeout = ${sql.lit(APPLY_TIMEOUT)}`.execute(tx)
   await sql`set local work_mem = ${sql.lit(APPLY_WORK_MEM)}`.execute(tx)
-  await takeTransactionLock(tx, 'route-state')
+  await takeTransactionLock(tx, 'route-state', STATE_WAIT_MS)
 }
 
 /** Stages a list and compares it with what holds now, in temporary tables of the caller's transaction. */

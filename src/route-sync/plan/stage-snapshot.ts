@@ -5,7 +5,7 @@ import { SecretInListError } from '../runs/sync-errors.ts'
 
 const PLACES_PER_STATEMENT = 10_000
 
-/** What was staged, counted. */
+/** Counts of the staged list. */
 export interface StagedSnapshot {
   /** Routes in the list, duplicates included. */
   readonly fetched: number
@@ -43,11 +43,7 @@ export async function stageSnapshot(
   } finally {
     await storing.end()
   }
-  await insertStagedPlaces(
-    tx,
-    tables,
-    places.spellings().map((place) => scrubbed(place, scrub)),
-  )
+  await insertStagedPlaces(tx, tables, { places: places.spellings(), scrub })
   await sql`analyze ${tables.routes}, ${tables.places}`.execute(tx)
   return {
     fetched,
@@ -140,10 +136,11 @@ async function insertStagedRoutes(
 async function insertStagedPlaces(
   tx: Tx,
   tables: StagingTables,
-  places: readonly Place[],
+  { places, scrub }: { readonly places: readonly Place[]; readonly scrub: Scrub },
 ): Promise<void> {
   for (let from = 0; from < places.length; from += PLACES_PER_STATEMENT) {
-    const some = places.slice(from, from + PLACES_PER_STATEMENT)
+    const batch = places.slice(from, from + PLACES_PER_STATEMENT)
+    const some = batch.map((place) => scrubbed(place, scrub))
     await sql`
       insert into ${tables.places}
       select * from unnest(${some.map((p) => p.id)}::text[], ${some.map((p) => p.iata)}::text[],

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import {
@@ -55,9 +55,9 @@ const PlaceHistory = object(
   { title: 'PlaceHistory' },
 )
 
-const Position = object({ of: Of, validFrom: Type.String({ format: 'date-time' }) })
+const Position = object({ of: Of, validFrom: InstantPosition })
 const routeCursors = cursorsOf('route-history', Position)
-const placeCursors = cursorsOf('place-history', Type.String({ format: 'date-time' }))
+const placeCursors = cursorsOf('place-history', InstantPosition)
 
 const readRouteHistory = shared({
   id: 'readRouteHistory',
@@ -82,7 +82,7 @@ const readRouteHistory = shared({
     const page = routeCursors.page(intervals, {
       limit,
       bound: params,
-      positionOf: ({ of, validFrom }) => ({ of, validFrom: validFrom.toISOString() }),
+      positionOf: ({ of, validFrom }) => ({ of, validFrom: validFrom.getTime() }),
     })
     return { ...route, ...page }
   },
@@ -123,7 +123,7 @@ const readPlace = shared({
     const page = placeCursors.page(intervals, {
       limit,
       bound: placeId,
-      positionOf: ({ validFrom }) => validFrom.toISOString(),
+      positionOf: ({ validFrom }) => validFrom.getTime(),
     })
     return { ...place, ...page }
   },

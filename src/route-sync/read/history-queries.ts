@@ -60,7 +60,7 @@ export async function findKnownRoute(
   return rows[0]
 }
 
-/** The intervals of a route, the newest first; of two that start together, existence first. */
+/** The intervals of a route, the newest first. If two start together, the interval of existence is first. */
 export async function listRouteIntervals(
   db: Db,
   { departureId, destinationId }: RoutePair,

@@ -8,9 +8,9 @@ import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
-export const ListName = oneOf(['routes', 'with-availability'])
+export const ListName = oneOf(['routes', 'with-availability'], { title: 'ListName' })
 export const Reason = object({ code: Type.String(), text: Type.String() }, { title: 'Reason' })
-const Status = oneOf(RUN_STATUSES)
+const Status = oneOf(RUN_STATUSES, { title: 'RunStatus' })
 const Count = orNull(Type.Integer())
 const MaybeInstant = orNull(Instant)
 const MaybeText = orNull(Type.String())

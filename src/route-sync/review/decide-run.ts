@@ -9,6 +9,8 @@ import {
   closeRun,
   createStopwatch,
   dropHeldRuns,
+  LIST_WAIT_MS,
+  listBusyError,
   listLock,
 } from '../runs/run-records.ts'
 import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/sync-errors.ts'
@@ -113,17 +115,22 @@ export async function rejectRun(
   )
 }
 
-/** Runs `work` once no other process holds the list's lock. Throws the signal's reason if it aborts before. */
+/**
+ * Runs `work` once no other session holds the list's lock. Throws the signal's reason if it aborts before, and
+ * ListBusyError if the lock is held for too long.
+ */
 async function whenListIsFree<T>(
   { db, clock }: Pick<DecideDeps, 'db' | 'clock'>,
   { list, signal }: { readonly list: RouteListName; readonly signal: AbortSignal },
   work: (session: Db) => Promise<T>,
 ): Promise<T> {
+  const givesUpAt = clock.now().getTime() + LIST_WAIT_MS
   for (;;) {
     const done = await withSessionLock(db, listLock(list), async (session) => ({
       value: await work(session),
     }))
     if (done !== undefined) return done.value
+    if (clock.now().getTime() >= givesUpAt) throw await listBusyError(db, list)
     await clock.sleep(POLL_MS, signal)
   }
 }

@@ -67,7 +67,7 @@ export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState 
   return undefined
 }
 
-/** The review of a list with the same bytes. Its run is enough: the bytes need not be kept any longer. */
+/** The review of a list with the same bytes. The hash of a run identifies it, even after its stored list was deleted. */
 async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | undefined> {
   const run = await tx
     .selectFrom('sync_run as r')
@@ -134,7 +134,7 @@ async function differingShare(tx: Tx): Promise<number> {
   return larger === 0 ? 0 : differing / larger
 }
 
-/** Counts the held runs since the last suspicious list of another review: until then the list was another one. */
+/** Reads a review. Its held runs count only if no run of another review is newer. */
 async function readReview(tx: Tx, list: RouteListName, reviewId: number): Promise<ReviewState> {
   return selectOne(
     sql<ReviewState>`

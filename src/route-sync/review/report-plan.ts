@@ -37,13 +37,13 @@ export interface PlanReport {
   readonly examples: PlanExamples
 }
 
-/** What an operator rejected of a review, and when, the last time. */
+/** The runs of a review that an operator rejected last, and when. */
 export interface Rejection {
   readonly runs: number[]
   readonly at: Date
 }
 
-/** What an operator decides about a held run by. */
+/** What an operator needs to know to decide about a held run. */
 export interface Review {
   readonly run: SyncRunRow
   /** All held runs of its review, itself included. */

@@ -1,8 +1,9 @@
-import type { RouteListName, RunStatus } from '../../base/kinds.ts'
+import type { RouteListName, RunResolution, RunStatus } from '../../base/kinds.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import type { SyncRunResolution } from '../../db/tables.ts'
+import { findLockHolder } from '../../db/session-lock.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { RouteListBody } from '../../upstream/route-list.ts'
+import { ListBusyError } from './sync-errors.ts'
 import {
   NO_COUNTS,
   type StageDurations,
@@ -15,6 +16,14 @@ import { ACCEPTED, ARRIVED_AT } from './sync-run-queries.ts'
 /** The name of a list's lock. One process at a time, of all, runs a list or decides about it. */
 export function listLock(list: RouteListName): string {
   return `route-sync:${list}`
+}
+
+/** A wait for a list's lock ends after this time: a run takes minutes at most. */
+export const LIST_WAIT_MS = 300_000
+
+/** Names the session that holds the list's lock. It may belong to another program, such as an analyst's. */
+export async function listBusyError(db: Db, list: RouteListName): Promise<ListBusyError> {
+  return new ListBusyError(list, await findLockHolder(db, listLock(list)))
 }
 
 /** Times the stages of one run. */
@@ -167,7 +176,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
 
 export interface Dropping {
   readonly list: RouteListName
-  readonly resolution: Exclude<SyncRunResolution, 'approved'>
+  readonly resolution: Exclude<RunResolution, 'approved'>
   /** The run whose list decided it; null if an operator did. */
   readonly resolvedBy: number | null
   /** The review that ends; all reviews of the list if missing. */

@@ -13,14 +13,14 @@ export class SyncFailedError extends AppError {
   }
 }
 
-/** Another process holds the list's lock. Its run may yet fail, so the job is tried again. */
+/** Another session holds the list's lock. Its run may yet fail, so the job is tried again. */
 export class ListBusyError extends AppError {
   override readonly name = 'ListBusyError'
   override readonly code = 'sync.busy'
   override readonly retryable = true
 
-  constructor(list: RouteListName) {
-    super(`another process is syncing the list ${list}`)
+  constructor(list: RouteListName, holder: string) {
+    super(`another session works on the list ${list}: its lock is ${holder}`)
   }
 }
 
@@ -32,6 +32,17 @@ export class NoRoutesYetError extends AppError {
 
   constructor() {
     super('there are no routes yet: sync the routes list first')
+  }
+}
+
+/** Two runs for one due time failed with the same list. A third attempt would most likely fail too. */
+export class ListFailedTwiceError extends AppError {
+  override readonly name = 'ListFailedTwiceError'
+  override readonly code = 'sync.list_failed_twice'
+  override readonly retryable = false
+
+  constructor(runIds: readonly number[]) {
+    super(`runs ${runIds.join(' and ')} failed with the same list; the next due time tries again`)
   }
 }
 

@@ -1,6 +1,5 @@
-import type { RouteChangeKind, RouteListName, RunStatus } from '../../base/kinds.ts'
+import type { RouteChangeKind, RouteListName, RunResolution, RunStatus } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
-import type { SyncRunResolution } from '../../db/tables.ts'
 import { RunNotFoundError } from './sync-errors.ts'
 import type { SyncOutcome, SyncReason } from './sync-run.ts'
 
@@ -66,6 +65,27 @@ export async function hasRunSince(db: Db, list: RouteListName, instant: Date): P
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
+}
+
+/**
+ * The runs since an instant that got a list with this hash and then failed, or whose process ended. A run that a
+ * shutdown interrupted does not count.
+ */
+export async function findFailedWith(
+  db: Db,
+  { list, contentHash, since }: { list: RouteListName; contentHash: string; since: Date },
+): Promise<number[]> {
+  const runs = await db
+    .selectFrom('sync_run')
+    .select('id')
+    .where('list', '=', list)
+    .where('started_at', '>=', since)
+    .where('content_hash', '=', contentHash)
+    .where('status', '=', 'failed')
+    .where('reason_code', '<>', 'interrupted')
+    .orderBy('id')
+    .execute()
+  return runs.map(({ id }) => id)
 }
 
 /** Whether a run has added or removed routes after an instant. */
@@ -188,8 +208,8 @@ export interface ShownRun extends SyncRunRow {
   readonly notModified: boolean
   readonly etag: string | null
   readonly lastModified: string | null
-  /** What ended its review; null without a review, or while it is held. */
-  readonly resolution: SyncRunResolution | null
+  /** How its review ended. Null without a review, and while the run is held. */
+  readonly resolution: RunResolution | null
   readonly resolvedAt: Date | null
   readonly resolvedBy: number | null
   /** The runs of the same review, this one included; empty without a review. */

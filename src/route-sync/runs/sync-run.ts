@@ -35,7 +35,7 @@ export const NO_COUNTS = {
   lost: null,
 }
 
-/** What a run counted; null if it ended before it counted it. */
+/** The counts of a run. A count is null if the run ended before it was made. */
 export type SyncCounts = Readonly<Record<keyof typeof NO_COUNTS, number | null>>
 
 /** The result of a run. */

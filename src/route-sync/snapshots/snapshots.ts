@@ -26,7 +26,7 @@ const PARTS_PER_STATEMENT = 16
 export interface PackedSnapshot {
   readonly bytes: number
   readonly storedBytes: number
-  /** In order, each a gzip member of its own. */
+  /** The pieces in order. Each is a gzip member of its own. */
   readonly parts: readonly Buffer[]
 }
 
@@ -147,8 +147,23 @@ async function* readParts(db: Db, contentHash: string): AsyncGenerator<Uint8Arra
   }
 }
 
+/** Every list is kept for so long; after that one a day of each kind. */
+const ALL_KEPT_DAYS = sql.lit(7)
+
+/** Whether snapshot `s` is the last list that a run brought on its UTC day, of one of the kinds. */
+function isLastOfDay() {
+  return sql<boolean>`
+    exists (select from sync_run r
+             where r.content_hash = s.content_hash
+               and not exists (select from sync_run other
+                                 join snapshot later on later.content_hash = other.content_hash
+                                where other.list = r.list and later.kept_at > s.kept_at
+                                  and (later.kept_at at time zone 'UTC')::date = (s.kept_at at time zone 'UTC')::date))`
+}
+
 /**
- * Deletes the lists that no run has brought for `retentionDays`. Returns how many.
+ * Deletes the lists that no run has brought for `retentionDays`, and after a week all but the last one of each day. Returns
+ * how many.
  *
  * Kept longer: lists of held runs; the last accepted list of each kind, which the upstream may report as not modified;
  * and the first list of each review in which an operator rejected one, which later lists are compared with.
@@ -160,7 +175,8 @@ export async function pruneSnapshots(db: Db, retentionDays: number): Promise<num
   return affected(
     sql`
       delete from snapshot s
-       where s.kept_at < clock_timestamp() - make_interval(days => ${retentionDays}::integer)
+       where (s.kept_at < clock_timestamp() - make_interval(days => ${retentionDays}::integer)
+              or (s.kept_at < clock_timestamp() - make_interval(days => ${ALL_KEPT_DAYS}) and not ${isLastOfDay()}))
          and not exists (select from sync_run r where r.content_hash = s.content_hash and r.status = 'held')
          and s.content_hash not in (
                select distinct on (list) content_hash

@@ -38,7 +38,7 @@ export function fareEndpoints(
     path: '/api/v1/flights/fares/verify',
     answer: answerTo((question, worldNow) => answerVerify(world, worldNow, question)),
   })
-  // In its own scope, because only this endpoint accepts a body of any type.
+  // This endpoint has its own scope, because only it accepts a body of any type.
   void server.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, parsed) => {

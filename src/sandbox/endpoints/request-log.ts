@@ -77,7 +77,7 @@ export interface SecondCount {
   readonly second: string
   readonly endpoint: EndpointName
   readonly count: number
-  /** By status; `none` counts answers without a status. */
+  /** The number of answers by status; `none` counts answers without a status. */
   readonly byStatus: Readonly<Record<string, number>>
 }
 

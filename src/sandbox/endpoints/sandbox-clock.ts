@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** World time: it starts at `worldStart` and runs `speed` times as fast as real time; at speed 0 it stands still. */
+/** The time of the world. It starts at `worldStart` and runs `speed` times as fast as real time. Speed 0 stops it. */
 export interface SandboxClock {
   readonly speed: number
   realNow(): Date

@@ -106,7 +106,7 @@ export interface EndpointDeps {
 
 export interface Endpoint {
   readonly name: EndpointName
-  /** GET unless given. */
+  /** If unset, GET. */
   readonly method?: 'GET' | 'POST'
   readonly path: string
   /** The correct answer at an instant of the world. */

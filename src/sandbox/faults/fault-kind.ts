@@ -9,7 +9,7 @@ export interface FaultContext {
   readonly answer: Answer
   /** How often the rule was triggered before: 0 at first. */
   readonly occurrence: number
-  /** Real time. */
+  /** The real time of the request. */
   readonly now: Date
   /** Path and query of the request, with its token. */
   readonly url: string
@@ -20,7 +20,7 @@ export interface FaultyAnswer {
   /** Has `available` only if a client can still read it. */
   readonly answer: Answer
   readonly delayMs?: number
-  /** Sends the answer; unset: it is sent as usual. */
+  /** Sends the answer. If unset, the answer is sent as usual. */
   readonly send?: Send
   /** False if not even a status is sent. */
   readonly statusSent?: boolean
@@ -45,9 +45,9 @@ export const JSON_ENDPOINTS: readonly EndpointName[] = [...LISTS, 'verify', 'boo
 
 interface FaultDefinition<P extends ParameterTable> {
   readonly summary: string
-  /** All unless given. */
+  /** If unset, the fault is possible at every endpoint. */
   readonly endpoints?: readonly EndpointName[]
-  /** None unless given. */
+  /** If unset, the fault has no parameters. */
   readonly parameters?: P
   readonly corrupt: (context: FaultContext & Values<P>) => FaultyAnswer | undefined
 }
@@ -56,7 +56,7 @@ export function defineFault<P extends ParameterTable = Record<never, never>>(
   definition: FaultDefinition<P>,
 ): FaultKind {
   const { summary, endpoints = ENDPOINT_NAMES, parameters = {}, corrupt } = definition
-  // The rules are read by the same table of parameters, so the values have its types.
+  // Rules are parsed by the table `parameters`, so `corrupt` receives values of the types that it expects.
   return { summary, endpoints, parameters, corrupt: corrupt as FaultKind['corrupt'] }
 }
 

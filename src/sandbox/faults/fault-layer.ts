@@ -8,7 +8,7 @@ const FAULT_STREAM = 97
 /** A rule in force. */
 export interface ActiveFault {
   readonly rule: CheckedRule
-  /** Real time at which it ends; null: when it is removed. */
+  /** Real time at which the rule ends. Null if it ends when it is removed. */
   readonly endsAt: Date | null
   /** The requests to its endpoints. */
   readonly requests: number

@@ -28,7 +28,7 @@ export function integer({
   }
 }
 
-/** One of some values; the first unless another is given. */
+/** A parameter with one of these values. If unset, it has the first one. */
 export function oneOf<const T extends string | number>(
   ...choices: readonly [T, ...T[]]
 ): Parameter<T> {

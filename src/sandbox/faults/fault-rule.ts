@@ -37,11 +37,11 @@ type FaultEndpoint = EndpointName | 'all'
 /** A fault, where it applies, how often and for how long. */
 export interface FaultRule {
   readonly name: FaultName
-  /** `all` unless given: every endpoint of the fault. */
+  /** If unset, `all`: every endpoint of the fault. */
   readonly endpoint?: FaultEndpoint
-  /** The probability that a request gets the fault, 0 to 1; 1 unless given. */
+  /** The probability that a request gets the fault, from 0 to 1. If unset, 1. */
   readonly probability?: number
-  /** Real seconds from when the rule is set; unset: until it is removed. */
+  /** Real seconds for which the rule holds. If unset, it holds until it is removed. */
   readonly durationSeconds?: number
   /** The parameters of the fault. */
   readonly [parameter: string]: string | number | undefined

@@ -21,7 +21,7 @@ export interface ResultContext extends FaultContext {
 /** A fault that changes the JSON of an answer. It applies to the endpoints for which it has a change. */
 interface JsonFaultDefinition<P extends ParameterTable> {
   readonly summary: string
-  /** None unless given. */
+  /** If unset, the fault has no parameters. */
   readonly parameters?: P
   /** Changes a route list. */
   readonly list?: (routes: readonly Route[], context: FaultContext & Values<P>) => unknown

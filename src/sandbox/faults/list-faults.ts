@@ -50,7 +50,7 @@ function middleOf(routes: readonly Route[]): number {
   return Math.ceil(routes.length / 2)
 }
 
-/** In [0, 1). Depends on the route alone, so that every list lacks the same part. */
+/** A number in [0, 1) that depends on the route alone, so that every list lacks the same routes. */
 function drawOf({ departure, destination }: Route): number {
   return draw(mixText(mixText(0, departure.id), destination.id), 0)
 }

@@ -11,7 +11,7 @@ export interface Airport {
   readonly longitude: number
   /** IANA name. */
   readonly zone: string
-  /** From 1, an airstrip with a few flights, to 5, a hub of its continent. */
+  /** The size of the airport: 1 is an airstrip with a few flights, 5 is a hub of its continent. */
   readonly size: number
   /** Whether residents fly to the rest of their country at a resident fare. */
   readonly residentFares: boolean

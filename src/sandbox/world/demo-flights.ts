@@ -5,14 +5,18 @@ import { draw, mix } from './random.ts'
 import { isBookable } from './route-life.ts'
 import type { World } from './world.ts'
 
-const LATEST_DAYS = 14
-const EARLIEST_DAYS = 2
+/**
+ * The demo's world runs 60 times as fast as the calendar: it passes a departure long before the real clock does, and to
+ * farewatch the flight seems to sell out. No flight of the demo departs within 16 hours of real time.
+ */
+const EARLIEST_DAYS = 40
+const LATEST_DAYS = 52
 const HORIZON_MS = 6 * HOUR_MS
 /** Each costs about 20 µs. */
 const MAX_EXAMINED = 6000
 
 /**
- * The ids of up to n flights that depart within two weeks, for a demonstration that shows changes at once. The
+ * The ids of up to n flights that depart in about six weeks, for a demonstration that shows changes at once. The
  * availability of up to half of them changes within six hours of world time after the instant, the soonest first. The
  * others stay as they are for that long.
  */

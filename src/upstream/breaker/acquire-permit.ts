@@ -71,6 +71,9 @@ export async function assertNotPaused(breaker: CircuitBreaker, endpoint: string)
   throw circuitOpenError(endpoint, admission)
 }
 
-function circuitOpenError(endpoint: string, { by, untilMs }: Refusal): UpstreamCircuitOpenError {
-  return new UpstreamCircuitOpenError({ endpoint, by, until: new Date(untilMs) })
+function circuitOpenError(
+  endpoint: string,
+  { by, untilMs, cause }: Refusal,
+): UpstreamCircuitOpenError {
+  return new UpstreamCircuitOpenError({ endpoint, by, cause, until: new Date(untilMs) })
 }

@@ -18,7 +18,13 @@ export const LEASE_MS: Readonly<Record<EndpointGroup, number>> = { lists: 150_00
 export type Admission =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'probe' }
-  | { readonly kind: 'refused'; readonly by: 'pause' | BreakerName; readonly untilMs: number }
+  | {
+      readonly kind: 'refused'
+      readonly by: 'pause' | BreakerName
+      readonly untilMs: number
+      /** Why the breaker opened. Missing for a pause. */
+      readonly cause?: string | null
+    }
 
 export type Refusal = Extract<Admission, { kind: 'refused' }>
 
@@ -59,7 +65,11 @@ export function admissionOf(facts: AdmissionFacts): Admission {
   const states = statesFor(facts)
   const open = BREAKERS.filter((name) => states[name].open !== null)
   const waits = open
-    .map((by) => ({ by, untilMs: waitUntilMs(states[by], { group, by, nowMs }) }))
+    .map((by) => ({
+      by,
+      untilMs: waitUntilMs(states[by], { group, nowMs }),
+      cause: states[by].open?.cause ?? null,
+    }))
     .filter(({ untilMs }) => untilMs > 0)
     .toSorted((a, b) => b.untilMs - a.untilMs)
   const [longest] = waits
@@ -69,9 +79,7 @@ export function admissionOf(facts: AdmissionFacts): Admission {
 
 function waitUntilMs(
   { open }: BreakerState,
-  { group, by, nowMs }: { group: EndpointGroup; by: BreakerName; nowMs: number },
+  { group, nowMs }: { group: EndpointGroup; nowMs: number },
 ): number {
-  if (open === null) return 0
-  const { maxMs } = RULES[group][by].probe
-  return nextProbeMs(open, { nowMs, leaseMs: LEASE_MS[group], maxMs })
+  return open === null ? 0 : nextProbeMs(open, { nowMs, leaseMs: LEASE_MS[group] })
 }

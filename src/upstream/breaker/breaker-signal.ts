@@ -1,5 +1,12 @@
+import { isAhead } from '../../base/clock.ts'
 import { NO_FREE_CONNECTION } from '../upstream-errors.ts'
-import type { BreakerName, BreakerSignal, Outcomes, TimedCount } from './breaker-state.ts'
+import {
+  type BreakerName,
+  type BreakerSignal,
+  type CallCount,
+  type Outcomes,
+  SPANS_MS,
+} from './breaker-state.ts'
 
 /** How a call ended, as far as the breakers and the pause need it. */
 export interface CallEnd {
@@ -13,17 +20,10 @@ export interface CallEnd {
 
 /**
  * What the end of a call says about the upstream. `anomalous`: an answer outside the contract. `failed`: no answer, or
- * a server error. `unauthorized`: our credential is refused (401). `forbidden`: our credential may be refused (403, a
- * login page). `rate_limited`: a requested wait. `not_made`: nothing, because the upstream was not called.
+ * a server error. `refused`: our credential is refused (401, 403, a login page). `rate_limited`: a requested wait.
+ * `not_made`: nothing, because the upstream was not called.
  */
-export type OutcomeClass =
-  | 'good'
-  | 'anomalous'
-  | 'failed'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'rate_limited'
-  | 'not_made'
+export type OutcomeClass = 'good' | 'anomalous' | 'failed' | 'refused' | 'rate_limited' | 'not_made'
 
 /** All outcomes of calls. The breakers, the alert UpstreamErrors and the panel "Good answers" share this table. */
 const CLASS_BY_OUTCOME: Readonly<Record<string, OutcomeClass>> = {
@@ -34,11 +34,10 @@ const CLASS_BY_OUTCOME: Readonly<Record<string, OutcomeClass>> = {
   'upstream.id_missing': 'good',
   'upstream.timeout': 'failed',
   'upstream.http_5xx': 'failed',
-  // Except for our own cap on connections: see classifyOutcome.
+  // If our own limit of connections caused it, classifyOutcome returns `not_made`.
   'upstream.network': 'failed',
   'upstream.rate_limited': 'rate_limited',
-  // With status 401 it is `unauthorized`: see classifyOutcome.
-  'upstream.auth': 'forbidden',
+  'upstream.auth': 'refused',
   'upstream.redirect': 'anomalous',
   'upstream.too_large': 'anomalous',
   'upstream.contract_violation': 'anomalous',
@@ -50,8 +49,7 @@ const CLASS_BY_OUTCOME: Readonly<Record<string, OutcomeClass>> = {
 export const CALL_OUTCOMES: readonly string[] = Object.keys(CLASS_BY_OUTCOME)
 export const GOOD_OUTCOMES = CALL_OUTCOMES.filter((outcome) => CLASS_BY_OUTCOME[outcome] === 'good')
 
-export function classifyOutcome({ outcome, status, reason }: CallEnd): OutcomeClass {
-  if (outcome === 'upstream.auth' && status === 401) return 'unauthorized'
+export function classifyOutcome({ outcome, reason }: CallEnd): OutcomeClass {
   if (outcome === 'upstream.network' && reason === NO_FREE_CONNECTION) return 'not_made'
   return CLASS_BY_OUTCOME[outcome] ?? 'anomalous'
 }
@@ -60,14 +58,23 @@ export function classifyOutcome({ outcome, status, reason }: CallEnd): OutcomeCl
 export function breakerSignal(breaker: BreakerName, outcome: OutcomeClass): BreakerSignal {
   if (outcome === 'not_made') return 'not_made'
   if (breaker === 'errors') return outcome === 'failed' ? 'failure' : 'success'
-  if (outcome === 'unauthorized') return 'fatal'
-  if (outcome === 'forbidden') return 'failure'
+  if (outcome === 'refused') return 'failure'
   return outcome === 'good' ? 'success' : 'neutral'
+}
+
+/**
+ * How a failed call ended, for people.
+ * @example causeOf({ outcome: 'upstream.network', status: undefined, reason: 'ECONNREFUSED' }) // 'ECONNREFUSED'
+ */
+export function causeOf({ outcome, status, reason }: CallEnd): string {
+  if (outcome === 'upstream.auth' && (status ?? 0) < 400) return 'login page'
+  return reason ?? status?.toString() ?? outcome.replace('upstream.', '')
 }
 
 /** Instants are milliseconds by the database's clock. */
 export interface TalliedCall {
   readonly signal: BreakerSignal
+  readonly cause: string
   readonly madeAtMs: number
   readonly nowMs: number
   readonly probe: string | null
@@ -83,64 +90,64 @@ export interface SignalTally {
   take(): Outcomes
 }
 
-const NONE: Outcomes = { counts: [], goodAtMs: null, failuresInARow: 0, fatal: false, probe: null }
+/** No rule needs to know of more failures in a row. */
+const KEPT_FAILURES = 20
 
 export function createTally(): SignalTally {
   let counts = new Map<number, MutableCount>()
-  let outcomes = NONE
+  let failedMs: number[] = []
+  let goodAtMs: number | null = null
+  let cause: string | null = null
+  let probe: Outcomes['probe'] = null
   return {
-    add({ signal, madeAtMs, nowMs, probe }) {
-      const failed = signal === 'failure' || signal === 'fatal'
-      const good = signal === 'success'
-      if (failed || good) count(counts, { madeAtMs, nowMs, failed })
-      outcomes = {
-        ...outcomes,
-        goodAtMs: good ? nowMs : outcomes.goodAtMs,
-        failuresInARow: good ? 0 : outcomes.failuresInARow + (failed ? 1 : 0),
-        fatal: outcomes.fatal || signal === 'fatal',
-        probe: probe === null ? outcomes.probe : { id: probe, signal },
+    add(call) {
+      const { signal, madeAtMs, nowMs } = call
+      if (isAhead(goodAtMs, nowMs)) goodAtMs = null
+      const failed = signal === 'failure'
+      if (failed || signal === 'success') count(counts, { madeAtMs, nowMs, failed })
+      if (signal === 'success') {
+        const latestMs = Math.max(goodAtMs ?? 0, madeAtMs)
+        failedMs = failedMs.filter((ms) => ms > latestMs)
+        goodAtMs = latestMs
       }
+      if (failed) {
+        if (madeAtMs >= (goodAtMs ?? 0)) failedMs = [...failedMs, madeAtMs].slice(-KEPT_FAILURES)
+        cause = call.cause
+      }
+      if (call.probe !== null) probe = { id: call.probe, signal }
     },
     get urgent() {
-      const { fatal, failuresInARow, probe } = outcomes
-      return fatal || failuresInARow > 0 || probe !== null || hasFailed(counts)
+      return probe !== null || counts.values().some(({ failed }) => failed > 0)
     },
     get empty() {
-      return counts.size === 0 && outcomes.probe === null
+      return counts.size === 0 && probe === null
     },
     take() {
-      const taken = { ...outcomes, counts: [...counts.values()] }
+      const failuresInARow = failedMs.length
+      const failedAtMs = failuresInARow === 0 ? null : Math.max(...failedMs)
+      const inARow = { goodAtMs, failuresInARow, failedAtMs }
+      const taken = { ...inARow, counts: [...counts.values()], cause, probe }
       counts = new Map()
-      outcomes = NONE
+      failedMs = []
+      cause = null
+      probe = null
       return taken
     },
   }
 }
 
-type MutableCount = { -readonly [field in keyof TimedCount]: TimedCount[field] }
-
-/** No rule counts calls that are older. */
-const KEPT_SECONDS = 10
-/** A call that took longer counts as made this long ago. No call's deadline is as long. */
-const LONGEST_SECONDS = 255
+type MutableCount = { -readonly [field in keyof CallCount]: CallCount[field] }
 
 function count(
   counts: Map<number, MutableCount>,
   { madeAtMs, nowMs, failed }: { madeAtMs: number; nowMs: number; failed: boolean },
 ): void {
-  const second = Math.floor(nowMs / 1000)
-  const took = Math.min(LONGEST_SECONDS, Math.max(0, second - Math.floor(madeAtMs / 1000)))
-  const key = second * (LONGEST_SECONDS + 1) + took
-  const sum = counts.get(key)
-  if (sum !== undefined) {
-    sum.calls += 1
-    if (failed) sum.failed += 1
-    return
+  const second = Math.floor(madeAtMs / 1000)
+  const sum = counts.get(second) ?? { second, calls: 0, failed: 0 }
+  counts.set(second, sum)
+  sum.calls += 1
+  if (failed) sum.failed += 1
+  for (const old of counts.keys()) {
+    if (old * 1000 <= nowMs - SPANS_MS.longest) counts.delete(old)
   }
-  counts.set(key, { second, madeSecond: second - took, calls: 1, failed: failed ? 1 : 0 })
-  for (const [old, { second: at }] of counts) if (at <= second - KEPT_SECONDS) counts.delete(old)
-}
-
-function hasFailed(counts: ReadonlyMap<number, { failed: number }>): boolean {
-  return counts.values().some(({ failed }) => failed > 0)
 }

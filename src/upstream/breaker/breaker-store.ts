@@ -23,7 +23,7 @@ export async function readHealth(db: Db): Promise<UpstreamHealth> {
     sql<UpstreamHealth>`
       select (extract(epoch from now) * 1000)::float8 as "nowMs",
              (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
-             ${shareInSql()} as share,
+             round((${shareInSql()})::numeric, 6)::float8 as share,
              (select jsonb_object_agg(endpoint, states)
                 from (select endpoint, jsonb_object_agg(breaker, state) as states
                         from upstream_breaker group by endpoint) g) as breakers
@@ -84,14 +84,21 @@ export function logTransitions(
     const was = before[breaker].open
     const is = after[breaker].open
     if (was === null && is !== null) {
-      const probeAt = new Date(is.probeAtMs).toISOString()
-      log.warn({ endpoint, breaker, probeAt }, 'upstream breaker opened')
+      const [lastGoodAt, probeAt] = [is.goodAtMs ?? null, is.probeAtMs].map(instantOf)
+      log.warn(
+        { endpoint, breaker, cause: is.cause, lastGoodAt, probeAt },
+        'upstream breaker opened',
+      )
     }
     if (was !== null && is === null) {
       const openSince = new Date(was.sinceMs).toISOString()
       log.info({ endpoint, breaker, openSince }, 'upstream breaker closed')
     }
   }
+}
+
+function instantOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
 }
 
 /** An older reading is refreshed in the background while it is still used. At twice this age it is refreshed first. */

@@ -6,7 +6,13 @@ import { inTransaction } from '../../db/transaction.ts'
 import { lockThrottle, saveThrottle } from '../budget/budget-store.ts'
 import { isPaused, type PauseRequest, throttled } from '../budget/throttle.ts'
 import type { Permit } from './admission.ts'
-import { breakerSignal, type CallEnd, classifyOutcome, createTally } from './breaker-signal.ts'
+import {
+  breakerSignal,
+  type CallEnd,
+  causeOf,
+  classifyOutcome,
+  createTally,
+} from './breaker-signal.ts'
 import {
   applyOutcomes,
   BREAKERS,
@@ -59,12 +65,13 @@ export function createCallReporter(deps: ReporterDeps): CallReporter {
       const outcome = classifyOutcome(record)
       const nowMs = view.nowMs()
       for (const name of BREAKERS) {
-        tallies[group][name].add({ signal: breakerSignal(name, outcome), madeAtMs, nowMs, probe })
+        const signal = breakerSignal(name, outcome)
+        tallies[group][name].add({ signal, cause: causeOf(record), madeAtMs, nowMs, probe })
       }
-      const requested = pauseRequestOf(record)
+      const requested = pauseRequestOf(record, madeAtMs)
       if (requested !== undefined) pause = merged(pause, requested)
-      const refused = outcome === 'unauthorized' || outcome === 'forbidden'
-      if (refused || requested !== undefined || probe !== null) return scheduler.flush()
+      if (outcome === 'refused' || requested !== undefined || probe !== null)
+        return scheduler.flush()
       if (mustWrite(view, group, tallies[group])) scheduler.flushSoon()
       return undefined
     },
@@ -126,11 +133,12 @@ async function writePause({ db, log, view }: ReporterDeps, pause: PauseRequest):
   log.warn({ until, budgetShare: after.share }, 'the upstream asked us to pause')
 }
 
-function pauseRequestOf(record: CallEnd): PauseRequest | undefined {
+function pauseRequestOf(record: CallEnd, madeAtMs: number): PauseRequest | undefined {
   const { status, retryAfterMs } = record
-  if (classifyOutcome(record) === 'rate_limited') return { retryAfterMs, lowersBudget: true }
+  if (classifyOutcome(record) === 'rate_limited')
+    return { retryAfterMs, lowersBudget: true, madeAtMs }
   if (status !== 503 || retryAfterMs === undefined) return undefined
-  return { retryAfterMs, lowersBudget: false }
+  return { retryAfterMs, lowersBudget: false, madeAtMs }
 }
 
 function merged(one: PauseRequest | undefined, other: PauseRequest): PauseRequest {
@@ -139,6 +147,7 @@ function merged(one: PauseRequest | undefined, other: PauseRequest): PauseReques
   return {
     retryAfterMs: named.length === 0 ? undefined : Math.max(...named),
     lowersBudget: one.lowersBudget || other.lowersBudget,
+    madeAtMs: Math.max(one.madeAtMs, other.madeAtMs),
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { RECOVERY_PER_SECOND, type Throttle } from './throttle.ts'
+import { CLIMB_SECONDS, LOWER_TO, type Throttle } from './throttle.ts'
 
 /** How far ahead slots are reserved, in seconds: 0 if the next slot is free now, about 5 if all slots are reserved. */
 export async function readBudgetAhead(db: Db): Promise<number> {
@@ -16,8 +16,10 @@ export async function readBudgetAhead(db: Db): Promise<number> {
 
 /** The part of the budget that may be spent at `now`, computed from the budget's row: `shareAt` in SQL. */
 export function shareInSql(): RawBuilder<number> {
-  return sql`least(1, share + ${RECOVERY_PER_SECOND}::float8
-                            * greatest(0, extract(epoch from now - recovers_from)::float8))`
+  const refused = sql`share / ${LOWER_TO}::float8`
+  const seconds = sql`greatest(0, extract(epoch from now - recovers_from)::float8)`
+  const climbed = sql`${seconds} / ${CLIMB_SECONDS}::float8 - cbrt(${refused} - share)`
+  return sql`least(1, ${refused} + power(${climbed}, 3))`
 }
 
 /** Locks the row that every reservation locks. The next reservation respects what is changed here. */
@@ -30,7 +32,6 @@ export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs:
       select (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
              pauses_in_row as "pausesInRow", share,
              (extract(epoch from recovers_from) * 1000)::float8 as "recoversFromMs",
-             (extract(epoch from lowered_at) * 1000)::float8 as "loweredAtMs",
              (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
         from locked
     `,
@@ -40,7 +41,7 @@ export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs:
 }
 
 export async function saveThrottle(tx: Tx, throttle: Throttle): Promise<void> {
-  const { pausedUntilMs, pausesInRow, share, recoversFromMs, loweredAtMs } = throttle
+  const { pausedUntilMs, pausesInRow, share, recoversFromMs } = throttle
   await tx
     .updateTable('upstream_budget')
     .set({
@@ -48,7 +49,6 @@ export async function saveThrottle(tx: Tx, throttle: Throttle): Promise<void> {
       pauses_in_row: pausesInRow,
       share,
       recovers_from: timestamp(recoversFromMs),
-      lowered_at: timestamp(loweredAtMs),
     })
     .execute()
 }

@@ -6,7 +6,7 @@ import { MAX_PAUSE_MS } from './throttle.ts'
 /** No slot is reserved further ahead, because a reservation cannot react to what is learned after it. */
 export const HORIZON_MS = 5_000
 /** The part of the budget that all lanes together may take. */
-const LANE_SHARE = 0.4
+export const LANE_SHARE = 0.4
 
 const DAY_US = 86_400_000_000
 
@@ -35,7 +35,7 @@ export interface Reservation {
  * and leave no unusable gaps between their slots.
  *
  * No slot is granted while the upstream has paused us, and fewer than B a second afterwards: the same row stores the
- * end of the pause and the part of B that may be spent, which grows by 1 % of B a second (see `shareAt`).
+ * end of the pause and the part of B that may be spent, which grows afterwards (see `shareAt`).
  *
  * Locks the one shared row until the transaction ends, so reserve late in the transaction. A rollback returns the
  * slots.

@@ -2,16 +2,16 @@
 export const MAX_PAUSE_MS = 900_000
 /** `Retry-After: 0` with a refusal does not permit the next call at once. */
 const MIN_PAUSE_MS = 1_000
-/** The pause after a 429 without Retry-After. It doubles with each pause that follows within half a minute. */
-const DEFAULT_PAUSE_MS = { base: 4_000, max: 120_000 }
-const FOLLOWS_WITHIN_MS = 30_000
+/** The pause after a 429 without Retry-After. It doubles with each pause that follows within a few seconds. */
+const DEFAULT_PAUSE_MS = { base: 2_000, max: 16_000 }
+const FOLLOWS_WITHIN_MS = 5_000
 
-const LOWER_BY = 0.7
-const LOWER_EVERY_MS = 1_000
+/** A 429 leaves this part of the rate. */
+export const LOWER_TO = 0.7
+/** The climb from a rate near 0 to the whole budget lasts a few seconds longer. `npm run bench:throttle` compares values. */
+export const CLIMB_SECONDS = 25
 /** Too little to burden the upstream, and enough to notice its recovery. */
 const MIN_SHARE = 0.01
-/** The part of the full budget that returns each second. */
-export const RECOVERY_PER_SECOND = 0.01
 
 /** What the upstream's own limits leave of our budget. Instants are milliseconds by the database's clock. */
 export interface Throttle {
@@ -20,7 +20,6 @@ export interface Throttle {
   /** The part of the budget that may be spent at `recoversFromMs`, which is the end of the pause. */
   readonly share: number
   readonly recoversFromMs: number
-  readonly loweredAtMs: number
 }
 
 /** An answer that asked us to wait. */
@@ -29,20 +28,27 @@ export interface PauseRequest {
   readonly retryAfterMs: number | undefined
   /** A 429 means that our rate is too high. A 503 means only that the service is unavailable. */
   readonly lowersBudget: boolean
+  /** When the call was made. A call from before the last pause ended says nothing about the rate after it. */
+  readonly madeAtMs: number
 }
 
 /**
- * The part of the budget that may be spent now. Each second after the pause, 1 % of the full budget returns.
+ * The part of the budget that may be spent now. After the pause it follows a cubic curve: it returns quickly to just
+ * below the rate that was refused, stays there for some seconds, and then climbs ever faster.
  *
- * `shareInSql` computes the same in SQL.
- * @example shareAt({ share: 0.7, recoversFromMs: 0 }, 10_000) // 0.8
+ * So a hidden quota is exceeded a few times a minute, and after 429s that had nothing to do with our rate the whole
+ * budget is back within half a minute. `shareInSql` computes the same in SQL.
+ * Source: Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", 2008.
+ * @example shareAt({ share: 0.35, recoversFromMs: 0 }, 13_283) // 0.5, the rate that was refused
  */
 export function shareAt(
   { share, recoversFromMs }: Pick<Throttle, 'share' | 'recoversFromMs'>,
   nowMs: number,
 ): number {
-  const recoveredSeconds = Math.max(0, nowMs - recoversFromMs) / 1000
-  return Math.min(1, share + RECOVERY_PER_SECOND * recoveredSeconds)
+  const refused = share / LOWER_TO
+  const seconds = Math.max(0, nowMs - recoversFromMs) / 1000
+  const climbed = seconds / CLIMB_SECONDS - Math.cbrt(refused - share)
+  return Math.min(1, refused + climbed ** 3)
 }
 
 /** Whether calls are paused. A pause that is too far ahead was written before the clock was set back. */
@@ -62,13 +68,14 @@ export function throttled(before: Throttle, request: PauseRequest, nowMs: number
   const until = nowMs + pauseMs(request, pausesInRow)
   const pausedUntilMs = running ? Math.max(before.pausedUntilMs, until) : until
   const share = shareAt(before, nowMs)
-  const lowers = request.lowersBudget && Math.abs(nowMs - before.loweredAtMs) >= LOWER_EVERY_MS
+  // After the clock was set back the last pause ends in the future.
+  const atThisRate = request.madeAtMs >= before.recoversFromMs || before.recoversFromMs > nowMs
+  const lowers = request.lowersBudget && !running && atThisRate
   return {
     pausedUntilMs,
     pausesInRow,
-    share: lowers ? Math.max(MIN_SHARE, share * LOWER_BY) : share,
+    share: lowers ? Math.max(MIN_SHARE, share * LOWER_TO) : share,
     recoversFromMs: pausedUntilMs,
-    loweredAtMs: lowers ? nowMs : before.loweredAtMs,
   }
 }
 

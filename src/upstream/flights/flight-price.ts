@@ -7,7 +7,7 @@ const ROUNDING = 0.01
 /** Far below a cent, and far above the error of adding a few doubles. */
 const EPSILON = 1e-6
 
-/** The currencies of ISO 4217 that this runtime knows. XXX, "no currency", is none of them. */
+/** The currencies of ISO 4217 that this runtime knows. The code XXX, which stands for no currency, is not among them. */
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
 const GROUPS = ['residents', 'nonResidents'] as const
@@ -20,7 +20,7 @@ const TYPES = [
 
 /**
  * Reads the price of a flight: its total, or null if the total is unreadable or impossible, and the anomalies of the
- * rest. Impossible are an unknown currency and a total of zero for a passenger who has a price.
+ * rest. Impossible are an unknown currency, and a total of zero unless the price of every passenger is the number zero.
  *
  * The prices of the categories are only compared with the total, so floats suffice for them.
  */
@@ -56,8 +56,8 @@ function categoriesOf(price: Readonly<Record<string, unknown>>, mix: PassengerMi
 
 function possibleTotal(total: Money | null, categories: readonly Category[]): Money | null {
   if (total === null || !CURRENCIES.has(total.currency)) return null
-  const isPriced = categories.some(({ count, each = 0 }) => count > 0 && each > 0)
-  return isPriced && toCents(total.amount) === 0n ? null : total
+  const isFree = categories.every(({ count, each }) => count === 0 || each === 0)
+  return toCents(total.amount) > 0n || isFree ? total : null
 }
 
 function amountOf(value: unknown): number | undefined {

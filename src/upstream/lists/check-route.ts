@@ -3,8 +3,10 @@ import { NO_COUNTS, type Place, type Route, type RouteListCounts } from '../rout
 import { UpstreamContractError } from '../upstream-errors.ts'
 
 const MAX_TEXT_CHARS = 200
-/** A list names each place hundreds of times. The cap limits the memory for lists of many places. */
-const MAX_CACHED_PLACES = 50_000
+/** More spellings of one place make no list of routes: it contradicts itself. */
+const MAX_SPELLINGS = 16
+/** Limits the memory for a list. A place counts once for each of its spellings. */
+const MAX_PLACES = 100_000
 
 type End = 'departure' | 'destination'
 type Fields = Record<string, unknown>
@@ -18,8 +20,9 @@ type Counts = { -readonly [Name in keyof RouteListCounts]: RouteListCounts[Name]
  */
 export class RouteChecker {
   readonly #endpoint: string
-  /** Places by id. Equal places share one object, which saves memory and repeated checks. */
-  readonly #places = new Map<string, Place>()
+  /** The spellings of each place by its id. Equal places share one object, which saves memory and repeated checks. */
+  readonly #spellings = new Map<string, Place[]>()
+  #places = 0
   #counts: Counts = { ...NO_COUNTS }
   #element = 0
 
@@ -70,23 +73,34 @@ export class RouteChecker {
     }
     const id = this.#id(value.id, end)
     if (id === undefined) return undefined
-    const known = this.#places.get(id)
-    if (known && sameTexts(known, value)) return known
-    return this.#newPlace(id, value, end)
+    const spellings = this.#spellings.get(id)
+    if (spellings === undefined) this.#assertId(id, end)
+    const first = spellings?.[0]
+    return first && sameTexts(first, value) ? first : this.#spelling(id, value)
   }
 
-  #newPlace(id: string, value: Fields, end: End): Place {
+  #assertId(id: string, end: End): void {
     if (id.trim() === '') throw this.#violation(`: ${end}.id is empty`)
     // Cleaning could make two different ids equal.
     if (cleanText(id, MAX_TEXT_CHARS) !== id) throw this.#violation(`: ${end}.id is not clean text`)
+  }
+
+  #spelling(id: string, value: Fields): Place {
     const place = {
       id,
       iata: this.#text(value.iata),
       city: this.#text(value.city),
       country: this.#text(value.country),
     }
-    if (this.#places.size >= MAX_CACHED_PLACES) this.#places.clear()
-    this.#places.set(id, place)
+    const spellings = this.#spellings.get(id) ?? []
+    const known = spellings.find((spelling) => sameTexts(spelling, place))
+    if (known !== undefined) return known
+    if (spellings.length === MAX_SPELLINGS) {
+      throw this.#violation(` gives a place its spelling number ${MAX_SPELLINGS + 1}`)
+    }
+    if (this.#places === MAX_PLACES) throw this.#violation(`: there are over ${MAX_PLACES} places`)
+    this.#places += 1
+    this.#spellings.set(id, [...spellings, place])
     return place
   }
 
@@ -116,7 +130,7 @@ export class RouteChecker {
   }
 }
 
-function sameTexts(place: Place, value: Fields): boolean {
+function sameTexts(place: Place, value: Fields | Place): boolean {
   return place.iata === value.iata && place.city === value.city && place.country === value.country
 }
 

@@ -1,9 +1,9 @@
 import { Pool } from 'undici'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { retryAfterMs } from '../../base/retry-after.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
 import { startDeadline } from './call-deadline.ts'
 import { errorOfThrown } from './call-errors.ts'
-import { retryAfterMs } from './http-headers.ts'
 import { type ResponseHead, ResponseReceiver } from './response-receiver.ts'
 
 export interface HttpExchangeOptions {

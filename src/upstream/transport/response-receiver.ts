@@ -14,7 +14,7 @@ const SNIPPET_WAIT_MS = 1_000
 
 export interface ResponseHead {
   readonly status: number
-  /** By lower-case name. Of a repeated header only the first value. */
+  /** The headers by lower-case name. A repeated header has its first value only. */
   readonly headers: Readonly<Record<string, string | undefined>>
 }
 

@@ -1,3 +1,4 @@
+import { isAhead } from '../../db/clock-ahead.ts'
 import { sql, type Tx } from '../../db/database.ts'
 
 /** The belief of a fare as its history shows it. */
@@ -17,8 +18,10 @@ export interface LockedFare extends ShownBelief {
   readonly hasReturn: boolean
   /** Whether an active watch of it waits for a good check to start. */
   readonly hasUnstartedWatch: boolean
-  /** When the request of the last counted answer began. */
+  /** When the request of the last counted answer began; null if that lies ahead of the database's clock. */
   readonly askedAt: Date | null
+  /** Whether the clock was set back since that answer: then no instant of the state counts. */
+  readonly isAhead: boolean
 }
 
 /**
@@ -39,7 +42,7 @@ export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]
   )
 }
 
-/** Locks fares by their ids, whether or not a claim holds them. Leaves out expired fares: nothing is recorded of them. */
+/** Locks fares by their ids, whether or not a claim holds them. Leaves out fares that have ended: nothing is recorded of them. */
 export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   // The schedule before the states, as in `lockClaimed`: transactions that meet must take their locks in one order.
   await sql`
@@ -70,16 +73,23 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
+/**
+ * An answer that arrives after the departure is dropped: "not available" is then no loss. The end of the fare may not be
+ * recorded yet.
+ */
+const AHEAD = isAhead(sql`asked_at`)
+
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`
-    select tracked_fare_id as "fareId", state, asked_at as "askedAt", return is not null as "hasReturn",
+    select tracked_fare_id as "fareId", state, coalesce(${AHEAD}, false) as "isAhead",
+           case when not ${AHEAD} then asked_at end as "askedAt", return is not null as "hasReturn",
            exists (select from watch w
                      join reseller r on r.id = w.reseller_id and r.disabled_at is null
                     where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
                       and w.paused_at is null and w.ended_at is null) as "hasUnstartedWatch",
            outbound, return, pair, price as amount, currency
       from fare_state s
-     where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null
+     where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null and coalesce(departs_at > clock_timestamp(), true)
      order by tracked_fare_id
        for update
   `.execute(tx)
@@ -95,18 +105,26 @@ export interface BeliefRow extends ShownBelief {
   readonly askedAt: Date
   readonly good: boolean
   readonly reason: string | null
+  readonly priceCheckedAt: string | null
+  readonly priceReason: string | null
+  readonly held: readonly string[]
+  /** Whether the answer showed a departure that was past at first sight. */
+  readonly past: boolean
   readonly everAvailableAt: string | null
+  readonly departsAt: string | null
 }
 
 /**
  * Writes the beliefs of a batch: the state of each fare, and an interval of history where its belief has changed. A check
- * that finds nothing new adds no row.
+ * that finds nothing new adds no row. If the clock was set back, the intervals stay in their order: the next one begins
+ * where the last one ends, a millisecond after its beginning.
  */
 export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   if (rows.length === 0) return
   const changed = rows.filter(hasChanged)
   if (changed.length > 0) await saveVersions(tx, changed)
   await saveStates(tx, rows)
+  await saveFlights(tx, rows)
 }
 
 /** Also true for the same amount in other digits (100 and 100.00); the statements then write nothing. */
@@ -132,7 +150,8 @@ function batchOf(rows: readonly BeliefRow[]) {
   return sql`
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
-            "askedAt" timestamptz, good boolean, reason text, "everAvailableAt" timestamptz)
+            "askedAt" timestamptz, good boolean, reason text, held text[], past boolean,
+            "priceCheckedAt" timestamptz, "priceReason" text, "everAvailableAt" timestamptz, "departsAt" timestamptz)
   `
 }
 
@@ -140,15 +159,19 @@ async function saveVersions(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   const batch = batchOf(rows)
   await sql`
     update fare_belief_version v
-       set valid_to = b."askedAt"
+       set valid_to = greatest(b."askedAt", v.valid_from + interval '1 millisecond'),
+           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id
       from ${batch}
+      join fare_state s on s.tracked_fare_id = b."fareId"
      where v.tracked_fare_id = b."fareId" and v.valid_to is null
        and (v.outbound, v.return, v.pair, v.price, v.currency)
            is distinct from (b.outbound, b.return, b.pair, b.amount, b.currency)
   `.execute(tx)
   await sql`
     insert into fare_belief_version (tracked_fare_id, outbound, return, pair, price, currency, valid_from)
-    select b."fareId", b.outbound, b.return, b.pair, b.amount, b.currency, b."askedAt"
+    select b."fareId", b.outbound, b.return, b.pair, b.amount, b.currency,
+           greatest(b."askedAt", (select v.valid_to from fare_belief_version v
+                                   where v.tracked_fare_id = b."fareId" order by v.valid_from desc limit 1))
       from ${batch}
      where not exists (select from fare_belief_version v
                         where v.tracked_fare_id = b."fareId" and v.valid_to is null)
@@ -161,16 +184,48 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
            state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(),
-           last_good_check_at = case when b.good then b."askedAt" else s.last_good_check_at end,
+           last_good_check_at = case when b.good then b."askedAt"
+                                     when not ${isAhead(sql`s.last_good_check_at`)} then s.last_good_check_at end,
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,
-           last_reason = b.reason, ever_available_at = b."everAvailableAt", checks = s.checks + 1
+           past_since = case when b.past then coalesce(s.past_since, b."askedAt") when not b.good then s.past_since end,
+           held = case when b.good or b.held <> '{}' then b.held else s.held end,
+           last_reason = b.reason, price_checked_at = b."priceCheckedAt", price_reason = b."priceReason",
+           departs_at = case when b."departsAt" is not null then greatest(b."departsAt", s.held_until) end,
+           held_until = case when b."departsAt" <= s.held_until then s.held_until end,
+           ever_available_at = b."everAvailableAt", checks = s.checks + 1
       from ${batchOf(rows)}
      where s.tracked_fare_id = b."fareId"
   `.execute(tx)
 }
 
-/** Stores the answers behind changes: each once, compressed. */
+/** Stores the flights of the states where they changed, as columns for the public SQL. */
+async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
+  const flightOf = (leg: string, alias: string) => sql`
+    jsonb_to_record(nullif(b.state #> ${sql.lit(`{${leg},flight}`)}, 'null'))
+      as ${sql.id(alias)} ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp)`
+  await sql`
+    with saved as (
+      insert into fare_flights (tracked_fare_id,
+                                outbound_from, outbound_to, outbound_airline, outbound_numbers, outbound_departs_local,
+                                return_from, return_to, return_airline, return_numbers, return_departs_local)
+      select s.tracked_fare_id, o.*, r.*
+        from ${batchOf(rows)}
+       cross join ${flightOf('outbound', 'o')}
+       cross join ${flightOf('return', 'r')}
+        join fare_state s on s.tracked_fare_id = b."fareId"
+        left join fare_flights f on f.id = s.flights_id
+       where (o."from" is not null or r."from" is not null)
+         and (f.outbound_from, f.outbound_to, f.outbound_airline, f.outbound_numbers, f.outbound_departs_local,
+              f.return_from, f.return_to, f.return_airline, f.return_numbers, f.return_departs_local)
+             is distinct from (o."from", o."to", o.airline, o.numbers, o."departsAt",
+                               r."from", r."to", r.airline, r.numbers, r."departsAt")
+      returning id, tracked_fare_id)
+    update fare_state s set flights_id = saved.id from saved where s.tracked_fare_id = saved.tracked_fare_id
+  `.execute(tx)
+}
+
+/** Stores the answers behind changes: each once, compressed, as of its last citation. */
 export async function saveEvidence(
   tx: Tx,
   answers: readonly { readonly hash: string; readonly body: Buffer }[],
@@ -179,6 +234,8 @@ export async function saveEvidence(
   await tx
     .insertInto('evidence')
     .values(answers)
-    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .onConflict((conflict) =>
+      conflict.column('hash').doUpdateSet({ created_at: sql<Date>`clock_timestamp()` }),
+    )
     .execute()
 }

@@ -34,7 +34,7 @@ export function reportChecks(
       metrics.observations.inc({ outcome: kind, reason })
     }
     metrics.checkDuration.observe(check.observation.evidence.latencyMs / 1000)
-    if (decision.heldLoss) metrics.lossesHeld.inc()
+    for (const kind of decision.held) metrics.changesHeld.inc({ kind })
     for (const change of decision.changes) reportChange({ metrics, log, clock }, fareId, change)
   }
 }
@@ -42,11 +42,12 @@ export function reportChecks(
 function reportChange(
   { metrics, log, clock }: CheckEventDeps,
   fareId: number,
-  { kind, before, after, detectedAt }: FareChange,
+  { kind, reason, before, after, detectedAt }: FareChange,
 ): void {
-  metrics.availabilityChanges.inc({ kind })
-  // Of two clocks, the database's and ours: `farewatch_clock_skew_seconds` shows the error.
+  metrics.availabilityChanges.inc({ kind, reason: reason ?? '' })
+  // The two instants are from different clocks, the database's and ours. `farewatch_clock_skew_seconds` shows the error.
   const lagMs = clock.now().getTime() - Date.parse(detectedAt)
   metrics.changeLag.observe(Math.max(0, lagMs) / 1000)
-  log.info({ fareId, kind, before, after }, 'fare changed')
+  // Thousands of these lines an hour would push the lines of the syncs out of a log of limited size.
+  log.debug({ fareId, kind, reason, before, after }, 'fare changed')
 }

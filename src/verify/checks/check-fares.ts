@@ -15,7 +15,10 @@ export interface ClaimedFare {
   readonly question: Question
 }
 
-/** The fares of a claim in the order of their slots, and the database's clock at the time of the query. */
+/**
+ * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out fares that
+ * will have departed at their slot, except those that have ended so and are asked again.
+ */
 export async function findClaimedFares(
   db: Db,
   claimId: string,
@@ -23,9 +26,11 @@ export async function findClaimedFares(
   const rows = await db
     .selectFrom('fare_schedule as s')
     .innerJoin('tracked_fare as f', 'f.id', 's.tracked_fare_id')
+    .leftJoin('fare_state as b', 'b.tracked_fare_id', 's.tracked_fare_id')
     .selectAll('f')
     .select(['s.slot_at', sql<Date>`clock_timestamp()`.as('now')])
     .where('s.claim_id', '=', claimId)
+    .where(sql<boolean>`(b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))`)
     .orderBy('s.slot_at')
     .execute()
   const fares = rows.flatMap(({ slot_at: slotAt, ...fare }) => {

@@ -5,13 +5,22 @@ import {
   appendAvailabilityChanges,
 } from '../../changes/availability-feed.ts'
 import type { Tx } from '../../db/database.ts'
+import { eventValue } from '../../recheck/policy/ticket.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { type Decision, decide } from '../decide/decide.ts'
 import type { DecisionRules } from '../decide/decide-leg.ts'
-import { type FareState, initialState, pairOf, shownPrice } from '../decide/fare-state.ts'
+import { departsAt } from '../decide/departure.ts'
+import {
+  type FareState,
+  initialState,
+  pairOf,
+  priceCheckOf,
+  shownPrice,
+  withoutInstants,
+} from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
 import { type BeliefRow, type LockedFare, saveBeliefs, saveEvidence } from './belief-store.ts'
 import type { Check } from './check-fares.ts'
@@ -67,27 +76,41 @@ export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedChe
   })
 }
 
-function stateOf({ state, hasReturn }: LockedFare): FareState {
-  return Object.keys(state).length === 0 ? initialState(hasReturn) : parseFareState(state)
+function stateOf({ state, hasReturn, isAhead }: LockedFare): FareState {
+  if (Object.keys(state).length === 0) return initialState(hasReturn)
+  return isAhead ? withoutInstants(parseFareState(state)) : parseFareState(state)
 }
 
 function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRow {
-  const { state, good, outcome } = decision
-  const price = shownPrice(state)
+  const { state, good, outcome, held, past } = decision
   const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
   return {
     fareId,
     before,
+    ...beliefColumns(state),
+    askedAt: check.askedAt,
+    good,
+    reason: reason?.slice('unknown:'.length) ?? null,
+    held,
+    past,
+  }
+}
+
+/** What the row of a fare shows of its state. */
+export function beliefColumns(state: FareState) {
+  const price = shownPrice(state)
+  const priceCheck = priceCheckOf(state)
+  return {
     outbound: state.outbound.belief,
     return: state.return?.belief ?? null,
     pair: pairOf(state),
     amount: price?.amount ?? null,
     currency: price?.currency ?? null,
     state,
-    askedAt: check.askedAt,
-    good,
-    reason: reason?.slice('unknown:'.length) ?? null,
+    priceCheckedAt: priceCheck.checkedAt,
+    priceReason: priceCheck.reason,
     everAvailableAt: state.everAvailableAt,
+    departsAt: departsAt(state),
   }
 }
 
@@ -154,10 +177,28 @@ function completedChecks(
 ): CompletedCheck[] {
   const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
   const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
+  const ratings = new Map(
+    recorded.map(({ fareId, decision }) => [fareId, ratingOf(decision, claimId)]),
+  )
   return checks.flatMap(({ fareId, askedAt }) => {
     const before = counted.get(fareId)
     if (before === undefined || (claimId === null && !next.has(fareId))) return []
     const last = before === null || before < askedAt ? askedAt : before
-    return [{ fareId, askedAt: last, next: next.get(fareId) ?? 'normal' }]
+    const rating = ratings.get(fareId)
+    return [{ fareId, askedAt: last, next: next.get(fareId) ?? 'normal', rating }]
   })
+}
+
+/** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */
+function ratingOf({ state, changes, good, next }: Decision, claimId: string | null) {
+  const pair = pairOf(state)
+  const { flight } = state.outbound
+  if (!good || next !== 'normal' || pair === 'unknown') return undefined
+  return {
+    state: pair === 'bookable' ? ('available' as const) : ('unavailable' as const),
+    changed: changes.length > 0,
+    value: eventValue(changes.map(({ kind }) => kind)),
+    route: flight && `${flight.from}-${flight.to}`,
+    counts: claimId !== null,
+  }
 }

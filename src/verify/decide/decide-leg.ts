@@ -1,7 +1,8 @@
-import type { UnknownReason } from '../../base/kinds.ts'
-import { sameMoney } from '../../base/money.ts'
+import type { HeldKind, UnknownReason } from '../../base/kinds.ts'
 import type { LegObservation, ObservedFlight } from '../../upstream/observation.ts'
-import type { CandidateFlight, LegState } from './fare-state.ts'
+import { decidePrice } from './decide-price.ts'
+import { isPastAtFirstSight } from './departure.ts'
+import { type CandidateFlight, type LegState, NO_PRICE } from './fare-state.ts'
 
 /** Contradicting answers less than this apart count once: half the time until a confirmation. */
 export const COUNT_GAP_MS = 10_000
@@ -15,14 +16,18 @@ export interface DecisionRules {
   readonly gainConfirmations: number
   /** The second contradiction counts this long after the first at the earliest, the third twice as long after it. */
   readonly countGapMs: number
-  /** Whether an incident is open: losses are held until it ends. */
-  readonly holdLosses: boolean
+  /** The kinds of changes that an open incident holds: they are not believed until it ends. */
+  readonly holds: readonly HeldKind[]
 }
 
 /** A check that is being decided. */
 export interface CheckContext {
   readonly askedAt: string
   readonly rules: DecisionRules
+  /** Whether the pair was believed bookable before the check: then its price is shown. */
+  readonly wasBookable: boolean
+  /** Whether the known departure has passed, as of a fare whose end an incident holds. No flight is sold after it. */
+  readonly hasDeparted: boolean
 }
 
 /** When something happened: after `lastGoodCheckAt`, and by `detectedAt`, when an answer first showed it. */
@@ -39,12 +44,15 @@ export interface LegStep {
   readonly before: LegState
   readonly after: LegState
   readonly outcome: LegOutcome
-  /** What changed, and when. Where the belief or the identity changed, the last two are null. */
+  /** When the belief changed. If it or the identity changed, `retimed` and `repriced` are null. */
   readonly moved: Interval | null
   readonly reidentified: Interval | null
   readonly retimed: Interval | null
   readonly repriced: Interval | null
-  readonly heldLoss: boolean
+  /** Whether the answer showed a departure that was past at first sight. */
+  readonly past: boolean
+  /** The changes that the answer would have made, had no incident held them. */
+  readonly held: readonly HeldKind[]
   /** Whether the answer showed all that is believed of the leg after it. */
   readonly confirmed: boolean
 }
@@ -55,13 +63,14 @@ export function decideLeg(leg: LegState, answer: LegObservation, context: CheckC
     case 'unknown':
       return unchanged(leg, `unknown:${answer.reason}`)
     case 'unavailable':
-      return decideAbsence(leg, context)
+      return context.hasDeparted ? unchanged(leg, 'unavailable') : decideAbsence(leg, context)
     case 'available':
       return decidePresence(leg, answer.flight, context)
   }
 }
 
-function unchanged(leg: LegState, outcome: LegOutcome): LegStep {
+/** The step of an answer that changes nothing of its leg. */
+export function unchanged(leg: LegState, outcome: LegOutcome): LegStep {
   return {
     before: leg,
     after: leg,
@@ -70,7 +79,8 @@ function unchanged(leg: LegState, outcome: LegOutcome): LegStep {
     reidentified: null,
     retimed: null,
     repriced: null,
-    heldLoss: false,
+    past: false,
+    held: [],
     confirmed: false,
   }
 }
@@ -78,19 +88,25 @@ function unchanged(leg: LegState, outcome: LegOutcome): LegStep {
 function decideAbsence(leg: LegState, context: CheckContext): LegStep {
   const { counters, moved, held } = countAnswer(leg, 'unavailable', context)
   // After a loss the price is unknown: the old one may not be that of the flight when it returns.
-  const after = { ...leg, ...counters, price: moved ? null : leg.price }
+  const after = { ...leg, ...counters, ...(moved ? NO_PRICE : {}) }
   const confirmed = after.belief === 'unavailable'
-  return { ...unchanged(leg, 'unavailable'), after, moved, heldLoss: held, confirmed }
+  const step = { ...unchanged(leg, 'unavailable'), after, moved, confirmed }
+  return held ? { ...step, held: ['became_unavailable'] } : step
 }
 
 function decidePresence(leg: LegState, flight: ObservedFlight, context: CheckContext): LegStep {
+  if (isPastAtFirstSight(leg, flight, context.askedAt)) {
+    return { ...unchanged(leg, 'unknown:contract_violation'), past: true }
+  }
   const match = matchIdentity(leg, flight, context.askedAt)
-  if (match.kind === 'candidate') {
+  const isHeld = match.kind === 'replaced' && context.rules.holds.includes('identity_changed')
+  if (match.kind === 'candidate' || isHeld) {
     const mismatch = unchanged(leg, 'unknown:identity_mismatch')
-    return { ...mismatch, after: { ...leg, candidate: match.candidate } }
+    const { candidate } = match.kind === 'candidate' ? match : leg
+    return { ...mismatch, after: { ...leg, candidate }, held: isHeld ? ['identity_changed'] : [] }
   }
   const reidentified = match.kind === 'replaced' ? match.changed : null
-  const known = reidentified ? { ...leg, ...flightFields(flight), price: null } : leg
+  const known = reidentified ? { ...leg, ...flightFields(flight), ...NO_PRICE } : leg
   const counted = countAnswer(known, 'available', context)
   const step = {
     ...unchanged(leg, 'available'),
@@ -103,20 +119,36 @@ function decidePresence(leg: LegState, flight: ObservedFlight, context: CheckCon
 }
 
 /** Takes price and itinerary from the answer for a leg that is believed available. */
-function takeFlight(step: LegStep, flight: ObservedFlight, { askedAt }: CheckContext): LegStep {
+function takeFlight(
+  step: LegStep,
+  flight: ObservedFlight,
+  { askedAt, rules: { countGapMs, holds }, wasBookable }: CheckContext,
+): LegStep {
   const { before, after, moved, reidentified } = step
-  // With an unreadable price the last known one stays, but this answer does not confirm it.
-  const isNewPrice = flight.price !== null && !sameMoney(flight.price, after.price)
-  const price = isNewPrice ? flight.price : after.price
-  const isRetimed = after.itinerary !== flight.itinerary
+  const priced = decidePrice(after, {
+    seen: flight.price,
+    askedAt,
+    countGapMs,
+    wasBookable,
+    holds: holds.includes('price_changed'),
+  })
+  const differs = after.itinerary !== flight.itinerary
+  // The first itinerary of a leg is no change.
+  const isHeld = differs && after.itinerary !== null && holds.includes('itinerary_changed')
+  const isRetimed = differs && !isHeld
   const isReplaced = moved !== null || reidentified !== null
-  const changed = isReplaced ? null : { lastGoodCheckAt: before.confirmedAt, detectedAt: askedAt }
+  const changed = (detectedAt: string | null) =>
+    isReplaced || detectedAt === null ? null : { lastGoodCheckAt: before.confirmedAt, detectedAt }
   return {
     ...step,
-    after: { ...after, ...(isRetimed ? flightFields(flight) : {}), price },
-    retimed: isRetimed ? changed : null,
-    repriced: isNewPrice ? changed : null,
-    confirmed: flight.price !== null || price === null,
+    after: { ...after, ...(isRetimed ? flightFields(flight) : {}), ...priced.after },
+    retimed: changed(isRetimed ? askedAt : null),
+    repriced: changed(priced.detectedAt),
+    held: [
+      ...(isHeld ? ['itinerary_changed' as const] : []),
+      ...(priced.held ? ['price_changed' as const] : []),
+    ],
+    confirmed: !isHeld && (priced.after.priceReason === null || priced.after.price === null),
   }
 }
 
@@ -151,23 +183,24 @@ function countAnswer(
   // The contradictions counted until now said "unavailable": they do not count for this answer.
   if (answer === 'available' && leg.belief === 'unknown') return moved(leg, answer, askedAt)
 
-  const { lossConfirmations, gainConfirmations, holdLosses } = rules
-  const contradictions = leg.contradictions + (isCounted(leg, { askedAt, rules }) ? 1 : 0)
+  const { lossConfirmations, gainConfirmations, holds } = rules
+  const contradictions = leg.contradictions + (isCounted(leg, askedAt, rules.countGapMs) ? 1 : 0)
   const contradictedSince = leg.contradictedSince ?? askedAt
   const needed = answer === 'unavailable' ? lossConfirmations : gainConfirmations
   // A held loss is counted. When the incident has ended, one more such answer makes it believed.
-  const held = answer === 'unavailable' && holdLosses
+  const held = answer === 'unavailable' && holds.includes('became_unavailable')
   if (contradictions >= needed && !held) return moved(leg, answer, contradictedSince)
   return { counters: { belief: leg.belief, contradictions, contradictedSince }, moved: null, held }
 }
 
-/** The first contradiction counts; each later one if it is at least one gap for each that counted after the first. */
+/** Whether a contradiction counts: the first always, the second one gap after the first, the third two gaps after it. */
 function isCounted(
   { contradictions, contradictedSince }: LegState,
-  { askedAt, rules }: CheckContext,
+  askedAt: string,
+  countGapMs: number,
 ): boolean {
   if (contradictedSince === null) return true
-  return Date.parse(askedAt) - Date.parse(contradictedSince) >= contradictions * rules.countGapMs
+  return Date.parse(askedAt) - Date.parse(contradictedSince) >= contradictions * countGapMs
 }
 
 function agreed(belief: 'available' | 'unavailable'): CountedAnswer {

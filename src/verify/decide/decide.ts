@@ -1,4 +1,4 @@
-import type { FareChangeKind } from '../../base/kinds.ts'
+import type { FareChangeKind, HeldKind, LossReason } from '../../base/kinds.ts'
 import type { FollowUp } from '../../recheck/reschedule.ts'
 import type { LegObservation, Observation } from '../../upstream/observation.ts'
 import {
@@ -8,7 +8,9 @@ import {
   type Interval,
   type LegOutcome,
   type LegStep,
+  unchanged,
 } from './decide-leg.ts'
+import { departsAt, lossReason } from './departure.ts'
 import { type FareState, type FareView, type LegState, pairOf, viewOf } from './fare-state.ts'
 
 export interface DecisionInput {
@@ -20,6 +22,8 @@ export interface DecisionInput {
 /** A confirmed change: it happened after `lastGoodCheckAt` (null: nothing was known) and by `detectedAt`. */
 export interface FareChange {
   readonly kind: FareChangeKind
+  /** Null except for `became_unavailable`. */
+  readonly reason: LossReason | null
   readonly before: FareView
   readonly after: FareView
   /** When the last good check began that showed what was believed before. */
@@ -35,8 +39,10 @@ export interface Decision {
   readonly outcome: { readonly outbound: LegOutcome; readonly return: LegOutcome | null }
   /** Whether the answer showed the state of every leg: the age of the belief begins again. */
   readonly good: boolean
-  /** Whether an open incident keeps a loss from being believed. */
-  readonly heldLoss: boolean
+  /** Whether the answer showed a departure that was past at first sight. */
+  readonly past: boolean
+  /** The changes that an open incident keeps from being believed. */
+  readonly held: readonly HeldKind[]
 }
 
 /** An answer that leaves out a leg says nothing of it. */
@@ -53,9 +59,16 @@ export function decide(
   { askedAt, observation }: DecisionInput,
   rules: DecisionRules,
 ): Decision {
-  const context: CheckContext = { askedAt: askedAt.toISOString(), rules }
-  const outbound = decideLeg(state.outbound, observation.outbound, context)
-  const back = state.return && decideLeg(state.return, observation.return ?? LEFT_OUT, context)
+  const context: CheckContext = {
+    askedAt: askedAt.toISOString(),
+    rules,
+    wasBookable: pairOf(state) === 'bookable',
+    hasDeparted: Date.parse(departsAt(state) ?? '') <= askedAt.getTime(),
+  }
+  const one = decideLeg(state.outbound, observation.outbound, context)
+  const other = state.return && decideLeg(state.return, observation.return ?? LEFT_OUT, context)
+  const outbound = withoutLoneGain(one, other)
+  const back = other && withoutLoneGain(other, one)
   const steps = back === null ? [outbound] : [outbound, back]
   const good = steps.every((step) => !step.outcome.startsWith('unknown:'))
   const goodAt = good ? context.askedAt : null
@@ -67,12 +80,23 @@ export function decide(
   }
   return {
     state: withFirstAvailable(after, context.askedAt),
-    changes: changesOf({ before: state, after }, steps),
+    changes: changesOf({ before: state, after }, steps, context.askedAt),
     next: followUpOf(steps, context, good),
     outcome: { outbound: outbound.outcome, return: back?.outcome ?? null },
     good,
-    heldLoss: steps.some((step) => step.heldLoss),
+    past: steps.some((step) => step.past),
+    held: [...new Set(steps.flatMap((step) => step.held))],
   }
+}
+
+/**
+ * If the other leg is believed available, a gain makes the pair bookable. Such a gain counts only if the same answer shows that
+ * leg available too: otherwise a pair would become bookable while its other leg is being lost.
+ */
+function withoutLoneGain(step: LegStep, other: LegStep | null): LegStep {
+  const isGain = step.outcome === 'available' && step.before.belief !== 'available'
+  const isLone = other?.after.belief === 'available' && other.outcome !== 'available'
+  return isGain && isLone ? unchanged(step.before, step.outcome) : step
 }
 
 /** The interval of a later change begins with the last good check that showed what was believed. */
@@ -93,15 +117,21 @@ const CONFIRM_TIMEOUT_MS = 10 * 60_000
 
 function followUpOf(steps: readonly LegStep[], context: CheckContext, good: boolean): FollowUp {
   const isPending = (step: LegStep) =>
-    awaitsConfirmation(step, context) || awaitsIdentity(step, context)
+    awaitsConfirmation(step, context) || awaitsCandidate(step, context)
   if (steps.some(isPending)) return 'confirm'
+  if (steps.some(isPastAndUnknown)) return 'hourly'
   return good ? 'normal' : 'retry'
 }
 
-/** A held loss is asked again when the incident ends: confirmations of all of them at once would take the whole budget. */
+/** Of a fare that was never seen otherwise. One with a known flight is asked as before: the answer is wrong for a time. */
+function isPastAndUnknown({ past, before }: LegStep): boolean {
+  return past && before.identity === null
+}
+
+/** A held change is asked again when the incident ends: confirmations of all of them at once would take the whole budget. */
 function awaitsConfirmation({ before, after }: LegStep, { askedAt, rules }: CheckContext): boolean {
   if (after.contradictedSince === null) return false
-  if (rules.holdLosses && after.belief !== 'unavailable') return false
+  if (rules.holds.includes('became_unavailable') && after.belief !== 'unavailable') return false
   return (
     after.contradictions !== before.contradictions || isRecent(after.contradictedSince, askedAt)
   )
@@ -109,14 +139,22 @@ function awaitsConfirmation({ before, after }: LegStep, { askedAt, rules }: Chec
 
 /**
  * A candidate that replaces another candidate waits for the next check by the schedule: such an upstream may show a new
- * flight every time. So does a candidate whose flight is sold out now: there is nothing to confirm.
+ * flight, or a new price, every time. So does the candidate of a flight that is sold out now: there is nothing to confirm.
  */
-function awaitsIdentity({ before, after, outcome }: LegStep, { askedAt }: CheckContext): boolean {
-  if (after.candidate === null || outcome === 'unavailable') return false
-  if (before.candidate !== null && before.candidate.identity !== after.candidate.identity) {
-    return false
-  }
-  return isRecent(after.candidate.firstSeenAt, askedAt)
+function awaitsCandidate(
+  { before, after, outcome }: LegStep,
+  { askedAt, rules }: CheckContext,
+): boolean {
+  if (outcome === 'unavailable') return false
+  const candidates = [
+    { kind: 'identity_changed', was: before.candidate, is: after.candidate },
+    { kind: 'price_changed', was: before.candidatePrice, is: after.candidatePrice },
+  ] as const
+  return candidates.some(({ kind, was, is }) => {
+    if (!is || rules.holds.includes(kind) || (was && was.firstSeenAt !== is.firstSeenAt))
+      return false
+    return isRecent(is.firstSeenAt, askedAt)
+  })
 }
 
 function isRecent(since: string, askedAt: string): boolean {
@@ -135,6 +173,7 @@ type Found = Interval & { readonly kind: FareChangeKind }
 function changesOf(
   states: { readonly before: FareState; readonly after: FareState },
   steps: readonly LegStep[],
+  askedAt: string,
 ): FareChange[] {
   const greater = [identityChange(steps), beliefChange(states, steps)].filter((f) => f !== null)
   const includesAll = greater.some(({ kind }) => kind !== 'legs_changed')
@@ -143,7 +182,10 @@ function changesOf(
   if (found.length === 0) return []
   const before = viewOf(states.before)
   const after = viewOf(states.after)
-  return found.map((change) => ({ before, after, ...change }))
+  return found.map((change) => {
+    const reason = change.kind === 'became_unavailable' ? lossReason(states.after, askedAt) : null
+    return { before, after, reason, ...change }
+  })
 }
 
 /** Only of a leg that was available: no identity is shown of one that was not, so none can be seen to change. */

@@ -1,18 +1,33 @@
-import type { Belief, PairState } from '../../base/kinds.ts'
+import type { Belief, PairState, PriceReason } from '../../base/kinds.ts'
 import { type Money, sumMoney } from '../../base/money.ts'
 import type { FlightSummary } from '../../upstream/observation.ts'
 
+/** The price of one leg. */
+export interface LegPrice {
+  /** Null unless the leg is available, and until its price can be read. */
+  readonly price: Money | null
+  /** When the last check began that showed this price; null where there is none. */
+  readonly pricedAt: string | null
+  /** Why the last answer with the flight did not show this price; null where it did. */
+  readonly priceReason: Exclude<PriceReason, 'mixed_currencies'> | null
+  readonly candidatePrice: CandidatePrice | null
+}
+
+/** A price far from the believed one, until a second answer confirms it. */
+export interface CandidatePrice {
+  readonly price: Money
+  readonly firstSeenAt: string
+}
+
 /** The state of one leg. Times are ISO instants in UTC: when requests began. */
-export interface LegState {
+export interface LegState extends LegPrice {
   readonly belief: Belief
-  /** Counted answers in a row that contradict the belief. */
+  /** The number of counted answers in a row that contradict the belief. */
   readonly contradictions: number
-  /** When the request of the first of them began; null where there are none. */
+  /** When the request of the first of these answers began. Null if there are none. */
   readonly contradictedSince: string | null
   /** The last good check that showed all that is believed of the leg: the interval of a change begins there. */
   readonly confirmedAt: string | null
-  /** Null unless the leg is available, and until its price can be read. */
-  readonly price: Money | null
   /** The flight as last believed; kept while it is unavailable. Null: no answer has shown it yet. */
   readonly identity: string | null
   readonly itinerary: string | null
@@ -29,12 +44,19 @@ export interface CandidateFlight {
   readonly lastGoodCheckAt: string | null
 }
 
+export const NO_PRICE: LegPrice = {
+  price: null,
+  pricedAt: null,
+  priceReason: null,
+  candidatePrice: null,
+}
+
 export const UNKNOWN_LEG: LegState = {
+  ...NO_PRICE,
   belief: 'unknown',
   contradictions: 0,
   contradictedSince: null,
   confirmedAt: null,
-  price: null,
   identity: null,
   itinerary: null,
   flight: null,
@@ -97,6 +119,12 @@ export function viewOf(state: FareState): FareView {
   }
 }
 
+/** What is shown of a fare that has ended: its flights can no longer be booked. */
+export function endedView(hasReturn: boolean): FareView {
+  const leg: LegView = { belief: 'unavailable', price: null, ...NO_FLIGHT }
+  return { pair: 'not_bookable', outbound: leg, return: hasReturn ? leg : null, price: null }
+}
+
 /** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: otherwise. */
 export function pairOf(state: FareState): PairState {
   const beliefs = legsOf(state).map((leg) => leg.belief)
@@ -112,6 +140,59 @@ export function shownPrice(state: FareState): Money | null {
   const legs = legsOf(state)
   const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
   return prices.length === legs.length ? sumMoney(prices) : null
+}
+
+/** How current the price of a bookable pair is. */
+export interface PriceCheck {
+  /** When the last check began that showed the price of each leg; null where a leg has none. */
+  readonly checkedAt: string | null
+  /** Why the last answers did not show the price; null where they did. */
+  readonly reason: PriceReason | null
+}
+
+/** The oldest of the legs' instants, and the first of their reasons. Both are null unless the pair is bookable. */
+export function priceCheckOf(state: FareState): PriceCheck {
+  if (pairOf(state) !== 'bookable') return { checkedAt: null, reason: null }
+  const legs = legsOf(state)
+  const instants = legs.flatMap(({ pricedAt }) => (pricedAt === null ? [] : Date.parse(pricedAt)))
+  const reason = legs.find((leg) => leg.priceReason !== null)?.priceReason ?? null
+  if (instants.length < legs.length) return { checkedAt: null, reason }
+  const mixed = shownPrice(state) === null ? 'mixed_currencies' : null
+  const checkedAt = new Date(Math.min(...instants)).toISOString()
+  return { checkedAt, reason: reason ?? mixed }
+}
+
+/** The same belief, with nothing said about when it was confirmed: the instants may be by a clock that was set back. */
+export function withoutInstants(state: FareState): FareState {
+  const undated = (leg: LegState): LegState => ({
+    ...leg,
+    contradictions: 0,
+    contradictedSince: null,
+    confirmedAt: null,
+    pricedAt: null,
+    candidate: null,
+    candidatePrice: null,
+  })
+  const { outbound, return: back } = state
+  return {
+    ...state,
+    outbound: undated(outbound),
+    return: back && undated(back),
+    lastGoodCheckAt: null,
+  }
+}
+
+/** The state without the prices that no check has shown since an instant. */
+export function withoutOldPrices(state: FareState, since: Date): FareState {
+  const current = (leg: LegState): LegState =>
+    leg.pricedAt !== null && Date.parse(leg.pricedAt) < since.getTime()
+      ? { ...leg, ...NO_PRICE }
+      : leg
+  return {
+    ...state,
+    outbound: current(state.outbound),
+    return: state.return && current(state.return),
+  }
 }
 
 function legsOf(state: FareState): LegState[] {

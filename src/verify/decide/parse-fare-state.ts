@@ -1,8 +1,8 @@
 import { AppError } from '../../base/errors.ts'
-import { BELIEFS } from '../../base/kinds.ts'
+import { BELIEFS, PRICE_REASONS } from '../../base/kinds.ts'
 import { type Money, parseMoney } from '../../base/money.ts'
 import type { FlightSummary } from '../../upstream/observation.ts'
-import type { CandidateFlight, FareState, LegState } from './fare-state.ts'
+import type { CandidateFlight, CandidatePrice, FareState, LegState } from './fare-state.ts'
 
 /** A stored state that this version cannot read; `where` is the path to the wrong value. */
 export class FareStateError extends AppError {
@@ -28,6 +28,8 @@ export function parseFareState(value: unknown): FareState {
   }
 }
 
+const LEG_REASONS = PRICE_REASONS.filter((reason) => reason !== 'mixed_currencies')
+
 function readLeg(leg: Field): LegState {
   const contradictions = readCount(fieldOf(leg, 'contradictions'))
   const contradictedSince = orNull(fieldOf(leg, 'contradictedSince'), readInstant)
@@ -43,6 +45,9 @@ function readLeg(leg: Field): LegState {
     contradictedSince,
     confirmedAt: orNull(fieldOf(leg, 'confirmedAt'), readInstant),
     price: orNull(fieldOf(leg, 'price'), readMoney),
+    pricedAt: orNull(fieldOf(leg, 'pricedAt'), readInstant),
+    priceReason: orNull(fieldOf(leg, 'priceReason'), (field) => readOneOf(field, LEG_REASONS)),
+    candidatePrice: orNull(fieldOf(leg, 'candidatePrice'), readCandidatePrice),
     identity: orNull(fieldOf(leg, 'identity'), readText),
     itinerary: orNull(fieldOf(leg, 'itinerary'), readText),
     flight: orNull(fieldOf(leg, 'flight'), readFlight),
@@ -56,6 +61,13 @@ function readCandidate(candidate: Field): CandidateFlight {
     itinerary: readText(fieldOf(candidate, 'itinerary')),
     firstSeenAt: readInstant(fieldOf(candidate, 'firstSeenAt')),
     lastGoodCheckAt: orNull(fieldOf(candidate, 'lastGoodCheckAt'), readInstant),
+  }
+}
+
+function readCandidatePrice(candidate: Field): CandidatePrice {
+  return {
+    price: readMoney(fieldOf(candidate, 'price')),
+    firstSeenAt: readInstant(fieldOf(candidate, 'firstSeenAt')),
   }
 }
 

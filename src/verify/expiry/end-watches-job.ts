@@ -1,8 +1,10 @@
+import type { EndReason } from '../../base/kinds.ts'
+import type { Logger } from '../../base/logger.ts'
 import { insertWatchEnds } from '../../changes/watch-feed.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
-import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
+import { hasPassed, lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import { initialState } from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
 import { expiryOf, inBatches } from './expiry.ts'
@@ -11,50 +13,71 @@ const BATCH = 500
 
 interface EndedWatch {
   readonly watchId: string
+  readonly reseller: string
+  readonly list: string
+  readonly reference: string
   readonly fareId: number
+  /** Null where the question names one flight twice. */
+  readonly reason: EndReason | null
   readonly hasReturn: boolean
-  /** What is believed of its fare; null where that had no check, or has expired. */
+  /** The belief of its fare. Null if the fare had no check or has expired. */
   readonly state: object | null
   readonly now: Date
 }
 
+export interface EndWatchesDeps {
+  readonly db: Db
+  readonly log: Logger
+}
+
 /**
  * Ends watches whose fare may go on for others: their own `departs_on` has passed everywhere on earth, the fare was not
- * available in the 30 days since they began, or it had departed and expired already when they began. Each receives one
- * `expired`, its last record. Returns how many. Safe to run twice: a watch ends once.
+ * available in the 30 days since they began, it had departed and expired already when they began, or their question names
+ * one flight twice, which was not refused before. Each receives one `expired`, its last record. Returns how many. Safe to run
+ * twice: a watch ends once.
  */
-export async function endWatches(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => endSome(db, limit), signal)
+export async function endWatches(deps: EndWatchesDeps, signal?: AbortSignal): Promise<number> {
+  return inBatches(BATCH, (limit) => endSome(deps, limit), signal)
 }
 
-async function endSome(db: Db, limit: number): Promise<number> {
-  return inTransaction(db, async (tx) => {
-    const fareIds = await lockFaresOfEnded(tx, limit)
-    if (fareIds.length === 0) return 0
-    const ended = await findEnded(tx, fareIds, limit)
-    const eventOf = await insertEnds(tx, ended)
-    const ends = ended.flatMap(({ watchId, fareId }) => {
-      const eventId = eventOf.get(fareId)
-      return eventId === undefined ? [] : [{ watchId, eventId }]
-    })
-    await notifyWatches(tx, { ends })
-    await sql`
-      update watch set ended_at = clock_timestamp() where id = any(${ended.map((one) => one.watchId)}::uuid[])
-    `.execute(tx)
-    await syncTrackedFares(tx, fareIds)
-    return ended.length
+async function endSome({ db, log }: EndWatchesDeps, limit: number): Promise<number> {
+  const ended = await inTransaction(db, (tx) => endLocked(tx, limit))
+  for (const { reseller, list, reference } of ended.filter(({ reason }) => reason === null)) {
+    log.warn({ reseller, list, reference }, 'watch ended: its return flight is its outbound flight')
+  }
+  return ended.length
+}
+
+async function endLocked(tx: Tx, limit: number): Promise<EndedWatch[]> {
+  const fareIds = await lockFaresOfEnded(tx, limit)
+  if (fareIds.length === 0) return []
+  const ended = await findEnded(tx, fareIds, limit)
+  const eventOf = await insertEnds(tx, ended)
+  const ends = ended.flatMap(({ watchId, ...watch }) => {
+    const eventId = eventOf.get(eventKey(watch))
+    return eventId === undefined ? [] : [{ watchId, eventId }]
   })
+  await notifyWatches(tx, { ends })
+  await sql`
+    update watch set ended_at = clock_timestamp() where id = any(${ended.map((one) => one.watchId)}::uuid[])
+  `.execute(tx)
+  await syncTrackedFares(tx, fareIds)
+  return ended
 }
 
-/** One event for all watches of a fare. Returns the events' ids by fare. */
-async function insertEnds(tx: Tx, ended: readonly EndedWatch[]): Promise<Map<number, string>> {
-  const fares = [...new Map(ended.map((watch) => [watch.fareId, watch])).values()]
-  const drafts = fares.map(({ fareId, state, hasReturn, now }) => {
+/** One event for all watches of a fare that end for one reason. Returns the events' ids by `eventKey`. */
+async function insertEnds(tx: Tx, ended: readonly EndedWatch[]): Promise<Map<string, string>> {
+  const events = [...new Map(ended.map((watch) => [eventKey(watch), watch])).values()]
+  const drafts = events.map(({ fareId, reason, state, hasReturn, now }) => {
     const believed = state === null ? initialState(hasReturn) : parseFareState(state)
-    return { fareId, ...expiryOf(believed, now) }
+    return { fareId, ...expiryOf(believed, reason, now) }
   })
   const ids = await insertWatchEnds(tx, drafts)
-  return new Map(ids.flatMap((id, i) => fares.slice(i, i + 1).map(({ fareId }) => [fareId, id])))
+  return new Map(ids.flatMap((id, i) => events.slice(i, i + 1).map((one) => [eventKey(one), id])))
+}
+
+function eventKey({ fareId, reason }: Pick<EndedWatch, 'fareId' | 'reason'>): string {
+  return `${fareId} ${reason}`
 }
 
 /**
@@ -72,7 +95,8 @@ const WAS_BOOKABLE = sql`
 const IS_OVER = sql`
   w.ended_at is null and w.paused_at is null and r.disabled_at is null
        and (s.expired_at is not null
-            or w.departs_on + interval '36 hours' < clock_timestamp() at time zone 'UTC'
+            or ${hasPassed(sql`w.departs_on`)}
+            or w.tracked_fare_id in (select id from tracked_fare where return_flight_id = flight_id)
             or w.began_at < clock_timestamp() - interval '30 days' and not coalesce(${WAS_BOOKABLE}, false))
 `
 
@@ -99,9 +123,15 @@ async function lockFaresOfEnded(tx: Tx, limit: number): Promise<number[]> {
 async function findEnded(tx: Tx, fareIds: readonly number[], limit: number): Promise<EndedWatch[]> {
   const { rows } = await sql<EndedWatch>`
     select w.id as "watchId", w.tracked_fare_id as "fareId", f.return_flight_id is not null as "hasReturn",
+           r.name as reseller, l.name as list, w.reference,
+           case when f.return_flight_id = f.flight_id then null
+                when s.departs_at <= clock_timestamp() then 'departed'
+                when ${hasPassed(sql`w.departs_on`)} then 'departs_on_passed'
+                else 'never_available' end as reason,
            case when s.expired_at is null then nullif(s.state, '{}') end as state, clock_timestamp() as now
       from watch w
       join tracked_fare f on f.id = w.tracked_fare_id
+      join watch_list l on l.id = w.watch_list_id
       join reseller r on r.id = w.reseller_id
       left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
      where w.tracked_fare_id = any(${fareIds}::bigint[]) and ${IS_OVER}

@@ -1,58 +1,129 @@
+import type { EndReason } from '../../base/kinds.ts'
+import type { Logger } from '../../base/logger.ts'
 import { appendAvailabilityChanges } from '../../changes/availability-feed.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
-import { HAS_DEPARTED, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
+import { hasPassed, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
+import { reportIncidents } from '../incidents/change-incidents.ts'
+import { holdMassOfEnds } from '../incidents/guard-ends.ts'
 import { expiryOf, inBatches } from './expiry.ts'
 
 const BATCH = 500
 
-interface EndedFare {
-  readonly fareId: number
-  readonly state: object
-  readonly now: Date
+interface ExpiryDeps {
+  readonly db: Db
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'availabilityChanges'>
 }
 
 /**
- * Ends fares that can no longer be bought: the departure has passed everywhere on earth (the local time read as
- * UTC−12), the imported `departs_on` of all its watches has, or 30 days passed since the last of them began without
- * the fare ever being available. From then on they cost nothing. A fare without a recorded check does not expire: its
- * watches end one by one (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is
- * not found again.
+ * Ends the fares that have departed, whether or not they are watched. From then on they are not checked. A mass of
+ * departures is held and checked first. Returns how many ended or are held. Safe to run twice: neither is found again.
  */
-export async function expireFares(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => expireSome(db, limit), signal)
+export async function endDeparted(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
+  return inBatches(BATCH, (limit) => expireSome(deps, lockDeparted, limit), signal)
 }
 
-async function expireSome(db: Db, limit: number): Promise<number> {
-  return inTransaction(db, async (tx) => {
-    const ended = await lockEnded(tx, limit)
-    if (ended.length === 0) return 0
-    const fareIds = ended.map((fare) => fare.fareId)
-    await endBeliefs(tx, fareIds)
-    const drafts = ended.map(({ fareId, state, now }) => {
-      const provenance = { source: 'expiry' }
-      return { fareId, ...expiryOf(parseFareState(state), now), evidenceHash: null, provenance }
-    })
-    const appended = await appendAvailabilityChanges(tx, drafts)
-    await notifyWatches(tx, { changeSeqs: appended.map((change) => change.seq) })
-    await endTheirWatches(tx, fareIds)
-    return ended.length
+/**
+ * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not available
+ * in the 30 days since the last of their watches began. A fare whose answers showed a past departure for three days has
+ * departed. A fare without a recorded check does not expire: its watches end
+ * one by one (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
+ * again.
+ */
+export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
+  return inBatches(BATCH, (limit) => expireSome(deps, lockOutdated, limit), signal)
+}
+
+interface EndedFare {
+  readonly fareId: number
+  readonly state: object
+  readonly reason: EndReason
+  /** Whether its end needs no guard: an incident has held it before, or no answer gave its date. */
+  readonly isConfirmed: boolean
+  readonly now: Date
+}
+
+async function expireSome(
+  { db, log, metrics }: ExpiryDeps,
+  lockEnded: (tx: Tx, limit: number) => Promise<EndedFare[]>,
+  limit: number,
+): Promise<number> {
+  const { found, ended, transitions } = await inTransaction(db, async (tx) => {
+    const fares = await lockEnded(tx, limit)
+    const departing = fares.filter(
+      ({ reason, isConfirmed }) => reason === 'departed' && !isConfirmed,
+    )
+    const guarded = await holdMassOfEnds(
+      tx,
+      departing.map(({ fareId }) => fareId),
+    )
+    const over = guarded.areHeld ? fares.filter((fare) => !departing.includes(fare)) : fares
+    if (over.length > 0) await expire(tx, over)
+    return { found: fares.length, ended: over, transitions: guarded.transitions }
   })
+  for (const { reason } of ended) metrics.availabilityChanges.inc({ kind: 'expired', reason })
+  reportIncidents({ log }, transitions)
+  return found
+}
+
+async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
+  const fareIds = ended.map((fare) => fare.fareId)
+  await endBeliefs(tx, fareIds)
+  await askDaily(tx, ended)
+  const drafts = ended.map(({ fareId, state, reason, now }) => {
+    const provenance = { source: 'expiry' }
+    return {
+      fareId,
+      ...expiryOf(parseFareState(state), reason, now),
+      evidenceHash: null,
+      provenance,
+    }
+  })
+  const appended = await appendAvailabilityChanges(tx, drafts)
+  await notifyWatches(tx, { changeSeqs: appended.map((change) => change.seq) })
+  await endTheirWatches(tx, fareIds)
 }
 
 /** Nothing is believed of an expired fare: its history ends here, and so do its checks. */
 async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update fare_state
-       set expired_at = clock_timestamp(), pair = 'not_bookable', price = null, currency = null
+       set expired_at = clock_timestamp(), outbound = 'unavailable',
+           return = case when return is not null then 'unavailable' end,
+           pair = 'not_bookable', price = null, currency = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
   await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
   await sql`
-    update fare_belief_version set valid_to = greatest(clock_timestamp(), valid_from + interval '1 millisecond')
-     where tracked_fare_id = any(${fareIds}::bigint[]) and valid_to is null
+    update fare_belief_version v
+       set valid_to = greatest(clock_timestamp(), v.valid_from + interval '1 millisecond'),
+           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id
+      from fare_state s
+     where s.tracked_fare_id = v.tracked_fare_id
+       and v.tracked_fare_id = any(${fareIds}::bigint[]) and v.valid_to is null
+  `.execute(tx)
+}
+
+/** The incidents in which answers give other departures. */
+const FALSE_DEPARTURES = ['mass_identity_change', 'mass_itinerary_change', 'mass_expiry']
+
+/**
+ * The fares that were never available are asked once a day (ask-ended.ts), and so are those whose departure may be false:
+ * an incident has held their end, or answers give other departures now. A fare that has departed at another time is not.
+ */
+async function askDaily(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
+  const idsOf = (reason: EndReason) =>
+    ended.filter((fare) => fare.reason === reason).map(({ fareId }) => fareId)
+  await sql`
+    update fare_state set ask_again_at = clock_timestamp() + interval '1 day'
+     where tracked_fare_id = any(${idsOf('never_available')}::bigint[])
+        or tracked_fare_id = any(${idsOf('departed')}::bigint[])
+           and (held_until is not null
+                or exists (select from incident where closed_at is null and kind = any(${FALSE_DEPARTURES})))
   `.execute(tx)
 }
 
@@ -65,14 +136,56 @@ async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void
   await syncTrackedFares(tx, fareIds)
 }
 
-async function lockEnded(tx: Tx, limit: number): Promise<EndedFare[]> {
+/**
+ * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A check that
+ * is being recorded goes first.
+ */
+async function lockDeparted(tx: Tx, limit: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
-    select s.tracked_fare_id as "fareId", s.state, clock_timestamp() as now
+    with departed as materialized (
+           select f.id
+             from fare_state s
+             join tracked_fare f on f.id = s.tracked_fare_id
+            where s.departs_at <= clock_timestamp() and s.expired_at is null
+            limit ${limit}
+              for no key update of f skip locked),
+         unlocked as materialized (
+           select tracked_fare_id as id
+             from fare_schedule
+            where tracked_fare_id in (select id from departed)
+              for update skip locked)
+    select s.tracked_fare_id as "fareId", s.state, 'departed' as reason, s.held_until is not null as "isConfirmed",
+           clock_timestamp() as now
+      from departed d
+      join fare_state s on s.tracked_fare_id = d.id
+     where (d.id in (select id from unlocked)
+            or not exists (select from fare_schedule q where q.tracked_fare_id = d.id))
+     order by s.tracked_fare_id
+       for update of s skip locked
+  `.execute(tx)
+  return rows
+}
+
+/**
+ * For so long all good answers must have shown a departure that was past at first sight, until it is believed. A recent
+ * answer must show it too: an upstream that is silent for three days confirms nothing, nor does a pause of the watches.
+ */
+const IS_PAST_FOR_DAYS = sql<boolean>`
+  (s.past_since < clock_timestamp() - interval '3 days' and s.last_reason = 'contract_violation'
+   and s.last_check_at > clock_timestamp() - interval '2 hours')
+`
+
+async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
+  const { rows } = await sql<EndedFare>`
+    select s.tracked_fare_id as "fareId", s.state, clock_timestamp() as now, true as "isConfirmed",
+           case when ${IS_PAST_FOR_DAYS} then 'departed'
+                when ${hasPassed(sql`f.departs_on`)} then 'departs_on_passed' else 'never_available' end as reason
       from fare_state s
       join fare_schedule q using (tracked_fare_id)
       join tracked_fare f on f.id = s.tracked_fare_id
-     where s.state <> '{}'
-       and (${HAS_DEPARTED}
+     where s.state <> '{}' and s.expired_at is null
+       and (${IS_PAST_FOR_DAYS}
+            or ${hasPassed(sql`f.departs_on`)}
             or (s.ever_available_at is null
                 and f.created_at < clock_timestamp() - interval '30 days'
                 and coalesce((select max(w.began_at) from watch w

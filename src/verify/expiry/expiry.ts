@@ -1,13 +1,19 @@
-import { type FareState, viewOf } from '../decide/fare-state.ts'
+import type { EndReason } from '../../base/kinds.ts'
+import { endedView, type FareState, viewOf } from '../decide/fare-state.ts'
 
-/** The record of a fare or a watch that has ended: the fare cannot be bought any more. */
-export function expiryOf(state: FareState, now: Date) {
-  const before = viewOf(state)
+/**
+ * The record of a fare or a watch that has ended: the fare cannot be bought any more. A last check that lies ahead of `now`,
+ * because the clock was set back, is not shown: the end would seem to have been detected before it.
+ */
+export function expiryOf(state: FareState, reason: EndReason | null, now: Date) {
+  const { lastGoodCheckAt } = state
+  const isAhead = Date.parse(lastGoodCheckAt ?? '') > now.getTime()
   return {
     kind: 'expired' as const,
-    before,
-    after: { ...before, pair: 'not_bookable', price: null },
-    lastGoodCheckAt: state.lastGoodCheckAt,
+    reason,
+    before: viewOf(state),
+    after: endedView(state.return !== null),
+    lastGoodCheckAt: isAhead ? null : lastGoodCheckAt,
     detectedAt: now.toISOString(),
   }
 }

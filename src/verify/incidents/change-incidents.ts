@@ -3,12 +3,20 @@ import type { IncidentKind } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { affected, inTransaction } from '../../db/transaction.ts'
-import { type CheckCounts, isMassLossOver, isTroubleOver, type LossCounts } from './incident.ts'
 import {
-  HAS_CONTRADICTION,
+  type CheckCounts,
+  isMassOver,
+  isTroubleOver,
+  LOSS_RULE,
+  type MassCounts,
+  type MassRule,
+  massRuleOf,
+} from './incident.ts'
+import {
   hasScheduledFares,
+  isWaiting,
   readCheckCounts,
-  readLossCounts,
+  readMassCounts,
   readOpenKinds,
 } from './incident-queries.ts'
 
@@ -18,7 +26,7 @@ export type IncidentTransition =
       readonly to: 'open'
       readonly id: number
       readonly kind: IncidentKind
-      readonly counts: LossCounts | CheckCounts
+      readonly counts: MassCounts | CheckCounts
     }
   | {
       readonly to: 'closed'
@@ -26,10 +34,10 @@ export type IncidentTransition =
       readonly kind: IncidentKind
       readonly closedBy: 'itself' | 'operator'
       readonly lastedMs: number
-      /** Fares with a held loss, which are checked once more. */
+      /** Fares with a held change, which are checked once more. */
       readonly askedAgain: number
       /** Missing if an operator closed it. */
-      readonly counts?: LossCounts | CheckCounts
+      readonly counts?: MassCounts | CheckCounts
     }
 
 /** Logs each incident that opened or closed. Call it after the commit. */
@@ -48,7 +56,7 @@ export interface IncidentAssessment {
   readonly isOpen: boolean
   /** Whether, by the counts, there is an incident now. */
   readonly isOngoing: boolean
-  readonly counts: LossCounts | CheckCounts
+  readonly counts: MassCounts | CheckCounts
 }
 
 /** Opens an incident that has begun, or closes one that is over. Usually it does neither. */
@@ -69,7 +77,7 @@ export async function applyAssessment(
   const closed = await setClosed(tx, kind)
   if (closed === undefined) return []
   const { id, lastedMs } = closed
-  const askedAgain = await recheckHeldLosses(tx)
+  const askedAgain = await recheckHeld(tx, kind)
   return [{ to: 'closed', id, kind, closedBy: 'itself', lastedMs, askedAgain, counts }]
 }
 
@@ -87,17 +95,17 @@ export class NoIncidentError extends AppError {
 export interface ClosedIncident {
   readonly id: number
   readonly openedAt: Date
-  /** Fares with a held loss. They are checked once more, and their loss is believed if the answer is the same. */
+  /** Fares with a held change. They are checked once more, and the change is believed if the answer is the same. */
   readonly askedAgain: number
 }
 
 /**
  * Closes the open incident of a kind for an operator. Throws NoIncidentError.
  *
- * A fare is recorded as lost only after one more answer says so. Without more, the losses of a mass loss would open the
+ * A held change is recorded only after one more answer shows it. Without more, the changes of a mass would open the
  * incident again, so they are accepted, together with those that no check has found yet, until all are recorded or a
- * day has passed. After that the next mass of losses opens an incident. Upstream trouble opens again if most of the
- * next checks are unknown.
+ * day has passed. After that the next mass of such changes opens an incident. Upstream trouble opens again if most of
+ * the next checks are unknown.
  */
 export async function closeIncident(
   { db, log }: { readonly db: Db; readonly log: Logger },
@@ -106,8 +114,8 @@ export async function closeIncident(
   const { lastedMs, ...closed } = await inTransaction(db, async (tx) => {
     const incident = await setClosed(tx, kind)
     if (incident === undefined) throw new NoIncidentError(kind)
-    if (kind === 'mass_loss') await acceptMassLoss(tx, incident.id)
-    return { ...incident, askedAgain: await recheckHeldLosses(tx) }
+    if (massRuleOf(kind) !== undefined) await acceptMass(tx, incident.id)
+    return { ...incident, askedAgain: await recheckHeld(tx, kind) }
   })
   const { id, askedAgain } = closed
   const transition = { to: 'closed', id, kind, lastedMs, askedAgain, closedBy: 'operator' } as const
@@ -116,8 +124,8 @@ export async function closeIncident(
 }
 
 /**
- * Closes incidents that are over although no check says so: the lost fares, or all fares, are no longer watched. While
- * there are checks, each recorded batch closes them (guard-losses.ts). Returns how many it closed. Safe to run twice:
+ * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched. While
+ * there are checks, each recorded batch closes them (guard-changes.ts). Returns how many it closed. Safe to run twice:
  * it closes open incidents only.
  */
 export async function closeUncheckedIncidents({
@@ -141,9 +149,10 @@ export async function closeUncheckedIncidents({
 }
 
 async function assessOpen(tx: Tx, kind: IncidentKind) {
-  if (kind === 'mass_loss') {
-    const counts = await readLossCounts(tx, [])
-    return { isOver: isMassLossOver(counts), counts }
+  const rule = massRuleOf(kind)
+  if (rule !== undefined) {
+    const counts = await readMassCounts(tx, rule, [])
+    return { isOver: isMassOver(counts), counts }
   }
   const counts = await readCheckCounts(tx, { open: true })
   return { isOver: isTroubleOver(counts), counts }
@@ -165,12 +174,12 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
 }
 
 /**
- * Makes every fare with a held loss due now, as an unconfirmed loss is. Returns how many.
+ * Makes every fare due now that has a change which the incident held, as an unconfirmed loss is. Returns how many.
  *
  * Skips fares that another transaction has locked: the caller may itself hold the locks of a batch, so no lock order is
  * safe here. Those fares are checked at their due time.
  */
-async function recheckHeldLosses(tx: Tx): Promise<number> {
+async function recheckHeld(tx: Tx, kind: IncidentKind): Promise<number> {
   return affected(
     sql`
       update fare_schedule
@@ -178,26 +187,26 @@ async function recheckHeldLosses(tx: Tx): Promise<number> {
        where tracked_fare_id in (select q.tracked_fare_id
                                    from fare_schedule q
                                    join fare_state s using (tracked_fare_id)
-                                  where q.claim_id is null and ${HAS_CONTRADICTION}
+                                  where q.claim_id is null and ${isWaiting(massRuleOf(kind) ?? LOSS_RULE)}
                                     for update of q skip locked)
     `,
     tx,
   )
 }
 
-/** Marks a mass loss as true: until it is recorded, its losses open no incident. */
-async function acceptMassLoss(tx: Tx, incidentId: number): Promise<void> {
+/** Marks a mass of changes as true: until it is recorded, it opens no incident. */
+async function acceptMass(tx: Tx, incidentId: number): Promise<void> {
   await sql`
     update incident set detail = detail || '{"closedBy": "operator", "accepted": true}' where id = ${incidentId}
   `.execute(tx)
 }
 
-/** Whether an operator has accepted a mass loss that is not recorded yet. An acceptance ends after one day. */
-export async function isMassLossAccepted(tx: Tx): Promise<boolean> {
+/** Whether an operator has accepted a mass of changes that is not recorded yet. An acceptance ends after one day. */
+export async function isMassAccepted(tx: Tx, { kind }: MassRule): Promise<boolean> {
   const accepted = await tx
     .selectFrom('incident')
     .select('id')
-    .where('kind', '=', 'mass_loss')
+    .where('kind', '=', kind)
     .where(sql<boolean>`detail @> '{"accepted": true}'`)
     .where('closed_at', '>', sql<Date>`clock_timestamp() - interval '1 day'`)
     .limit(1)
@@ -205,9 +214,10 @@ export async function isMassLossAccepted(tx: Tx): Promise<boolean> {
   return accepted.length > 0
 }
 
-/** The accepted mass loss is recorded: the next mass of losses opens an incident again. */
-export async function endAcceptance(tx: Tx): Promise<void> {
+/** The accepted mass is recorded: the next one opens an incident again. */
+export async function endAcceptance(tx: Tx, { kind }: MassRule): Promise<void> {
   await sql`
-    update incident set detail = detail || '{"accepted": false}' where detail @> '{"accepted": true}'
+    update incident set detail = detail || '{"accepted": false}'
+     where kind = ${kind} and detail @> '{"accepted": true}'
   `.execute(tx)
 }

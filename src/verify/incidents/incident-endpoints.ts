@@ -11,7 +11,7 @@ const { operator } = operations<{ readonly db: Db }>()
 const Incident = object(
   {
     id: RowId,
-    kind: oneOf(INCIDENT_KINDS),
+    kind: oneOf(INCIDENT_KINDS, { title: 'IncidentKind' }),
     openedAt: Instant,
     closedAt: orNull(Instant, 'Null while it is open.'),
   },
@@ -25,8 +25,9 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/incidents',
   tag: 'Operators',
-  summary: 'List mass losses and upstream trouble, newest first',
-  description: 'While an incident is open, losses are held. When it ends, they are checked again.',
+  summary: 'List masses of changes and upstream trouble, newest first',
+  description:
+    'While an incident is open, changes of its kind are held; during upstream trouble, losses. When it ends, they are checked again.',
   scope: 'operate',
   query: object({
     open: Type.Optional(

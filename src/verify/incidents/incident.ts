@@ -1,5 +1,6 @@
-import type { IncidentKind } from '../../base/kinds.ts'
-/** A time in which losses are held: more fares are lost at once than sell out, or most checks are unknown. */
+import type { HeldKind, IncidentKind, MassKind } from '../../base/kinds.ts'
+
+/** A time in which changes are held: more fares change at once than a market changes, or most checks are unknown. */
 export interface Incident {
   readonly id: number
   readonly kind: IncidentKind
@@ -8,13 +9,37 @@ export interface Incident {
   readonly closedAt: Date | null
 }
 
-/** What decides whether there is a mass loss. */
-export interface LossCounts {
-  /** Fares that a good check of the last five minutes confirmed to be bookable. */
-  readonly bookable: number
-  /** Fares that were lost in the last five minutes, plus those of `waiting` that were checked in that time. */
-  readonly lost: number
-  /** Bookable fares whose last answer was "unavailable", however long ago: unconfirmed losses and held ones. */
+/** Which mass of changes opens an incident, and what the incident holds. */
+export interface MassRule {
+  readonly kind: MassKind
+  readonly holds: HeldKind
+}
+
+/** Upstream trouble holds losses too. */
+export const LOSS_RULE: MassRule = { kind: 'mass_loss', holds: 'became_unavailable' }
+
+export const EXPIRY_RULE: MassRule = { kind: 'mass_expiry', holds: 'expired' }
+
+export const MASS_RULES: readonly MassRule[] = [
+  LOSS_RULE,
+  { kind: 'mass_identity_change', holds: 'identity_changed' },
+  { kind: 'mass_itinerary_change', holds: 'itinerary_changed' },
+  { kind: 'mass_price_change', holds: 'price_changed' },
+  EXPIRY_RULE,
+]
+
+/** The rule of a kind of incident; undefined for upstream trouble, which is judged by the answers, not by changes. */
+export function massRuleOf(kind: IncidentKind): MassRule | undefined {
+  return MASS_RULES.find((rule) => rule.kind === kind)
+}
+
+/** What decides whether there is a mass of changes of one kind. */
+export interface MassCounts {
+  /** Bookable fares that were asked in the last five minutes, plus those that changed in that time. */
+  readonly asked: number
+  /** Those of `asked` whose change was recorded in that time, or waits. */
+  readonly changed: number
+  /** Fares whose last answer showed a change that is not believed, however long ago: unconfirmed changes and held ones. */
   readonly waiting: number
 }
 
@@ -25,33 +50,32 @@ export interface CheckCounts {
   readonly unknown: number
 }
 
-const MASS_LOSS_SHARE = 0.3
-const MASS_LOSS_MINIMUM = 20
+const MASS_SHARE = 0.3
+const MASS_MINIMUM = 20
 const TROUBLE_SHARE = 0.5
 const TROUBLE_MINIMUM = 20
 /** Few checks decide that trouble is over: it cuts the rate to a tenth of the budget, maybe to one check a minute. */
 export const TROUBLE_OVER_MINIMUM = 5
 
 /**
- * Whether so many fares are lost at once that the answers are more likely wrong than true: a credential with the wrong
- * scope, or a provider that is down.
+ * Whether so many fares change at once that the answers are more likely wrong than true: a credential with the wrong
+ * scope, a provider that is down, dates or prices of another system.
  *
- * The share is of the recently checked fares. Large watch lists are checked less often than every five minutes, and a
- * share of all fares would let a third of them be lost before the others were saved.
+ * The share is of the recently asked fares. Large watch lists are checked less often than every five minutes, and a
+ * share of all fares would let a third of them change before the others were saved.
  */
-export function isMassLoss({ bookable, lost }: Omit<LossCounts, 'waiting'>): boolean {
-  return lost >= MASS_LOSS_MINIMUM && lost > MASS_LOSS_SHARE * (bookable + lost)
+export function isMass({ asked, changed }: Omit<MassCounts, 'waiting'>): boolean {
+  return changed >= MASS_MINIMUM && changed > MASS_SHARE * asked
 }
 
-/** Whether a mass loss is over. While losses wait, that takes enough recent answers: no answers prove nothing. */
-export function isMassLossOver(counts: LossCounts): boolean {
-  if (isMassLoss(counts)) return false
-  return counts.waiting < MASS_LOSS_MINIMUM || counts.bookable + counts.lost >= MASS_LOSS_MINIMUM
+/** Whether a mass of changes is over. While changes wait, that takes enough recent answers: no answers prove nothing. */
+export function isMassOver(counts: MassCounts): boolean {
+  return !isMass(counts) && (counts.waiting < MASS_MINIMUM || counts.asked >= MASS_MINIMUM)
 }
 
-/** Whether all of an accepted mass loss is recorded, so that the next mass of losses opens an incident again. */
-export function isMassLossRecorded(counts: LossCounts): boolean {
-  return !isMassLoss(counts) && counts.waiting < MASS_LOSS_MINIMUM
+/** Whether all of an accepted mass is recorded, so that the next one opens an incident again. */
+export function isMassRecorded(counts: MassCounts): boolean {
+  return !isMass(counts) && counts.waiting < MASS_MINIMUM
 }
 
 /** Whether so many checks are unknown that checking at the full rate would only add to the upstream's trouble. */

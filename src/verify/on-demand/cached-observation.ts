@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isAhead } from '../../db/clock-ahead.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Question } from '../../upstream/observation.ts'
@@ -15,7 +16,8 @@ export interface CachedObservation {
 }
 
 /**
- * Keeps the answer to a question for every API process. Of two answers the one whose request began later stays.
+ * Keeps the answer to a question for every API process. Of two answers the one whose request began later stays, unless
+ * its time lies ahead of the clock.
  * Also deletes expired answers, so that the table holds no more than ten minutes of on-demand checks.
  */
 export async function publishResult(
@@ -31,7 +33,12 @@ export async function publishResult(
       conflict
         .column('question')
         .doUpdateSet({ asked_at: askedAt, body })
-        .whereRef('verify_result.asked_at', '<', 'excluded.asked_at'),
+        .where((kept) =>
+          kept.or([
+            kept('verify_result.asked_at', '<', askedAt),
+            isAhead(sql`verify_result.asked_at`),
+          ]),
+        ),
     )
     .execute()
   await deleteExpired(db)

@@ -7,8 +7,11 @@ import { unknownResult, type VerifyResult } from './verify-result.ts'
 
 /** Verifies fares for callers that wait for the answer. */
 export interface OnDemand {
-  /** The call continues when its caller disconnects: other callers may share it, and a tracked fare records it. */
-  verify(question: Question): Promise<VerifyResult>
+  /**
+   * The call continues when its caller disconnects: other callers may share it, and a tracked fare records it. Callers take
+   * turns for the slots of the budget; equal texts are one caller.
+   */
+  verify(question: Question, caller: string): Promise<VerifyResult>
   /** Aborts the calls in flight, whose results are then `stopping`, and resolves when none is left. */
   close(): Promise<void>
 }
@@ -21,17 +24,24 @@ export interface OnDemandDeps extends VerifyDeps {
 /** Clients give up after about 30 s. A slot lies up to 5 s ahead, and the upstream may take 10 s to answer. */
 const SLOT_TIMEOUT_MS = 10_000
 
+/** A call in progress, and the callers that wait for it. */
+interface SharedCall {
+  readonly callers: Set<string>
+  readonly result: Promise<VerifyResult>
+}
+
 /** Equal questions that overlap in this process share one call and its result. */
 export function createOnDemand(options: OnDemandDeps): OnDemand {
   const { slotTimeoutMs: timeoutMs = SLOT_TIMEOUT_MS, ...deps } = options
   const { db, clock, rules } = deps
   const { requestsPerSecond } = rules
-  const takeSlot = createSlotQueue({ db, clock, requestsPerSecond, timeoutMs })
+  const queue = createSlotQueue({ db, clock, requestsPerSecond, timeoutMs })
   const ending = new AbortController()
   const { signal } = ending
-  const inFlight = new Map<string, Promise<VerifyResult>>()
+  const inFlight = new Map<string, SharedCall>()
 
-  async function call(question: Question): Promise<VerifyResult> {
+  async function call(question: Question, callers: ReadonlySet<string>): Promise<VerifyResult> {
+    const takeSlot = (ending: AbortSignal) => queue(callers, ending)
     try {
       const { result } = await verifyOnDemand({ ...deps, takeSlot }, question, signal)
       return result
@@ -43,17 +53,21 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
   }
 
   return {
-    verify: (question) => {
+    verify: (question, caller) => {
       const key = verifyPath(question)
       const running = inFlight.get(key)
-      if (running !== undefined) return running
-      const started = call(question).finally(() => inFlight.delete(key))
-      inFlight.set(key, started)
-      return started
+      if (running !== undefined) {
+        running.callers.add(caller)
+        return running.result
+      }
+      const callers = new Set([caller])
+      const result = call(question, callers).finally(() => inFlight.delete(key))
+      inFlight.set(key, { callers, result })
+      return result
     },
     close: async () => {
       ending.abort()
-      await Promise.allSettled(inFlight.values())
+      await Promise.allSettled([...inFlight.values()].map(({ result }) => result))
     },
   }
 }

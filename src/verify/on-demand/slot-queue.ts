@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
-import { createSemaphore } from '../../base/semaphore.ts'
 import type { Db } from '../../db/database.ts'
 import {
   reserveOne,
@@ -32,21 +31,71 @@ export interface SlotQueueDeps {
   readonly timeoutMs: number
 }
 
+/** Takes a slot for a check that these callers wait for. More callers may join while it waits. */
+export type TakeSlotFor = (callers: ReadonlySet<string>, signal: AbortSignal) => Promise<TakenSlot>
+
 /**
- * Creates the queue in which this process's on-demand checks wait for slots, first in, first out.
+ * Creates the queue in which this process's on-demand checks wait for slots. Callers take turns, so that the many
+ * questions of one delay those of another by one slot each.
  *
  * Only the first of the queue queries the budget: every worker needs that row's lock. The returned function throws
  * NoSlotError, or the signal's reason when it aborts.
  */
-export function createSlotQueue(deps: SlotQueueDeps): (signal: AbortSignal) => Promise<TakenSlot> {
-  const queue = createSemaphore(1)
+export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
+  const queue = createRoundRobin()
   const { clock, timeoutMs } = deps
-  return async (signal) => {
+  return async (callers, signal) => {
     const endMs = clock.now().getTime() + timeoutMs
     for (;;) {
-      const { slot, ...skew } = await queue(() => reserveUntil(deps, endMs, signal))
+      const { slot, ...skew } = await queue(callers, () => reserveUntil(deps, endMs, signal))
       const taken = await waitForSlot(slot, { ...skew, clock, signal })
       if (taken !== undefined) return taken
+    }
+  }
+}
+
+interface Waiting {
+  readonly callers: ReadonlySet<string>
+  readonly start: () => void
+}
+
+/**
+ * Runs one piece of work at a time. The next is that of the caller whose last turn is longest ago, and of the work of one
+ * caller that which has waited longest.
+ */
+function createRoundRobin(): <T>(
+  callers: ReadonlySet<string>,
+  work: () => Promise<T>,
+) => Promise<T> {
+  const waiting: Waiting[] = []
+  const lastServed = new Map<string, number>()
+  let served = 0
+  let isBusy = false
+
+  /** A caller without a turn since the queue was last empty comes first. */
+  const lastServedOf = ({ callers }: Waiting) =>
+    Math.min(...[...callers].map((caller) => lastServed.get(caller) ?? 0))
+
+  function startNext(): void {
+    const [next] = waiting.toSorted((a, b) => lastServedOf(a) - lastServedOf(b))
+    isBusy = next !== undefined
+    if (next === undefined) {
+      lastServed.clear()
+      return
+    }
+    waiting.splice(waiting.indexOf(next), 1)
+    next.start()
+  }
+
+  return async (callers, work) => {
+    if (isBusy) await new Promise<void>((start) => waiting.push({ callers, start }))
+    isBusy = true
+    served += 1
+    for (const caller of callers) lastServed.set(caller, served)
+    try {
+      return await work()
+    } finally {
+      startNext()
     }
   }
 }

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
+import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { ignoreParameters } from '../../http/read-parameters.ts'
+import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
 import type { OnDemand } from './coalesce-requests.ts'
@@ -12,9 +14,14 @@ import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
 export interface VerifyEndpointDeps {
   readonly db: Db
   readonly onDemand: OnDemand
+  /** The budget of upstream requests for all processes together. */
+  readonly requestsPerSecond: number
 }
 
 const { shared } = operations<VerifyEndpointDeps>()
+
+/** The time in which the quota is stated, unless it allows no whole question in it. */
+const POLICY_SECONDS = 5
 
 const count = (who: string) =>
   Type.String({ description: `${who}, 0 to 12. A value that is not a number is ignored.` })
@@ -122,8 +129,9 @@ export const VerifyResultShape = Type.Record(
         }),
       ),
     },
-    { additionalProperties: false },
+    { additionalProperties: false, title: 'VerifiedFlight' },
   ),
+  { title: 'VerifyResult' },
 )
 
 const verifyFares = shared({
@@ -143,9 +151,11 @@ const verifyFares = shared({
     headers: {
       'farewatch-observed-at':
         'When the upstream was asked, if `maxAge` allowed a kept answer. Missing if the upstream was asked for this request.',
+      'RateLimit-Policy':
+        'The limit of requests (`default`), and how many questions all callers together may ask the upstream (`on-demand`): `q` questions in `w` seconds. Callers take turns.',
     },
   },
-  problems: ['verify.passenger_rule', 'verify.unknown'],
+  problems: ['verify.passenger_rule', 'verify.same_flight', 'verify.unknown'],
   example: {
     query: {
       flightId: '101103205320',
@@ -154,7 +164,7 @@ const verifyFares = shared({
       'nonResidents[adults]': '2',
     },
   },
-  handler: async ({ db, onDemand }, { query, reauthorize, reply }) => {
+  handler: async ({ db, onDemand, requestsPerSecond }, { query, reply, ...request }) => {
     const { maxAge, ...given } = query
     const ignored = ignoredCounts(given)
     if (ignored.length > 0) ignoreParameters(reply, ignored)
@@ -167,12 +177,27 @@ const verifyFares = shared({
         return reply.send(cached.body)
       }
     }
-    const result = await onDemand.verify(question)
-    await reauthorize()
+    const policies = [reply.getHeader('ratelimit-policy'), onDemandPolicy(requestsPerSecond)]
+    reply.header('ratelimit-policy', policies.join(', '))
+    const caller = nameOf(request.caller)
+    const result = await request.whileWaiting(() => onDemand.verify(question, caller))
+    await request.reauthorize()
     if (result.kind === 'unknown') throw unknownProblem(result)
     return reply.send(result.body)
   },
 })
+
+/** All keys of a reseller are one caller. */
+function nameOf(caller: Caller): string {
+  return caller.kind === 'reseller' ? `reseller ${caller.resellerId}` : caller.limitKey
+}
+
+/** @example onDemandPolicy(5) // '"on-demand";q=10;w=5' */
+export function onDemandPolicy(requestsPerSecond: number): string {
+  const perSecond = requestsPerSecond * LANE_SHARE
+  const seconds = Math.max(POLICY_SECONDS, Math.ceil(1 / perSecond))
+  return `"on-demand";q=${Math.floor(perSecond * seconds)};w=${seconds}`
+}
 
 /** The upstream's verify endpoint, within our budget. */
 export const VERIFY_OPERATIONS = [verifyFares]

@@ -3,7 +3,7 @@ import { inTransaction } from '../../db/transaction.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
 import { circuitOpenObservation } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
-import { assertQuestion } from '../../upstream/passenger-rules.ts'
+import { assertQuestion, assertTwoFlights } from '../../upstream/passenger-rules.ts'
 import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
@@ -13,7 +13,7 @@ import { reportChecks } from '../checks/check-events.ts'
 import { type Check, isRateLimited } from '../checks/check-fares.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { reportIncidents } from '../incidents/change-incidents.ts'
-import { guardLosses } from '../incidents/guard-losses.ts'
+import { guardChanges } from '../incidents/guard-changes.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
 import { publishResult } from './cached-observation.ts'
 import { parseVerifyResult, type VerifyResult } from './verify-result.ts'
@@ -27,7 +27,7 @@ export interface OnDemandAnswer {
 }
 
 export interface OnDemandCheckDeps extends VerifyDeps {
-  /** Waits for a slot of the budget, and throws if it gets none. Without it the check waits as long as it takes. */
+  /** Waits for a slot of the budget, and throws if it gets none. If unset, the check waits without a time limit. */
   readonly takeSlot?: (signal: AbortSignal) => Promise<TakenSlot>
 }
 
@@ -38,7 +38,7 @@ export interface OnDemandCheckDeps extends VerifyDeps {
  * as a scheduled one. While the circuit breaker is open or the upstream has asked for a pause, no call is made and no
  * slot is taken: the answer is unknown, `circuit_open`, and nothing is recorded.
  *
- * Throws PassengerRuleError or QuestionError, before it takes a slot, for a question that the interface forbids.
+ * Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not be sent.
  */
 export async function verifyOnDemand(
   deps: OnDemandCheckDeps,
@@ -47,6 +47,7 @@ export async function verifyOnDemand(
 ): Promise<OnDemandAnswer> {
   const { db } = deps
   assertQuestion(question)
+  assertTwoFlights(question)
   const { observation, askedAt } = await callUpstream(deps, question, signal)
   const result = parseVerifyResult(question, observation)
   const fareId = await findTrackedFare(db, question)
@@ -64,7 +65,7 @@ async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void>
   const checks = [check]
   const { recorded, transitions } = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [check.fareId])
-    const guarded = await guardLosses(tx, { checks, locked, rules, claimId: null })
+    const guarded = await guardChanges(tx, { checks, locked, rules, claimId: null })
     const args = { checks, locked, rules: guarded.rules, claimId: null }
     return { recorded: await recordChecks(tx, args), transitions: guarded.transitions }
   })

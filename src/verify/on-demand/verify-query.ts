@@ -1,6 +1,7 @@
 import { ProblemError } from '../../http/problems.ts'
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
 import {
+  assertTwoFlights,
   MAX_PASSENGERS,
   violatedIdRule,
   violatedPassengerRule,
@@ -53,7 +54,10 @@ export function readMix(given: CountParameters): PassengerMix {
   throw new ProblemError('verify.passenger_rule', { detail: rule })
 }
 
-/** Builds the question from the flight ids of a request. Throws a ProblemError that names the id and its rule. */
+/**
+ * Builds the question from the flight ids of a request. Throws a ProblemError that names the id and its rule, or
+ * SameFlightError.
+ */
 export function questionOf(
   { flightId, returnFlightId }: { flightId: string; returnFlightId?: string },
   passengers: PassengerMix,
@@ -64,5 +68,7 @@ export function questionOf(
       throw new ProblemError('request.invalid_parameter', { parameter, detail: rule })
     }
   }
-  return { flightId, returnFlightId: returnFlightId ?? null, passengers }
+  const question = { flightId, returnFlightId: returnFlightId ?? null, passengers }
+  assertTwoFlights(question)
+  return question
 }

@@ -62,7 +62,7 @@ interface AskedLeg {
 
 function legsOf({ flightId, returnFlightId }: Question, observation: Observation): AskedLeg[] {
   const outbound = { id: flightId, leg: observation.outbound }
-  if (returnFlightId === null || returnFlightId === flightId) return [outbound]
+  if (returnFlightId === null) return [outbound]
   return [outbound, { id: returnFlightId, leg: observation.return ?? MISSING_LEG }]
 }
 

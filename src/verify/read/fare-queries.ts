@@ -1,3 +1,4 @@
+import type { ShownPriceReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { CONFIRM_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 
@@ -11,6 +12,10 @@ export interface FareDetail {
   readonly pair: string
   readonly price: string | null
   readonly currency: string | null
+  /** When the last check began that showed the price; null unless the fare is bookable. */
+  readonly priceCheckedAt: Date | null
+  /** Why the price is unknown, or the last answers did not show it. */
+  readonly priceReason: ShownPriceReason | null
   readonly lastGoodCheckAt: Date | null
   readonly lastCheckAt: Date | null
   readonly lastReason: string | null
@@ -40,10 +45,26 @@ interface ScheduleRow {
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  confirmation: `a loss or a changed identity is checked again after about ${CONFIRM_AFTER_SECONDS} s`,
+  confirmation: `a loss, another flight or a doubtful price is checked again after about ${CONFIRM_AFTER_SECONDS} s`,
   new_watch: 'a watch of it is new',
   retry: 'the last check was unknown: one early retry',
 }
+
+/** The public SQL decides how old a price may be. */
+const CURRENT = sql<{
+  tracked_fare_id: number
+  outbound: string
+  return: string | null
+  pair: string
+  price: string | null
+  currency: string | null
+  price_checked_at: Date | null
+  price_reason: ShownPriceReason | null
+  last_good_check_at: Date | null
+  last_check_at: Date | null
+  last_reason: string | null
+  expired_at: Date | null
+}>`farewatch.availability_current`
 
 /** Finds a tracked fare by its id. */
 export async function findFare(
@@ -57,10 +78,11 @@ export async function findFare(
   const row = await db
     .selectFrom('tracked_fare as f')
     .crossJoin('recheck_clock as c')
-    .leftJoin('fare_state as s', 's.tracked_fare_id', 'f.id')
+    .leftJoin(CURRENT.as('s'), 's.tracked_fare_id', 'f.id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
     .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
     .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
+    .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])
     .select(['s.last_good_check_at as lastGoodCheckAt', 's.last_check_at as lastCheckAt'])
     .select(['s.last_reason as lastReason', 's.expired_at as expiredAt', 'f.ended_at as endedAt'])
     .select(['f.watchers', 'q.lane', 'q.lane_due_at as laneDueAt', 'q.not_before as notBefore'])
@@ -100,6 +122,8 @@ export interface BeliefInterval {
   readonly return: string | null
   readonly price: string | null
   readonly currency: string | null
+  readonly priceCheckedAt: Date | null
+  readonly priceReason: string | null
 }
 
 /** Reads the history of a fare's belief, newest first. */
@@ -108,12 +132,25 @@ export async function readTimeline(
   fareId: number,
   limit: number,
 ): Promise<BeliefInterval[]> {
-  return db
-    .selectFrom('fare_belief_version')
-    .select(['valid_from as from', 'valid_to as to', 'pair', 'outbound', 'return', 'price'])
-    .select('currency')
-    .where('tracked_fare_id', '=', fareId)
-    .orderBy('valid_from', 'desc')
-    .limit(limit)
-    .execute()
+  const { rows } = await sql<BeliefInterval>`
+    select valid_from as from, valid_to as to, pair, outbound, return, price, currency,
+           price_checked_at as "priceCheckedAt", price_reason as "priceReason"
+      from farewatch.availability_history
+     where tracked_fare_id = ${fareId}
+     order by valid_from desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** Counts the watched fares whose last answers showed a departure that was past at first sight. */
+export async function countPastDepartures(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('fare_state')
+    .innerJoin('fare_schedule', 'fare_schedule.tracked_fare_id', 'fare_state.tracked_fare_id')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('past_since', 'is not', null)
+    .where('expired_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
 }

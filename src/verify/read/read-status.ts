@@ -57,6 +57,10 @@ export interface UpstreamState {
     readonly endpoint: EndpointGroup
     readonly breaker: BreakerName
     readonly since: Date
+    /** How the last failed call ended: `ECONNREFUSED`, `401`, `timeout`. Null if not known. */
+    readonly cause: string | null
+    /** When the last successful call was made, as far as the process that opened the breaker knew. */
+    readonly lastGoodAt: Date | null
   }[]
 }
 
@@ -109,12 +113,35 @@ export async function readStatus(
   }
 }
 
+/** How fresh everything is, in two numbers that reveal nothing else. */
+export interface Freshness {
+  /** Seconds since the last accepted list of routes arrived; null before the first. */
+  readonly routesAgeSeconds: number | null
+  /** The median age of the fares' last good checks; null if there was none. */
+  readonly faresAgeSeconds: number | null
+}
+
+export async function readFreshness({
+  db,
+  clock,
+}: Pick<StatusDeps, 'db' | 'clock'>): Promise<Freshness> {
+  const [lists, { ageSeconds }] = await Promise.all([readSyncStates(db), readBeliefAges(db)])
+  const arrivedAt = lists.find(({ list }) => list === 'routes')?.lastSuccessAt ?? null
+  return {
+    routesAgeSeconds: arrivedAt && (clock.now().getTime() - arrivedAt.getTime()) / 1000,
+    faresAgeSeconds: ageSeconds?.p50 ?? null,
+  }
+}
+
 function upstreamState(health: UpstreamHealth): UpstreamState {
   const { breakers, pausedUntilMs, nowMs } = health
   const openBreakers = ENDPOINT_GROUPS.flatMap((endpoint) =>
     BREAKERS.flatMap((breaker) => {
       const { open } = breakers[endpoint][breaker]
-      return open === null ? [] : [{ endpoint, breaker, since: new Date(open.sinceMs) }]
+      if (open === null) return []
+      const { sinceMs, cause = null, goodAtMs = null } = open
+      const lastGoodAt = goodAtMs === null ? null : new Date(goodAtMs)
+      return [{ endpoint, breaker, since: new Date(sinceMs), cause, lastGoodAt }]
     }),
   )
   const pausedUntil = isPaused({ pausedUntilMs }, nowMs) ? new Date(pausedUntilMs) : null

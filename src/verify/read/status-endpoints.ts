@@ -14,6 +14,7 @@ const List = object({
   list: ListName,
   lastSuccessAt: orNull(Instant, 'When the last accepted list was fetched.'),
   lastAttemptAt: MaybeInstant,
+  nextDueAt: orNull(Instant, 'When the next list is due to be fetched.'),
   held: Type.Integer({ description: 'Number of lists that wait for review.' }),
 })
 
@@ -49,6 +50,11 @@ const Upstream = object({
       endpoint: oneOf(['lists', 'verify']),
       breaker: oneOf(['auth', 'errors']),
       since: Instant,
+      cause: orNull(
+        Type.String(),
+        'How the last failed call ended: `ECONNREFUSED`, `401`, `timeout`. Null if not known.',
+      ),
+      lastGoodAt: orNull(Instant, 'When the last successful call was made. Null if not known.'),
     }),
     { description: 'Endpoints that receive only single probes, and why.' },
   ),
@@ -75,9 +81,12 @@ const StatusAnswer = object(
     heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
     beliefs: Beliefs,
     upstream: Upstream,
-    incidents: Type.Array(object({ kind: oneOf(INCIDENT_KINDS), openedAt: Instant }), {
-      description: 'Open incidents. While one is open, losses are held.',
-    }),
+    incidents: Type.Array(
+      object({ kind: oneOf(INCIDENT_KINDS, { title: 'IncidentKind' }), openedAt: Instant }),
+      {
+        description: 'Open incidents. While one is open, changes of its kind are held.',
+      },
+    ),
     budget: orNull(
       Budget,
       'For operators. Null for a reseller: it would show what other resellers watch.',
@@ -109,5 +118,6 @@ const showStatus = shared({
 export const STATUS_OPERATIONS = [showStatus]
 
 function scopeOf(caller: Caller): Parameters<typeof readStatus>[1] {
-  return caller.kind === 'reseller' ? { resellerId: caller.resellerId } : {}
+  // The open demo shows what an operator sees.
+  return caller.kind === 'reseller' && !caller.demo ? { resellerId: caller.resellerId } : {}
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { BELIEFS, PAIR_STATES } from '../../base/kinds.ts'
+import { BELIEFS, PAIR_STATES, PRICE_REASONS } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../http/pages.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { WatchParams } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import type { WatchPosition } from '../../watch/watch-queries.ts'
@@ -14,29 +14,33 @@ const { reseller } = operations<{ readonly db: Db }>()
 
 const TAG = 'Watches'
 const A_1 = { list: 'summer', reference: 'A-1' }
-/** The last instant of a Date. */
-const MAX_MS = 8.64e15
 
 const Interval = object(
   {
     from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
     to: orNull(Instant, 'Null while it holds.'),
-    pair: oneOf(PAIR_STATES),
-    outbound: oneOf(BELIEFS),
-    return: orNull(oneOf(BELIEFS)),
+    pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+    outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
+    return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
     price: orNull(Type.String()),
     currency: orNull(Type.String()),
+    priceCheckedAt: orNull(
+      Instant,
+      'When the last check of the interval began that showed the price. After it no check confirmed the price.',
+    ),
+    priceReason: orNull(
+      oneOf(PRICE_REASONS),
+      'Why the last answers of the interval did not show the price of a bookable fare.',
+    ),
   },
   { title: 'BeliefInterval' },
 )
 
-const Price = object(Type.Pick(Interval, ['from', 'to', 'price', 'currency']).properties, {
-  title: 'PriceInterval',
-})
+const { pair: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
+const Price = object(priceMembers, { title: 'PriceInterval' })
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
-const Place = Type.Integer({ minimum: -MAX_MS, maximum: MAX_MS })
-const timelines = cursorsOf('watch-timeline', Place)
-const priceSeries = cursorsOf('watch-prices', Place)
+const timelines = cursorsOf('watch-timeline', InstantPosition)
+const priceSeries = cursorsOf('watch-prices', InstantPosition)
 
 const timeline = reseller({
   id: 'readWatchTimeline',
@@ -78,7 +82,7 @@ const prices = reseller({
     const args = { resellerId, params, query, cursors: priceSeries, onlyBookable: true }
     const { items, next } = await intervalsOf(db, args)
     return {
-      items: items.map(({ from, to, price, currency }) => ({ from, to, price, currency })),
+      items: items.map(({ pair: _, outbound: _o, return: _r, ...price }) => price),
       next,
     }
   },

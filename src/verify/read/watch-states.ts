@@ -86,11 +86,12 @@ export async function viewWatch(
 }
 
 export interface StatesArgs extends ViewArgs {
-  readonly list: string
+  /** Unset: all lists of the reseller. */
+  readonly list?: string | undefined
 }
 
-/** When the snapshot of a list was taken, and the head of its reseller's feed at that moment. */
-export interface ListMoment {
+/** When the snapshot was taken, and the head of the reseller's feed at that moment. */
+export interface SnapshotMoment {
   readonly seq: number
   readonly takenAt: Date
 }
@@ -98,14 +99,14 @@ export interface ListMoment {
 const PAGE_ROWS = 1_000
 
 /**
- * Reads all states of a list and the head of the feed in one snapshot. A check writes beliefs and records in one
+ * Reads all states of a list, or of all lists, and the head of the feed in one snapshot. A check writes beliefs and records in one
  * transaction, so a reader of the states who follows the feed after `seq` misses nothing and receives nothing twice.
  * Yields the moment first, then pages of states. Throws UnknownWatchListError.
  */
 export async function* readStates(
   db: Db,
   args: StatesArgs,
-): AsyncGenerator<ListMoment | ViewedWatch[]> {
+): AsyncGenerator<SnapshotMoment | ViewedWatch[]> {
   const tx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
@@ -114,7 +115,7 @@ export async function* readStates(
   try {
     const { resellerId, list } = args
     const takenAt = await databaseNow(tx)
-    await requireWatchList({ db: tx, resellerId }, list)
+    if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
     yield { seq: await readFeedHead(tx, resellerId), takenAt }
     yield* readPages(tx, args)
   } finally {
@@ -124,16 +125,15 @@ export async function* readStates(
 
 async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<ViewedWatch[]> {
   const { resellerId, list } = args
-  let reference: string | undefined
+  let after: WatchPosition | undefined
   do {
-    const after = reference === undefined ? undefined : { list, reference }
     const watches = await listWatches(tx, resellerId, { list, after, limit: PAGE_ROWS })
     if (watches.length > 0) yield await viewWatches(tx, args, watches)
-    reference = watches.length === PAGE_ROWS ? watches.at(-1)?.entry.reference : undefined
-  } while (reference !== undefined)
+    after = watches.length === PAGE_ROWS ? watches.at(-1)?.entry : undefined
+  } while (after !== undefined)
 }
 
-/** Yields all states of a list as the text of one JSON object. Throws UnknownWatchListError. */
+/** Yields the result of `readStates` as the text of one JSON object. Throws UnknownWatchListError. */
 export async function* statesText(db: Db, args: StatesArgs): AsyncGenerator<string> {
   let separator = ''
   for await (const part of readStates(db, args)) {
@@ -142,8 +142,8 @@ export async function* statesText(db: Db, args: StatesArgs): AsyncGenerator<stri
       continue
     }
     for (const { watch, view } of part) {
-      const { id: watchId, entry } = watch
-      yield separator + JSON.stringify({ reference: entry.reference, watchId, ...view })
+      const { list, reference } = watch.entry
+      yield separator + JSON.stringify({ list, reference, watchId: watch.id, ...view })
       separator = ','
     }
   }

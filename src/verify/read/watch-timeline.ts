@@ -1,4 +1,4 @@
-import type { Belief, PairState } from '../../base/kinds.ts'
+import type { Belief, PairState, PriceReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 
 export interface TimelinePage {
@@ -21,6 +21,10 @@ export interface WatchInterval {
   readonly return: Belief | null
   readonly price: string | null
   readonly currency: string | null
+  /** When the last check of the interval began that showed the price. */
+  readonly priceCheckedAt: Date | null
+  /** Why the last answers of the interval did not show the price of a bookable fare. */
+  readonly priceReason: PriceReason | null
   /** The position in the timeline: when the interval began, or for the first one when the watch began. */
   readonly place: Date
 }
@@ -44,12 +48,13 @@ export async function readWatchTimeline(
     ), seen as (
       select v.*, o.ends_at, greatest(v.valid_from, o.began_at) as place
         from own o
-        join fare_belief_version v on v.tracked_fare_id = o.tracked_fare_id
+        join farewatch.availability_history v on v.tracked_fare_id = o.tracked_fare_id
        where (v.valid_to is null or v.valid_to > o.began_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, pair, outbound, return, price, currency, place
+           least(valid_to, ends_at) as to, pair, outbound, return, price, currency,
+           price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}
        and ${onlyBookable ? sql`pair = 'bookable'` : sql`true`}

@@ -1,13 +1,18 @@
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { SHOWN_PRICE_REASONS } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import { Belief } from '../../changes/watch-change-endpoints.ts'
 import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
-import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
-import { ListParams, orNotFound } from '../../watch/endpoints/watch-list-endpoints.ts'
+import {
+  ListParams,
+  orNotFound,
+  watchNotFound,
+} from '../../watch/endpoints/watch-list-endpoints.ts'
 import { shapeOf, WatchParams, watchMembers } from '../../watch/endpoints/watch-shape-endpoints.ts'
 import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
 import type { FareView } from '../decide/fare-state.ts'
@@ -24,6 +29,7 @@ const TAG = 'Watches'
 
 const viewMembers = {
   status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
+    title: 'WatchStatus',
     description:
       'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
       'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
@@ -32,13 +38,23 @@ const viewMembers = {
   lastGoodCheckAt: orNull(Instant, 'When the last check began that observed every leg.'),
   lastCheckAt: orNull(Instant),
   lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
+  priceCheckedAt: orNull(
+    Instant,
+    'When the last check began that showed the price of every leg. Null unless the fare is bookable.',
+  ),
+  priceReason: orNull(
+    oneOf(SHOWN_PRICE_REASONS),
+    'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
+      'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
+      'mixed_currencies: the legs have no common currency. stale: the last check that showed it is too old.',
+  ),
   next: orNull(
     object({
       notBefore: Instant,
       why: oneOf(['first_check', 'confirmation', 'retry', 'scheduled'], {
         description:
-          'first_check: the first check. scheduled: its interval. confirmation: a loss or another flight is checked ' +
-          'again. retry: the last check was unknown.',
+          'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
+          'price is checked again. retry: the last check was unknown.',
       }),
     }),
     'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
@@ -47,8 +63,20 @@ const viewMembers = {
 }
 
 const WatchState = object(
-  { reference: Type.String(), watchId: Type.String(), ...viewMembers },
+  { list: Type.String(), reference: Type.String(), watchId: Type.String(), ...viewMembers },
   { title: 'WatchState' },
+)
+
+const WatchStates = object(
+  {
+    seq: Type.Integer({
+      description:
+        'The number of the last record of your feed at this moment. The states contain every record up to it, and no later one.',
+    }),
+    takenAt: Instant,
+    watches: Type.Array(WatchState),
+  },
+  { title: 'WatchStates' },
 )
 
 const A_1 = { list: 'summer', reference: 'A-1' }
@@ -69,7 +97,7 @@ const readWatch = reseller({
   example: { params: A_1 },
   handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
     const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
-    if (viewed === undefined) throw new ProblemError('not_found')
+    if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
     return { ...shapeOf(viewed.watch), ...viewed.view }
   },
 })
@@ -88,25 +116,35 @@ const readListState = reseller({
     'receive none twice.',
   scope: 'read',
   params: ListParams,
-  answer: {
-    about: 'The states, by reference.',
-    schema: object({
-      seq: Type.Integer(),
-      takenAt: Instant,
-      watches: Type.Array(WatchState),
-    }),
-  },
+  answer: { about: 'The states, by reference.', schema: WatchStates },
   problems: ['not_found'],
   example: { params: { list: 'summer' } },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) => {
-    const text = statesText(db, { resellerId, list, minRecheckSeconds })
-    const blocks = await orNotFound(reading(() => bufferText(text)))
-    return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
-  },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) =>
+    sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds })),
 })
 
+const readAllStates = reseller({
+  id: 'readWatchState',
+  method: 'GET',
+  path: '/api/v1/watch-state',
+  tag: TAG,
+  summary: 'Read all states of all your lists, and the number after which to follow your feed',
+  description:
+    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
+    'receive none twice.',
+  scope: 'read',
+  answer: { about: 'The states, by list and reference.', schema: WatchStates },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { reply }) =>
+    sendStates(reply, statesText(db, { resellerId, minRecheckSeconds })),
+})
+
+async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
+  const blocks = await orNotFound(reading(() => bufferText(text)))
+  return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
+}
+
 /** The views of a reseller's watches. */
-export const WATCH_VIEW_OPERATIONS = [readWatch, readListState]
+export const WATCH_VIEW_OPERATIONS = [readWatch, readListState, readAllStates]
 
 /** Finds the watch of a path. Throws a 404. */
 export async function requireWatch(
@@ -115,6 +153,6 @@ export async function requireWatch(
   position: WatchPosition,
 ): Promise<Watch> {
   const watch = await findWatch({ db, resellerId }, position)
-  if (watch === undefined) throw new ProblemError('not_found')
+  if (watch === undefined) throw await watchNotFound({ db, resellerId }, position)
   return watch
 }

@@ -1,8 +1,18 @@
+import { isAhead } from '../../base/clock.ts'
+import type { ShownPriceReason } from '../../base/kinds.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 import { freshSeconds } from '../../watch/staleness.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
-import { type FareState, type FareView, initialState, viewOf } from '../decide/fare-state.ts'
+import {
+  endedView,
+  type FareState,
+  type FareView,
+  initialState,
+  priceCheckOf,
+  viewOf,
+  withoutOldPrices,
+} from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
 
 /**
@@ -12,7 +22,7 @@ import { parseFareState } from '../decide/parse-fare-state.ts'
  */
 export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 
-/** What the view of a watch is made of. */
+/** The columns that the view of a watch is computed from. */
 export interface WatchFacts {
   readonly watchId: string
   /** A FareState as JSON; null before the first check. */
@@ -39,6 +49,10 @@ export interface WatchView {
   readonly lastCheckAt: Date | null
   /** Why the last check was unknown; null if it was good. */
   readonly lastReason: string | null
+  /** When the last check began that showed the price of every leg; null unless the fare is bookable. */
+  readonly priceCheckedAt: Date | null
+  /** Why the last answers did not show the price of a bookable fare; `stale` where there were none. */
+  readonly priceReason: ShownPriceReason | null
   /** Null if the watch is not checked. */
   readonly next: NextCheck | null
 }
@@ -64,28 +78,36 @@ export function viewOfWatch(
 ): WatchView {
   const hasReturn = watch.entry.question.returnFlightId !== null
   const unknown = viewOf(initialState(hasReturn))
-  const nothing = { lastGoodCheckAt: null, lastCheckAt: null, lastReason: null, next: null }
+  const noPrice = { priceCheckedAt: null, priceReason: null }
+  const nothing = { ...NO_CHECK, ...noPrice, next: null }
   // The fare may still be checked for other watches.
   if (watch.pausedAt !== null || facts.resellerDisabled) {
     return { status: 'paused', belief: unknown, ...nothing }
   }
   // The fare may still be checked for other watches.
   if (facts.endedAt !== null) {
-    return { status: 'expired', belief: { ...unknown, pair: 'not_bookable' }, ...nothing }
+    return { status: 'expired', belief: endedView(hasReturn), ...nothing }
   }
-  const { lastGoodCheckAt, askedAt, lastReason } = facts
-  const state = stateOf(facts.state)
-  const view = state === null ? unknown : viewOf(state)
-  const stale = isStale(watch, facts, lastGoodCheckAt ?? watch.beganAt)
+  // The clock of the database was set back since the last check, so the instants of the facts say nothing.
+  const isFuture = isAhead(facts.askedAt?.getTime() ?? null, facts.now.getTime())
+  const known = isFuture ? { ...facts, ...NO_CHECK, state: null, askedAt: null } : facts
+  const { lastGoodCheckAt, askedAt, lastReason } = known
+  const state = stateOf(known.state) ?? initialState(hasReturn)
+  const freshSince = freshSinceOf(watch, facts)
+  const view = viewOf(withoutOldPrices(state, freshSince))
+  const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
     belief: stale ? hidden(view) : view,
     lastGoodCheckAt,
     lastCheckAt: askedAt,
     lastReason,
-    next: nextCheck(watch, facts, rules),
+    ...shownPriceCheck(state, stale, freshSince),
+    next: nextCheck(watch, known, rules),
   }
 }
+
+const NO_CHECK = { lastGoodCheckAt: null, lastCheckAt: null, lastReason: null }
 
 function stateOf(state: object | null): FareState | null {
   return state === null || Object.keys(state).length === 0 ? null : parseFareState(state)
@@ -95,14 +117,21 @@ function hasBelief({ outbound, return: back }: FareView): boolean {
   return outbound.belief !== 'unknown' || (back !== null && back.belief !== 'unknown')
 }
 
-function isStale(
+/** A belief whose last good check was before this instant is stale. */
+function freshSinceOf(
   { entry }: Pick<Watch, 'entry'>,
   { expectedIntervalSeconds, now }: WatchFacts,
-  last: Date,
-): boolean {
+): Date {
   const { minIntervalSeconds } = entry
   const seconds = freshSeconds({ minIntervalSeconds, expectedIntervalSeconds })
-  return now.getTime() - last.getTime() > seconds * 1000
+  return new Date(now.getTime() - seconds * 1000)
+}
+
+function shownPriceCheck(state: FareState, stale: boolean, freshSince: Date) {
+  const { checkedAt, reason } = priceCheckOf(state)
+  const priceCheckedAt = checkedAt === null ? null : new Date(checkedAt)
+  const isHidden = priceCheckedAt !== null && (stale || priceCheckedAt < freshSince)
+  return { priceCheckedAt, priceReason: reason ?? (isHidden ? ('stale' as const) : null) }
 }
 
 /** Hides a belief that is too old to be shown. The stored belief stays. */

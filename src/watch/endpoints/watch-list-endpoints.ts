@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { nameFault } from '../../base/text.ts'
-import type { Db } from '../../db/database.ts'
+import { nameFault, quote } from '../../base/text.ts'
+import type { Db, Tenant } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
 import { ProblemError } from '../../http/problems.ts'
@@ -8,6 +8,7 @@ import { Instant, object } from '../../http/schemas.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
 import { createWatchList, findWatchList, listWatchLists, renameWatchList } from '../watch-lists.ts'
+import type { WatchPosition } from '../watch-queries.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 
@@ -66,10 +67,11 @@ const listLists = reseller({
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'A page of watch lists.', schema: pageOf(WatchList) },
   problems: ['request.invalid_cursor'],
-  handler: async ({ db, resellerId }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
+  handler: async ({ db, resellerId, resellerName }, { query: { limit, cursor } }) => {
+    const bound = resellerName
+    const after = cursors.read(cursor, bound)
     const lists = await listWatchLists({ db, resellerId }, { after, limit: limit + 1 })
-    return cursors.page(lists, { limit, bound: null, positionOf: ({ name }) => name })
+    return cursors.page(lists, { limit, bound, positionOf: ({ name }) => name })
   },
 })
 
@@ -103,7 +105,7 @@ const readList = reseller({
   example: { params: SUMMER },
   handler: async ({ db, resellerId }, { params: { list } }) => {
     const found = await findWatchList({ db, resellerId }, list)
-    if (found === undefined) throw new ProblemError('not_found')
+    if (found === undefined) throw listNotFound(new UnknownWatchListError(list))
     return found
   },
 })
@@ -198,19 +200,35 @@ function assertName(name: string): void {
 }
 
 /**
- * Turns the error that the path names nothing of this reseller into a 404, which reveals nothing about other resellers.
- * @param what whether the path also has a reference.
+ * Turns the error that the path names nothing of this reseller into a 404. It names what is missing, which reveals nothing
+ * about other resellers.
  */
-export async function orNotFound<T>(
-  work: Promise<T>,
-  what: 'list' | 'list or reference' = 'list',
-): Promise<T> {
+export async function orNotFound<T>(work: Promise<T>, reference?: string): Promise<T> {
   try {
     return await work
   } catch (err) {
-    const lacksList = err instanceof UnknownWatchListError
-    const lacksReference = err instanceof UnknownReferencesError && what !== 'list'
-    if (lacksList || lacksReference) throw new ProblemError('not_found', {}, { cause: err })
+    if (err instanceof UnknownWatchListError) throw listNotFound(err)
+    if (err instanceof UnknownReferencesError && reference !== undefined) {
+      throw referenceNotFound(reference, err)
+    }
     throw err
   }
+}
+
+/** The problem of a path whose watch does not exist, because its list or its reference does not. */
+export async function watchNotFound(
+  owner: Tenant,
+  { list, reference }: WatchPosition,
+): Promise<ProblemError> {
+  if ((await findWatchList(owner, list)) !== undefined) return referenceNotFound(reference)
+  return listNotFound(new UnknownWatchListError(list))
+}
+
+export function listNotFound(err: UnknownWatchListError): ProblemError {
+  return new ProblemError('not_found', { parameter: 'list', detail: err.message }, { cause: err })
+}
+
+function referenceNotFound(reference: string, cause?: Error): ProblemError {
+  const detail = `the watch list has no watch ${quote(reference)}`
+  return new ProblemError('not_found', { parameter: 'reference', detail }, { cause })
 }

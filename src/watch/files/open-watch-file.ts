@@ -3,9 +3,12 @@ import path from 'node:path'
 import type { RawRow, RowSource } from '../rows/raw-row.ts'
 import { UnreadableWatchFileError } from '../rows/watch-errors.ts'
 import { readCsv } from './read-csv.ts'
+import { type TextSource, textOfFile } from './read-text-blocks.ts'
 import { readYaml } from './read-yaml.ts'
 
-const READERS: Readonly<Record<string, (file: string) => AsyncIterable<RawRow[]>>> = {
+const ROWS_AT_A_TIME = 500
+
+const READERS: Readonly<Record<string, (source: TextSource) => AsyncIterable<RawRow[]>>> = {
   '.csv': readCsv,
   '.yaml': readYaml,
   '.yml': readYaml,
@@ -23,15 +26,25 @@ export async function openWatchFile(file: string): Promise<RowSource> {
     throw new UnreadableWatchFileError(file, why, { cause: err })
   })
   if (!found.isFile()) throw new UnreadableWatchFileError(file, 'it is not a file')
-  return { name: file, read: () => reader(file) }
+  return { name: file, read: () => reader(textOfFile(file)) }
 }
 
 /** Rows that do not come from a file. The line of a row is its number. */
 export function rowsOf(name: string, rows: readonly RawRow['cells'][]): RowSource {
-  const numbered = rows.map((cells, index) => ({ line: index + 1, cells, errors: [] }))
-  return { name, read: () => inOneBatch(numbered) }
+  return sourceOf(
+    name,
+    rows.map((cells, index) => ({ line: index + 1, cells, errors: [] })),
+  )
 }
 
-async function* inOneBatch(rows: readonly RawRow[]): AsyncGenerator<readonly RawRow[]> {
-  yield rows
+/** Rows that have been read already. */
+export function sourceOf(name: string, rows: readonly RawRow[]): RowSource {
+  return { name, read: () => inBatches(rows) }
+}
+
+/** Other requests run between two batches. */
+async function* inBatches(rows: readonly RawRow[]): AsyncGenerator<readonly RawRow[]> {
+  for (let from = 0; from < rows.length; from += ROWS_AT_A_TIME) {
+    yield rows.slice(from, from + ROWS_AT_A_TIME)
+  }
 }

@@ -11,7 +11,7 @@ import {
   type RowError,
 } from '../rows/raw-row.ts'
 import { MalformedWatchFileError } from '../rows/watch-errors.ts'
-import { readTextBlocks } from './read-text-blocks.ts'
+import { readTextBlocks, type TextSource } from './read-text-blocks.ts'
 
 const BATCH_ROWS = 1_000
 /** Without a limit, a quote that is never closed makes the rest of the file one cell. */
@@ -23,13 +23,17 @@ interface CsvRecord {
   readonly info: { readonly lines: number }
 }
 
-/** Streams the rows of a CSV file with a header. Only one batch is in memory. */
-export async function* readCsv(file: string): AsyncGenerator<RawRow[]> {
+/** Streams the rows of a CSV file with a header, separated as the header is. Only one batch is in memory. */
+export async function* readCsv(
+  source: TextSource,
+  required: readonly Column[] = REQUIRED_COLUMNS,
+): AsyncGenerator<RawRow[]> {
+  const file = source.name
   let header: readonly Column[] | undefined
   let batch: RawRow[] = []
-  for await (const { record, info } of readRecords(file)) {
+  for await (const { record, info } of readRecords(source)) {
     if (header === undefined) {
-      header = readHeader(file, record)
+      header = readHeader(file, record, required)
       continue
     }
     if (record.every((cell) => cell === '')) continue
@@ -43,10 +47,18 @@ export async function* readCsv(file: string): AsyncGenerator<RawRow[]> {
   if (batch.length > 0) yield batch
 }
 
-async function* readRecords(file: string): AsyncGenerator<CsvRecord> {
-  const text = Readable.from(readTextBlocks(file))
+/** A spreadsheet program writes semicolons where the decimal sign is a comma. No name of a column holds either. */
+const DELIMITERS = [';', '\t']
+
+function delimiterOf(header: string): string {
+  return DELIMITERS.find((one) => header.includes(one) && !header.includes(',')) ?? ','
+}
+
+async function* readRecords(source: TextSource): AsyncGenerator<CsvRecord> {
+  const text = Readable.from(readTextBlocks(source))
   const parser = parse({
     info: true,
+    delimiter: delimiterOf(await firstLine(source)),
     record_delimiter: '\n',
     relax_column_count: true,
     skip_empty_lines: true,
@@ -59,10 +71,19 @@ async function* readRecords(file: string): AsyncGenerator<CsvRecord> {
     for await (const record of text.pipe(parser)) yield record as CsvRecord
   } catch (err) {
     if (!(err instanceof CsvError)) throw err
-    throw new MalformedWatchFileError(file, lineOf(err), csvErrorText(err), { cause: err })
+    throw new MalformedWatchFileError(source.name, lineOf(err), csvErrorText(err), { cause: err })
   } finally {
     text.destroy()
   }
+}
+
+/** The first line that is not blank. */
+async function firstLine(source: TextSource): Promise<string> {
+  for await (const text of readTextBlocks(source)) {
+    const line = text.split('\n').find((one) => one.trim() !== '')
+    if (line !== undefined) return line
+  }
+  return ''
 }
 
 function lineOf(err: CsvError): number {
@@ -77,7 +98,7 @@ function csvErrorText({ code, message }: CsvError): string {
   return message
 }
 
-function readHeader(file: string, names: readonly string[]): Column[] {
+function readHeader(file: string, names: readonly string[], required: readonly Column[]): Column[] {
   const fail = (problem: string): never => {
     throw new MalformedWatchFileError(file, 1, `${problem}; the columns are ${COLUMNS.join(', ')}`)
   }
@@ -87,7 +108,7 @@ function readHeader(file: string, names: readonly string[]): Column[] {
   }
   const duplicate = names.find((name, index) => names.indexOf(name) !== index)
   if (duplicate !== undefined) fail(`the column ${duplicate} appears twice`)
-  const missing = REQUIRED_COLUMNS.filter((name) => !names.includes(name))
+  const missing = required.filter((name) => !names.includes(name))
   if (missing.length > 0) {
     fail(
       `the column${missing.length > 1 ? 's' : ''} ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing`,

@@ -1,32 +1,57 @@
 import { createReadStream } from 'node:fs'
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
 
 const NEWLINE = 0x0a
+const PIECE_BYTES = 32 * 1024
 /** A line must fit into memory. A file without a line break in so many bytes is not a watch list. */
 const MAX_LINE_BYTES = 64 * 2 ** 20
 
+/** UTF-8 text, and its name in messages. It can be read more than once. */
+export interface TextSource {
+  readonly name: string
+  read(): AsyncIterable<Buffer>
+}
+
+export function textOfFile(file: string): TextSource {
+  return { name: file, read: () => readFile(file) }
+}
+
+/** Text in memory, in pieces. Other requests run between two of them. */
+export function textOfBytes(name: string, bytes: Buffer): TextSource {
+  return {
+    name,
+    async *read() {
+      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+        yield bytes.subarray(from, from + PIECE_BYTES)
+        await otherWork()
+      }
+    },
+  }
+}
+
 /**
- * Reads a UTF-8 file in blocks of whole lines. Each line ends in a line feed, whatever line ends the file has.
+ * Reads a UTF-8 text in blocks of whole lines. Each line ends in a line feed, whatever line ends the file has.
  *
  * Throws MalformedWatchFileError with the line of the first byte that is not UTF-8. A silent replacement could make two
  * references equal.
  */
-export async function* readTextBlocks(file: string): AsyncGenerator<string> {
+export async function* readTextBlocks(source: TextSource): AsyncGenerator<string> {
   let line = 1
   let atStart = true
-  for await (const bytes of readWholeLines(file)) {
-    const text = decode(bytes) ?? failDecoding(file, bytes, line)
+  for await (const bytes of readWholeLines(source)) {
+    const text = decode(bytes) ?? failDecoding(source.name, bytes, line)
     yield normalize(atStart ? text.replace(/^\ufeff/, '') : text)
     line += countNewlines(bytes)
     atStart = false
   }
 }
 
-async function* readWholeLines(file: string): AsyncGenerator<Buffer> {
+async function* readWholeLines({ name, read }: TextSource): AsyncGenerator<Buffer> {
   let pending: Buffer[] = []
   let pendingBytes = 0
-  for await (const chunk of readChunks(file)) {
+  for await (const chunk of read()) {
     const end = chunk.lastIndexOf(NEWLINE) + 1
     if (end > 0) {
       yield Buffer.concat([...pending, chunk.subarray(0, end)])
@@ -36,13 +61,13 @@ async function* readWholeLines(file: string): AsyncGenerator<Buffer> {
     pending.push(chunk.subarray(end))
     pendingBytes += chunk.length - end
     if (pendingBytes > MAX_LINE_BYTES) {
-      throw new UnreadableWatchFileError(file, `a line is longer than ${MAX_LINE_BYTES} bytes`)
+      throw new UnreadableWatchFileError(name, `a line is longer than ${MAX_LINE_BYTES} bytes`)
     }
   }
   if (pendingBytes > 0) yield Buffer.concat(pending)
 }
 
-async function* readChunks(file: string): AsyncGenerator<Buffer> {
+async function* readFile(file: string): AsyncGenerator<Buffer> {
   try {
     yield* createReadStream(file, { highWaterMark: 256 * 1024 })
   } catch (err) {

@@ -10,13 +10,13 @@ import {
 import { quote } from '../../base/text.ts'
 import { type Column, isColumn, type RawRow, type RowError } from '../rows/raw-row.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
-import { readTextBlocks } from './read-text-blocks.ts'
+import { readTextBlocks, type TextSource } from './read-text-blocks.ts'
 
 /** Entries that are parsed together. A document of 100,000 entries, parsed whole, takes a gigabyte. */
 const PIECE_ENTRIES = 500
 /** Limit for a list whose entries do not begin in the first column: it can only be parsed whole. */
 const MAX_PIECE_CHARS = 32 * 2 ** 20
-/** In a block list each entry begins with a dash and a space in the first column, and nothing else does. */
+/** Each entry of a block list begins with a dash and a space in the first column. No other line begins so. */
 const ENTRY_START = /^(?=-[ \n])/m
 
 interface Piece {
@@ -26,22 +26,22 @@ interface Piece {
 }
 
 /** Streams the entries of a YAML list. Only one piece of the file is in memory. */
-export async function* readYaml(file: string): AsyncGenerator<RawRow[]> {
+export async function* readYaml(source: TextSource): AsyncGenerator<RawRow[]> {
   let empty = true
-  for await (const piece of cutPieces(file)) {
+  for await (const piece of cutPieces(source)) {
     empty = false
-    yield readPiece(file, piece)
+    yield readPiece(source.name, piece)
   }
-  if (empty) throw new MalformedWatchFileError(file, 1, NO_LIST)
+  if (empty) throw new MalformedWatchFileError(source.name, 1, NO_LIST)
 }
 
 const NO_LIST = 'the file must be a list of entries that each begin with "- "'
 
-async function* cutPieces(file: string): AsyncGenerator<Piece> {
+async function* cutPieces(source: TextSource): AsyncGenerator<Piece> {
   let text = ''
   let entries = 0
   let firstLine = 1
-  for await (const block of readTextBlocks(file)) {
+  for await (const block of readTextBlocks(source)) {
     for (const part of block.split(ENTRY_START)) {
       const isEntry = /^-[ \n]/.test(part)
       if (isEntry && entries === PIECE_ENTRIES) {
@@ -55,7 +55,7 @@ async function* cutPieces(file: string): AsyncGenerator<Piece> {
     }
     if (text.length > MAX_PIECE_CHARS) {
       throw new UnreadableWatchFileError(
-        file,
+        source.name,
         'in a list of this length each entry must begin with "- " at the start of a line',
       )
     }
@@ -74,13 +74,16 @@ function readPiece(file: string, { text, firstLine }: Piece): RawRow[] {
   const [error] = document.errors
   if (error !== undefined) {
     const line = lineAt(error.pos[0])
-    const problem = `${error.message}${entryNote(document.contents, { error, line, lineAt })}`
+    const problem =
+      error.code === 'MULTIPLE_DOCS'
+        ? 'a second document begins here, but the file must be one list'
+        : `${error.message}${entryNote(document.contents, { error, line, lineAt })}`
     throw new MalformedWatchFileError(file, line, problem, { cause: error })
   }
   if (!isSeq<ParsedNode>(document.contents)) {
-    throw new MalformedWatchFileError(file, firstLine, NO_LIST)
+    throw new MalformedWatchFileError(file, lineAt(document.contents?.range[0] ?? 0), NO_LIST)
   }
-  return document.contents.items.map((item) => rowOf(item, lineAt(item.range[0])))
+  return document.contents.items.map((item) => rowOf(item, lineAt))
 }
 
 /** The parser reports an unclosed quote at the end of the text. The line of its entry is closer to the mistake. */
@@ -94,8 +97,10 @@ function entryNote(
   return entryLine === at.line ? '' : `, in the entry of line ${entryLine}`
 }
 
-function rowOf(item: ParsedNode, line: number): RawRow {
+function rowOf(item: ParsedNode, lineAt: (offset: number) => number): RawRow {
+  const line = lineAt(item.range[0])
   const cells: Partial<Record<Column, string>> = {}
+  const cellLines: Partial<Record<Column, number>> = {}
   const errors: RowError[] = []
   if (!isMap<ParsedNode, ParsedNode | null>(item)) {
     const message = 'must consist of columns with values, such as "reference: A-1"'
@@ -107,14 +112,16 @@ function rowOf(item: ParsedNode, line: number): RawRow {
       errors.push({
         column: quote(column ?? String(key)),
         message: 'is not a column of a watch list',
+        line: lineAt(key.range[0]),
       })
       continue
     }
+    cellLines[column] = lineAt(key.range[0])
     const text = textOf(value)
     if (text === undefined) errors.push({ column, message: 'must be a single value' })
     else cells[column] = text
   }
-  return { line, cells, errors }
+  return { line, cells, cellLines, errors }
 }
 
 /**

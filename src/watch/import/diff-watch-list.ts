@@ -4,7 +4,7 @@ import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
 import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
 import { InvalidRowsError } from '../rows/watch-errors.ts'
 import { ENTRY_COLUMNS } from '../watch-queries.ts'
-import { type ImportPlan, planImport, stageWatches } from './plan-import.ts'
+import { type ImportPlan, planImport, rejectPastDates, stageWatches } from './plan-import.ts'
 
 export interface DiffArgs {
   readonly resellerId: number
@@ -44,6 +44,7 @@ export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome
   try {
     const invalid = new InvalidRows()
     await stageWatches(tx, checkRows(args.source, invalid), () => undefined)
+    await rejectPastDates(tx, args.resellerId, invalid)
     if (invalid.count > 0) throw new InvalidRowsError(args.source.name, invalid)
     const plan = await planImport(tx, args.resellerId)
     await collectDifferences(tx, args.resellerId)

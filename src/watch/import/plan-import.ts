@@ -1,7 +1,8 @@
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import type { NumberedEntry } from '../rows/check-rows.ts'
+import type { InvalidRows, NumberedEntry } from '../rows/check-rows.ts'
 import type { WatchEntry } from '../rows/watch-entry.ts'
+import { hasPassed } from '../sync-tracked-fares.ts'
 
 /**
  * Stages the entries of a file in `staged_watch`, a temporary table of the caller's transaction, one batch for each
@@ -15,10 +16,7 @@ export async function stageWatches(
   await createStagingTable(tx)
   let rows = 0
   for await (const batch of batches) {
-    await insertStaged(
-      tx,
-      batch.map(({ entry }) => entry),
-    )
+    await insertStaged(tx, batch)
     rows += batch.length
     onProgress(rows)
   }
@@ -36,13 +34,13 @@ async function createStagingTable(tx: Tx): Promise<void> {
       non_residents_adults smallint not null, non_residents_children smallint not null,
       non_residents_infants smallint not null,
       price_threshold_amount numeric, price_threshold_percent numeric,
-      departs_on date, min_interval_seconds integer
+      departs_on date, min_interval_seconds integer, line integer not null
     ) on commit drop
   `.execute(tx)
 }
 
-async function insertStaged(tx: Tx, entries: readonly WatchEntry[]): Promise<void> {
-  const column = <T>(value: (entry: WatchEntry) => T) => entries.map(value)
+async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<void> {
+  const column = <T>(value: (entry: WatchEntry) => T) => rows.map(({ entry }) => value(entry))
   await sql`
     insert into staged_watch
     select * from unnest(
@@ -59,8 +57,35 @@ async function insertStaged(tx: Tx, entries: readonly WatchEntry[]): Promise<voi
       ${column((e) => e.priceThresholdAmount)}::numeric[],
       ${column((e) => e.priceThresholdPercent)}::numeric[],
       ${column((e) => e.departsOn)}::date[],
-      ${column((e) => e.minIntervalSeconds)}::integer[])
+      ${column((e) => e.minIntervalSeconds)}::integer[],
+      ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
+}
+
+/**
+ * Removes the staged rows whose departure date has passed, and adds them to `invalid`: such a watch would end at once. A row
+ * that equals a watch in date and question stays: its watch has ended, and the same file may be imported again.
+ */
+export async function rejectPastDates(
+  tx: Tx,
+  resellerId: number,
+  invalid: InvalidRows,
+): Promise<void> {
+  const { rows } = await sql<{ line: number; date: string }>`
+    with past as (
+           delete from staged_watch s
+            where ${hasPassed(sql`s.departs_on`)}
+              and not exists (select from watch_list l
+                                join watch w on w.watch_list_id = l.id and w.reference = s.reference
+                                join tracked_fare f on f.id = w.tracked_fare_id
+                               where l.reseller_id = ${resellerId} and l.name = s.list
+                                 and w.departs_on = s.departs_on and ${SAME_QUESTION})
+           returning line, departs_on::text as date)
+    select line, date from past order by line
+  `.execute(tx)
+  for (const { line, date } of rows) {
+    invalid.add({ line, errors: [{ column: 'departs_on', message: `${date} has passed` }] })
+  }
 }
 
 /** What an import does to the watches of a reseller. */
@@ -70,6 +95,8 @@ export interface ImportPlan {
   readonly unchanged: number
   /** How many of the changed and unchanged ones have expired and stay expired. */
   readonly ended: number
+  /** How many of the changed ones lose a setting because their row does not give it. */
+  readonly cleared: number
 }
 
 /** Whether staged row `s` has the question of tracked fare `f`. */
@@ -79,6 +106,13 @@ export const SAME_QUESTION = sql`
   and f.residents_infants = s.residents_infants and f.non_residents_adults = s.non_residents_adults
   and f.non_residents_children = s.non_residents_children and f.non_residents_infants = s.non_residents_infants
 `
+
+/** Whether watch `w` has a setting that staged row `s` lacks. */
+const LOSES_SETTING = sql`(
+     w.price_threshold_amount is not null and s.price_threshold_amount is null
+  or w.price_threshold_percent is not null and s.price_threshold_percent is null
+  or w.departs_on is not null and s.departs_on is null
+  or w.min_interval_seconds is not null and s.min_interval_seconds is null)`
 
 /**
  * Compares every staged row with the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
@@ -94,6 +128,7 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
              is distinct from
            (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds)
              as other_settings,
+           ${LOSES_SETTING} as loses_setting,
            w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended
       from staged_watch s
       left join watch_list l on l.reseller_id = ${resellerId} and l.name = s.list
@@ -106,7 +141,8 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
       select count(*) filter (where watch_id is null) as added,
              count(*) filter (where watch_id is not null and (other_question or other_settings)) as changed,
              count(*) filter (where watch_id is not null and not (other_question or other_settings)) as unchanged,
-             count(*) filter (where not other_question and stays_ended) as ended
+             count(*) filter (where not other_question and stays_ended) as ended,
+             count(*) filter (where loses_setting) as cleared
         from watch_plan
     `,
     tx,

@@ -2,6 +2,7 @@ import { nameFault, quote, textFault } from '../../base/text.ts'
 import type { PassengerMix } from '../../upstream/observation.ts'
 import {
   MAX_FLIGHT_ID_CHARS,
+  SAME_FLIGHT_RULE,
   totalOf,
   violatedPassengerRule,
 } from '../../upstream/passenger-rules.ts'
@@ -9,6 +10,7 @@ import { type Parsed, parseCount, parseDate, parseDecimal, parseInterval } from 
 import {
   type Column,
   type InvalidRow,
+  isColumn,
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
@@ -45,11 +47,18 @@ export async function* checkRows(
     const entries: NumberedEntry[] = []
     for (const row of batch) {
       const checked = withDuplicate(checkRow(row), findDuplicate(row))
-      if ('errors' in checked) invalid.add(checked)
+      if ('errors' in checked) invalid.add(withCellLines(checked, row))
       else entries.push(checked)
     }
     if (entries.length > 0) yield entries
   }
+}
+
+/** A cell that is missing has no line: its error keeps that of the row. */
+function withCellLines({ line, errors }: InvalidRow, { cellLines }: RawRow): InvalidRow {
+  if (cellLines === undefined) return { line, errors }
+  const lineOf = (column: string) => (isColumn(column) ? cellLines[column] : undefined)
+  return { line, errors: errors.map((error) => ({ line: lineOf(error.column), ...error })) }
 }
 
 function withDuplicate(row: CheckedRow, message: string | undefined): CheckedRow {
@@ -101,6 +110,12 @@ export function checkRow(row: RawRow): CheckedRow {
     minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
   }
   const entry = entryOf(flat)
+  if (flat.flightId !== '' && flat.flightId === flat.returnFlightId) {
+    cells.errors.push({
+      column: 'return_flight_id',
+      message: `${SAME_FLIGHT_RULE} (verify.same_flight)`,
+    })
+  }
   // The rules for all counts together apply only once each count can be read.
   const errors = cells.errors.some(({ column }) => /residents/.test(column))
     ? cells.errors

@@ -37,6 +37,8 @@ export interface RowError {
   readonly column: string
   /** Follows the column in a sentence: `must be …`. */
   readonly message: string
+  /** The line of the cell, if it is not the row's. */
+  readonly line?: number | undefined
 }
 
 /** A row of a file, as text. */
@@ -45,6 +47,8 @@ export interface RawRow {
   readonly line: number
   /** A missing column is empty. */
   readonly cells: Readonly<Partial<Record<Column, string>>>
+  /** The lines of cells, in files that have a line for each. */
+  readonly cellLines?: Readonly<Partial<Record<Column, number>>>
   /** Errors of form: unknown columns, and values that are not a single text. */
   readonly errors: readonly RowError[]
 }

@@ -7,7 +7,7 @@ export interface WatchEntry {
   /** The reseller's name for the watch, unique within the list. */
   readonly reference: string
   readonly question: Question
-  /** Decimal text without superfluous zeros. Null: the reseller is notified of every change of the price. */
+  /** Decimal text without superfluous zeros. If null, the reseller is notified of every change of the price. */
   readonly priceThresholdAmount: string | null
   readonly priceThresholdPercent: string | null
   /** `YYYY-MM-DD`; null if the reseller did not give it. */

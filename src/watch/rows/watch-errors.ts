@@ -53,12 +53,12 @@ export class UnreadableWatchFileError extends AppError {
   }
 }
 
-/** The file is not a watch list. `line` is where its form breaks. */
+/** The file is not a watch list. */
 export class MalformedWatchFileError extends AppError {
   override readonly name = 'MalformedWatchFileError'
   override readonly code = 'watch.malformed_file'
   override readonly retryable = false
-  /** 1-based. */
+  /** The line of the fault, from 1. */
   readonly line: number
 
   constructor(file: string, line: number, fault: string, options?: ErrorOptions) {
@@ -92,7 +92,7 @@ export function invalidRowLines(invalid: {
   readonly count: number
 }): string[] {
   const lines = invalid.rows.flatMap(({ line, errors }) =>
-    errors.map(({ column, message }) => `  line ${line}, ${column}: ${message}`),
+    errors.map((error) => `  line ${error.line ?? line}, ${error.column}: ${error.message}`),
   )
   const more = invalid.count - invalid.rows.length
   return more > 0 ? [...lines, `  and ${more} more invalid ${more === 1 ? 'row' : 'rows'}`] : lines

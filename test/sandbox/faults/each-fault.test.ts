@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-/** What the client has received when the connection ends, or when no more will come. */
+/** The answer that the client has received when the connection ends, or when nothing more follows. */
 async function expectReceived(
   asking: PendingResponse,
   { hangsUpAfter }: FaultCase,

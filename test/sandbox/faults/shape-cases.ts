@@ -14,7 +14,7 @@ export const SHAPE_CASES: Record<Names, FaultCase[]> = {
     ),
   ],
   'two-halves': [
-    // What the second request gets is a test of its own.
+    // Another test checks the answer to the second request.
     list({}, (routes, truthful) =>
       expect(routes).toEqual(truthful.slice(0, Math.ceil(truthful.length / 2))),
     ),

@@ -1,0 +1,100 @@
+/** What bench/delivery.ts compares with: a loop that only makes requests, and a job and a transaction a delivery. */
+import { Pool } from 'undici'
+import { type App, openQueue } from '../src/app/app.ts'
+import { targetPolicyOf } from '../src/app/settings-for.ts'
+import { readRecords } from '../src/changes/watch-feed-queries.ts'
+import { sql } from '../src/db/database.ts'
+import { inTransaction } from '../src/db/transaction.ts'
+import type { SealedEndpoint } from '../src/delivery/dispatch/claim-deliveries.ts'
+import { createWebhookFormat } from '../src/delivery/formats/webhook.ts'
+import { createOpenTarget } from '../src/delivery/sealing/sealed-endpoints.ts'
+import { createTransport } from '../src/delivery/send/transport.ts'
+
+const CONNECTIONS = 64
+const QUEUE = 'naive-delivery'
+
+/** Posts a body of the usual size as often as undici can. Returns the number of requests. */
+export async function bareLoop(url: string, seconds: number): Promise<number> {
+  const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1, allowH2: false })
+  const body = JSON.stringify({
+    data: { recordedAt: new Date().toISOString(), text: 'x'.repeat(1_000) },
+  })
+  const end = performance.now() + seconds * 1_000
+  let requests = 0
+  const loop = async () => {
+    while (performance.now() < end) {
+      requests += 1
+      const answer = await pool.request({ method: 'POST', path: '/ok', body })
+      await answer.body.dump()
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, loop))
+  await pool.close()
+  return requests
+}
+
+type NaiveRow = SealedEndpoint & {
+  readonly resellerId: number
+  readonly seq: number
+  readonly previousSeq: number
+  readonly recordedAt: Date
+}
+
+/**
+ * Delivers everything that waits with one job and one transaction a delivery, with the same filters, format, transport and
+ * database. The deliveries were written before: that part costs it nothing.
+ */
+export async function jobPerDelivery(
+  app: App,
+  ids: readonly string[],
+  measure: (during: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const { db } = app.database
+  const transport = createTransport({ policy: targetPolicyOf(app.config), scrub: (text) => text })
+  const format = createWebhookFormat({ transport })
+  const openTarget = createOpenTarget(app.sealer)
+  const queue = openQueue(app)
+  await queue.start()
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  let left = ids.length
+  const deliver = async (id: string) => {
+    const { rows } = await sql<NaiveRow>`
+      select e.id, e.target, e.secret, null as "previousSecret", e.reseller_id as "resellerId", d.seq,
+             d.previous_seq as "previousSeq", d.recorded_at as "recordedAt"
+        from delivery d join webhook_endpoint e on e.id = d.endpoint_id where d.id = ${id}
+    `.execute(db)
+    const [row] = rows
+    if (row === undefined) throw new Error('the delivery is gone')
+    const [record] = await readRecords(db, [row])
+    const timestamp = row.recordedAt.toISOString()
+    const data = { ...record, previous: row.previousSeq }
+    const message = { deliveryId: id, type: `fare.${record?.kind}`, timestamp, data }
+    const startedAt = new Date()
+    await format.send(openTarget(row), [message], AbortSignal.timeout(15_000))
+    await inTransaction(db, async (tx) => {
+      await sql`
+        update delivery
+           set state = 'delivered', attempts = attempts + 1, first_attempt_at = ${startedAt}, due_at = null,
+               ended_at = clock_timestamp()
+         where id = ${id}
+      `.execute(tx)
+      await sql`
+        insert into delivery_attempt (delivery_id, started_at, duration_ms, status, outcome)
+        values (${id}, ${startedAt}, 1, 200, 'ok')
+      `.execute(tx)
+    })
+    left -= 1
+    if (left === 0) resolve()
+  }
+  await queue.work<{ id: string }>(QUEUE, ({ id }) => deliver(id), { concurrency: CONNECTIONS })
+  await measure(async () => {
+    // As many at once as jobs run.
+    for (let i = 0; i < ids.length; i += CONNECTIONS) {
+      const some = ids.slice(i, i + CONNECTIONS)
+      await Promise.all(some.map((id) => queue.enqueue(QUEUE, { payload: { id } })))
+    }
+    await done
+  })
+  await queue.close({ graceMs: 5_000 })
+  await transport.close()
+}

@@ -1,0 +1,126 @@
+/**
+ * Measures the page in Chromium on 40,000 routes: how much it loads, when it first paints, how soon a change appears
+ * after its commit, and how many frames a second the map draws while it is moved and zoomed.
+ *
+ *   npm run bench:page -- [routes]
+ */
+import { chromium, type Page } from 'playwright-core'
+import { airportsByIata } from '../src/airports/airports.ts'
+import { migrateApp } from '../src/app/app.ts'
+import { createApiKey } from '../src/resellers/api-keys.ts'
+import { NO_GUARD, place, sync } from '../test/route-sync/sync-fixtures.ts'
+import { startRole, stop } from './start-role.ts'
+import { openBenchApp, openFixture } from './verify-fixture.ts'
+
+const ROUTES = Number(process.argv[2] ?? 40_000)
+const MOVES = 120
+const CHANGES = 20
+
+function worldRoutes(count: number) {
+  const codes = [...airportsByIata().keys()]
+  return Array.from({ length: count }, (_, i) => {
+    const departure = codes[(i * 7919) % codes.length] ?? ''
+    const destination = codes[(i * 104_729 + 31) % codes.length] ?? ''
+    return { departure: place(departure), destination: place(destination) }
+  }).filter(({ departure, destination }) => departure.id !== destination.id)
+}
+
+interface Loaded {
+  readonly firstPaintMs: number
+  readonly kilobytes: number
+  readonly requests: number
+}
+
+/** Opens a view in a fresh browser profile, as a newcomer does. */
+async function load(page: Page, url: string): Promise<Loaded> {
+  let bytes = 0
+  let requests = 0
+  const client = await page.context().newCDPSession(page)
+  await client.send('Network.enable')
+  client.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength
+    requests += 1
+  })
+  await page.goto(url)
+  await page.getByText('live', { exact: true }).first().waitFor()
+  const firstPaintMs = await page.evaluate<number>(
+    "performance.getEntriesByName('first-contentful-paint')[0].startTime",
+  )
+  return { firstPaintMs, kilobytes: bytes / 1000, requests }
+}
+
+/** Frames a second while the map is dragged and zoomed in every frame. */
+async function framesOf(page: Page): Promise<number> {
+  return page.evaluate<number>(`new Promise((resolve) => {
+    const map = document.querySelector('.map')
+    const box = map.getBoundingClientRect()
+    const began = performance.now()
+    let frame = 0
+    const step = () => {
+      if (frame === ${MOVES}) return resolve((1000 * frame) / (performance.now() - began))
+      frame += 1
+      map.dispatchEvent(new WheelEvent('wheel', { deltaY: frame < ${MOVES / 2} ? -8 : 8, bubbles: true, cancelable: true,
+        clientX: box.left + box.width / 2 + frame, clientY: box.top + box.height / 2 }))
+      requestAnimationFrame(step)
+    }
+    requestAnimationFrame(step)
+  })`)
+}
+
+const fixture = await openFixture()
+const app = openBenchApp(fixture, { requestsPerSecond: 1 })
+await migrateApp(app)
+const { db } = app.database
+const routes = worldRoutes(ROUTES)
+await sync(db, routes, { guard: NO_GUARD })
+const { text: key } = await createApiKey(db, { resellerId: null })
+const api = await startRole(fixture, 'api', {})
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+})
+const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+await page.addInitScript({ content: `sessionStorage.setItem('farewatch.key', '${key}')` })
+
+const now = await load(page, `${api.url}/#/now`)
+const map = await load(await pageLike(), `${api.url}/#/map`)
+
+async function pageLike(): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
+  const other = await context.newPage()
+  await other.addInitScript({ content: `sessionStorage.setItem('farewatch.key', '${key}')` })
+  return other
+}
+
+await page.goto(`${api.url}/#/map`)
+await page.getByRole('img', { name: /World map/ }).waitFor()
+const frames = await framesOf(page)
+
+await page.goto(`${api.url}/#/changes`)
+await page.getByText('Kind').waitFor()
+const delays: number[] = []
+for (let i = 1; i <= CHANGES; i += 1) {
+  await sync(db, routes.slice(i), { guard: NO_GUARD, confirmations: 1 })
+  const committedAt = performance.now()
+  await page
+    .locator('.feed li')
+    .nth(i - 1)
+    .waitFor()
+  delays.push(performance.now() - committedAt)
+}
+delays.sort((a, b) => a - b)
+
+process.stdout.write(
+  [
+    `${routes.length} routes`,
+    `now: first paint ${now.firstPaintMs.toFixed(0)} ms, ${now.kilobytes.toFixed(0)} kB in ${now.requests} requests`,
+    `map: first paint ${map.firstPaintMs.toFixed(0)} ms, ${map.kilobytes.toFixed(0)} kB in ${map.requests} requests`,
+    `map: ${frames.toFixed(0)} frames a second while it is zoomed`,
+    `change on the page: median ${delays[CHANGES / 2]?.toFixed(0)} ms after its commit, longest ${delays.at(-1)?.toFixed(0)} ms`,
+    '',
+  ].join('\n'),
+)
+await browser.close()
+await stop(api)
+await app.close()
+await fixture.close()

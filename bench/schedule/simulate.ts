@@ -1,0 +1,154 @@
+import type { Policy } from './policies.ts'
+import { REOPEN, SELL_OUT, VALUES, type World, type WorldFare } from './worlds.ts'
+
+/** Sums over the true changes of a world. Times are in seconds. */
+export interface Outcome {
+  /** The mean delay, each change weighted by the weight of its fare and the value of its kind. */
+  readonly weighted: number
+  /** The mean delay, every change counted once. */
+  readonly unweighted: number
+  /** The same for the fares of each priority. */
+  readonly byPriority: ReadonlyMap<number, number>
+  /** The weighted part of the time during which the last check no longer shows the truth. */
+  readonly stale: number
+  /** The longest time between two checks of a fare. */
+  readonly longest: number
+  /** The most checks within 60 seconds. */
+  readonly busiestMinute: number
+}
+
+/** A watched fare of the world, as far as its checks have seen it. */
+interface Watched {
+  readonly fare: WorldFare
+  /** Its first true change that no check has seen. */
+  next: number
+  isOpen: boolean
+  checkedAt: number
+}
+
+interface Mean {
+  sum: number
+  count: number
+}
+
+/** Sums what the checks of a world show of its true changes. */
+class Score {
+  readonly #weighted: Mean = { sum: 0, count: 0 }
+  readonly #plain: Mean = { sum: 0, count: 0 }
+  readonly #stale: Mean = { sum: 0, count: 0 }
+  readonly #priorities = new Map<number, Mean>()
+  readonly #from: number
+  readonly #recent: number[] = []
+  #longest = 0
+  #busiest = 0
+
+  constructor({ countedFrom }: World) {
+    this.#from = countedFrom
+  }
+
+  /** The delays of all changes that a check at `now` sees, or that a departure ends. */
+  see(watched: Watched, now: number): { readonly changed: boolean; readonly value: number } {
+    const { fare } = watched
+    const wasOpen = watched.isOpen
+    const first = fare.times[watched.next]
+    if (first === undefined || first > now) return { changed: false, value: 0 }
+    this.#stale.sum += fare.weight * Math.max(0, now - Math.max(first, this.#from))
+    let prices = 0
+    for (let at = first; at <= now; at = fare.times[watched.next] ?? Number.POSITIVE_INFINITY) {
+      const kind = fare.kinds[watched.next] ?? 0
+      watched.next += 1
+      if (kind === SELL_OUT || kind === REOPEN) watched.isOpen = kind === REOPEN
+      else prices += 1
+      if (at >= this.#from) this.#count(fare, kind, now - at)
+    }
+    if (watched.isOpen === wasOpen) return { changed: prices > 0, value: prices > 0 ? 1 : 0 }
+    return { changed: true, value: VALUES[watched.isOpen ? REOPEN : SELL_OUT] }
+  }
+
+  #count({ weight, priority }: WorldFare, kind: number, delay: number): void {
+    const worth = weight * (VALUES[kind] ?? 1)
+    add(this.#weighted, worth * delay, worth)
+    add(this.#plain, delay, 1)
+    const mean = this.#priorities.get(priority) ?? { sum: 0, count: 0 }
+    this.#priorities.set(priority, mean)
+    add(mean, delay, 1)
+  }
+
+  check(watched: Watched, now: number): void {
+    if (now > this.#from) this.#longest = Math.max(this.#longest, now - watched.checkedAt)
+    watched.checkedAt = now
+    this.#recent.push(now)
+    while ((this.#recent[0] ?? now) <= now - 60) this.#recent.shift()
+    this.#busiest = Math.max(this.#busiest, this.#recent.length)
+  }
+
+  end(watched: Watched, now: number): void {
+    this.see(watched, now)
+    const from = Math.max(this.#from, watched.fare.addedAt)
+    this.#stale.count += watched.fare.weight * Math.max(0, now - from)
+  }
+
+  outcome(): Outcome {
+    const mean = ({ sum, count }: Mean) => sum / count
+    return {
+      weighted: mean(this.#weighted),
+      unweighted: mean(this.#plain),
+      byPriority: new Map([...this.#priorities].map(([priority, sums]) => [priority, mean(sums)])),
+      stale: mean(this.#stale),
+      longest: this.#longest,
+      busiestMinute: this.#busiest,
+    }
+  }
+}
+
+function add(mean: Mean, sum: number, count: number): void {
+  mean.sum += sum
+  mean.count += count
+}
+
+/** Is called after every check: for plots. */
+export type OnCheck = (fare: WorldFare, now: number, changed: boolean) => void
+
+/** Drives a policy through a world, one check at each slot of the budget. */
+export function simulate(world: World, policy: Policy, onCheck?: OnCheck): Outcome {
+  const score = new Score(world)
+  const active = new Map<number, Watched>()
+  const arrivals = world.fares.toSorted((a, b) => a.addedAt - b.addedAt)
+  const departures = world.fares.toSorted((a, b) => endOf(a) - endOf(b))
+  let [arrived, departed] = [0, 0]
+
+  const slots = Math.floor(world.endsAt * world.requestsPerSecond)
+  for (let slot = 0; slot < slots; slot += 1) {
+    const now = slot / world.requestsPerSecond
+    for (let fare = departures[departed]; fare && endOf(fare) <= now; fare = departures[departed]) {
+      departed += 1
+      const watched = active.get(fare.id)
+      if (watched === undefined) continue
+      score.end(watched, endOf(fare))
+      active.delete(fare.id)
+      policy.remove(fare.id)
+    }
+    for (let fare = arrivals[arrived]; fare && fare.addedAt <= now; fare = arrivals[arrived]) {
+      arrived += 1
+      if (endOf(fare) <= now) continue
+      active.set(fare.id, { fare, next: 0, isOpen: true, checkedAt: fare.addedAt })
+      policy.add(fare, now)
+    }
+    const id = policy.claim(now)
+    const watched = id === undefined ? undefined : active.get(id)
+    if (watched === undefined) continue
+    score.check(watched, now)
+    const seen = score.see(watched, now)
+    policy.report(watched.fare.id, now, {
+      state: watched.isOpen ? 'available' : 'unavailable',
+      ...seen,
+    })
+    onCheck?.(watched.fare, now, seen.changed)
+  }
+  for (const watched of active.values()) score.end(watched, world.endsAt)
+  return score.outcome()
+}
+
+function endOf({ departsAt }: WorldFare): number {
+  return departsAt ?? Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,46 @@
+/**
+ * Follows your feed without a gap, also over restarts of this program and of the server.
+ *
+ *   FAREWATCH_URL=http://127.0.0.1:8080 FAREWATCH_KEY=fwk_… node examples/follow-stream.ts last-seq.txt
+ *
+ * The file holds the number of the last record that was applied. Without it the program begins with the present state.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import process from 'node:process'
+import { createFarewatch, dataOf } from '../src/client.ts'
+import { followWatchChanges } from '../src/stream.ts'
+
+const [file = 'last-seq.txt'] = process.argv.slice(2)
+const server = {
+  baseUrl: process.env.FAREWATCH_URL ?? 'http://127.0.0.1:8080',
+  key: process.env.FAREWATCH_KEY,
+}
+
+/** Reads where the last run ended. On the first run, takes the state of all watches, and the number that belongs to it. */
+async function begin(): Promise<number> {
+  const saved = await readFile(file, 'utf8').catch(() => undefined)
+  if (saved !== undefined) return Number(saved)
+  const { watches, seq } = await dataOf(createFarewatch(server).GET('/api/v1/watch-state'))
+  for (const { list, reference, belief } of watches) {
+    console.log(`${list} ${reference}: ${belief.pair}`)
+  }
+  await save(seq)
+  return seq
+}
+
+/** A rename replaces the file in one step, so that it always holds a whole number. */
+async function save(seq: number): Promise<void> {
+  await writeFile(`${file}.new`, String(seq))
+  await rename(`${file}.new`, file)
+}
+
+const after = await begin()
+console.log(`following after ${after}`)
+for await (const { seq, list, reference, kind, after: belief } of followWatchChanges({
+  ...server,
+  after,
+})) {
+  console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.pair}`)
+  // After the record is applied: if this program is killed here, it receives the record again.
+  await save(seq)
+}

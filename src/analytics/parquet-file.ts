@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
+import { type ExportColumn, ExportError, type ExportType } from './public-tables.ts'
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
+type Cell = string | null
+
+/** Digits after the point of a decimal: money and shares have at most four. */
+const SCALE = 4
+
+const ELEMENTS: Readonly<Record<ExportType, Omit<SchemaElement, 'name'>>> = {
+  boolean: { type: 'BOOLEAN' },
+  int32: { type: 'INT32' },
+  int64: { type: 'INT64' },
+  double: { type: 'DOUBLE' },
+  decimal: { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: SCALE },
+  instant: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  local_time: {
+    type: 'INT64',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' },
+  },
+  date: { type: 'INT32', converted_type: 'DATE' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'JSON', logical_type: { type: 'JSON' } },
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+}
+
+/** The value of a cell as the Parquet library takes it. */
+const READERS: Readonly<Record<ExportType, (text: string) => unknown>> = {
+  boolean: (text) => text === 't',
+  int32: Number,
+  int64: BigInt,
+  double: Number,
+  decimal: unscaled,
+  instant: BigInt,
+  local_time: BigInt,
+  date: Number,
+  // The library writes an object as JSON and a string as a JSON string.
+  json: (text) => JSON.parse(text) as unknown,
+  text: (text) => text,
+}
+
+/**
+ * Writes pages of cells as one Parquet file, each page as a row group. Instants, local times and dates come as numbers:
+ * microseconds and days since 1970. At most one page is in memory.
+ */
+export async function writeParquet(
+  out: Writable,
+  columns: readonly ExportColumn[],
+  pages: AsyncIterable<readonly (readonly Cell[])[]>,
+): Promise<void> {
+  const writer = new StreamWriter(out)
+  const schema = [
+    { name: 'root', num_children: columns.length },
+    ...columns.map(({ name, type }) => ({
+      name,
+      repetition_type: 'OPTIONAL' as const,
+      ...ELEMENTS[type],
+    })),
+  ]
+  const parquet = new ParquetWriter({ writer, schema, createdBy: 'farewatch' })
+  for await (const rows of pages) {
+    const columnData = columns.map(({ name, type }, at) => ({
+      name,
+      data: rows.map((row) => cellValue(type, row[at] ?? null)),
+    })) as ColumnSource[]
+    await parquet.write({ columnData, rowGroupSize: rows.length })
+  }
+  await parquet.finish()
+}
+
+function cellValue(type: ExportType, cell: Cell): unknown {
+  return cell === null ? null : READERS[type](cell)
+}
+
+/**
+ * A decimal as a whole number of its last digit. Throws ExportError rather than round.
+ * @example unscaled('-1.5') // -15000n
+ */
+export function unscaled(text: string): bigint {
+  const [whole = '', digits = ''] = text.split('.')
+  const kept = digits.replace(/0+$/, '')
+  if (kept.length > SCALE || !/^-?\d{1,14}$/.test(whole) || !/^\d*$/.test(kept)) {
+    throw new ExportError(
+      `the number ${text} does not fit a decimal of 18 digits, ${SCALE} after the point`,
+    )
+  }
+  return BigInt(whole + kept.padEnd(SCALE, '0'))
+}
+
+/** Hands over what was written after each row group, and waits while the stream is full. */
+class StreamWriter extends ByteWriter {
+  readonly #out: Writable
+
+  constructor(out: Writable) {
+    super()
+    this.#out = out
+  }
+
+  async flush(): Promise<void> {
+    const bytes = Buffer.from(this.buffer.slice(0, this.index))
+    this.index = 0
+    if (!this.#out.write(bytes)) await once(this.#out, 'drain')
+  }
+
+  override finish(): Promise<void> {
+    return this.flush()
+  }
+}

@@ -1,0 +1,143 @@
+import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { takeTransactionLock } from '../db/session-lock.ts'
+import { inTransaction } from '../db/transaction.ts'
+
+/** A day is computed this long after its end: by then the checks and lists that belong to it are recorded. */
+const COMPLETE_AFTER = sql`interval '10 minutes'`
+/** One day of a million routes takes seconds. The pool's limit is meant for queries. */
+const DAY_TIMEOUT = '10min'
+
+/**
+ * Computes the daily tables for every complete day that lacks them or that a later list has touched, oldest first, until
+ * none is left or the signal aborts. Returns how many days. Safe to run twice: the rows of a day are replaced.
+ */
+export async function rollUpDays(db: Db, signal?: AbortSignal): Promise<number> {
+  let computed = 0
+  for (const day of await findOpenDays(db)) {
+    if (signal?.aborted) break
+    await inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'daily-rollup')
+      await sql`set local statement_timeout = ${sql.lit(DAY_TIMEOUT)}`.execute(tx)
+      await rollUpDay(tx, day)
+    })
+    computed += 1
+  }
+  return computed
+}
+
+/** Forgets that the days since a date were computed, so that the next roll-up computes them again. */
+export async function reopenDays(db: Db, from: string): Promise<void> {
+  await sql`delete from daily_rollup where day >= ${from}::date`.execute(db)
+}
+
+/**
+ * The complete days since the first accepted list that were not computed, or that were computed before a list was applied
+ * whose valid time is in them or in an earlier day.
+ */
+async function findOpenDays(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ day: string }>`
+    with accepted as materialized (
+           select (fetched_at at time zone 'UTC')::date as day, finished_at
+             from sync_run
+            where status in ('applied', 'unchanged', 'approved')),
+         late as materialized (
+           select a.day, a.finished_at
+             from accepted a
+             join daily_rollup r on r.day = a.day and r.computed_at < a.finished_at)
+    select d::date::text as day
+      from generate_series((select min(day) from accepted),
+                           (clock_timestamp() - ${COMPLETE_AFTER}) at time zone 'UTC' - interval '1 day', '1 day') d
+      left join daily_rollup r on r.day = d::date
+     where r.day is null
+        or exists (select from late l where l.day <= r.day and r.computed_at < l.finished_at)
+     order by d
+  `.execute(db)
+  return rows.map(({ day }) => day)
+}
+
+/** Replaces the rows of one day, such as '2026-01-31'. */
+export async function rollUpDay(tx: Tx, day: string): Promise<void> {
+  const tables = ['daily_network', 'daily_country_pairs', 'daily_place_degree', 'daily_fares']
+  for (const table of tables) {
+    await sql`delete from ${sql.table(table)} where day = ${day}::date`.execute(tx)
+  }
+  await saveNetwork(tx, day)
+  await saveFares(tx, day)
+  await sql`
+    insert into daily_rollup (day, computed_at, database_bytes)
+    values (${day}::date, clock_timestamp(), pg_database_size(current_database()))
+        on conflict (day) do update set computed_at = excluded.computed_at, database_bytes = excluded.database_bytes
+  `.execute(tx)
+}
+
+/** The last instant of a day. */
+function endOf(day: string): RawBuilder<Date> {
+  return sql`${`${day} 23:59:59.999999+00`}::timestamptz`
+}
+
+/** The network is read once, for all its groupings. `offset 0` keeps its subquery of the availability from running twice. */
+async function saveNetwork(tx: Tx, day: string): Promise<void> {
+  const date = sql`${day}::date`
+  await sql`
+    with network as materialized (
+           select departure_country, destination_country, departure_id, destination_id,
+                  grouping(departure_country, destination_country, departure_id, destination_id) as grouped,
+                  count(*) as live, count(*) filter (where available) as available, count(available) as known
+             from (select * from farewatch.routes_as_of(${endOf(day)}) offset 0) r
+            group by grouping sets ((departure_country), (departure_country, destination_country), (departure_id), (destination_id))),
+         pairs as (
+           insert into daily_country_pairs (day, departure_country, destination_country, live, available)
+           select ${date}, departure_country, destination_country, live, available from network where grouped = 3),
+         degrees as (
+           insert into daily_place_degree (day, place_id, destinations, origins)
+           select ${date}, coalesce(d.departure_id, o.destination_id), coalesce(d.live, 0), coalesce(o.live, 0)
+             from (select departure_id, live from network where grouped = 13) d
+             full join (select destination_id, live from network where grouped = 14) o on o.destination_id = d.departure_id)
+    insert into daily_network (day, country, live, available, known, added, removed)
+    select ${date}, coalesce(n.departure_country, c.country), coalesce(n.live, 0), coalesce(n.available, 0), coalesce(n.known, 0),
+           coalesce(c.added, 0), coalesce(c.removed, 0)
+      from (select * from network where grouped = 7) n
+      full join ${changesOf(day)} c on c.country = n.departure_country
+  `.execute(tx)
+}
+
+/** The countries of the changed routes are looked up only for the runs of the day. */
+function changesOf(day: string): RawBuilder<unknown> {
+  return sql`
+    (select departure_country as country,
+            count(*) filter (where kind = 'route_added') as added, count(*) filter (where kind = 'route_removed') as removed
+       from farewatch.route_changes
+      where kind in ('route_added', 'route_removed')
+        and sync_run_id in (select id from sync_run
+                             where fetched_at > ${endOf(day)} - interval '1 day' and fetched_at <= ${endOf(day)})
+      group by 1)`
+}
+
+const MIX = sql`
+  residents_adults, residents_children, residents_infants,
+  non_residents_adults, non_residents_children, non_residents_infants`
+
+async function saveFares(tx: Tx, day: string): Promise<void> {
+  await sql`
+    insert into daily_fares (day, departure_iata, destination_iata, departure_place_id, destination_place_id,
+                             days_to_departure, has_return, ${MIX},
+                             fares, bookable, bookable_share, currency, p10, median, p90)
+    select ${day}::date, departure_iata, destination_iata, departure_place_id, destination_place_id,
+           days_to_departure, has_return, ${MIX},
+           fares, bookable, round(bookable::numeric / nullif(known, 0), 4), currency,
+           case when currency is not null then p[1] end, case when currency is not null then p[2] end,
+           case when currency is not null then p[3] end
+      from (select outbound_departure_iata as departure_iata, outbound_destination_iata as destination_iata,
+                   outbound_departure_place_id as departure_place_id, outbound_destination_place_id as destination_place_id,
+                   outbound_departs_local::date - ${day}::date as days_to_departure,
+                   return_flight_id is not null as has_return, ${MIX},
+                   count(*) as fares, count(*) filter (where pair = 'bookable') as bookable,
+                   count(*) filter (where pair <> 'unknown') as known,
+                   case when count(distinct currency) filter (where pair = 'bookable') = 1 then min(currency) end as currency,
+                   percentile_disc(array[0.1, 0.5, 0.9]) within group (order by price) filter (where pair = 'bookable') as p
+              from farewatch.availability_history
+             where valid_from <= ${endOf(day)} and (valid_to is null or valid_to > ${endOf(day)})
+               and outbound_departs_local::date >= ${day}::date
+             group by 1, 2, 3, 4, 5, 6, ${MIX}) f
+  `.execute(tx)
+}

@@ -1,0 +1,97 @@
+import { createScrub } from '../base/secrets.ts'
+import { splitList } from '../base/text.ts'
+import { secretsOf } from '../config/config.ts'
+import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
+import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries-job.ts'
+import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
+import { createEmailFormat } from '../delivery/formats/email.ts'
+import { createEmailLimit } from '../delivery/formats/email-limit.ts'
+import type { Format } from '../delivery/formats/format.ts'
+import { createSlackFormat } from '../delivery/formats/slack.ts'
+import { createWebhookFormat } from '../delivery/formats/webhook.ts'
+import { createOpenTarget } from '../delivery/sealing/sealed-endpoints.ts'
+import { createTransport, type Transport } from '../delivery/send/transport.ts'
+import type { App } from './app.ts'
+import type { RunningTick } from './count-work.ts'
+import { TICK_EVERY_MS } from './queue-state.ts'
+import { targetPolicyOf } from './settings-for.ts'
+
+/** The delivery of records to endpoints in a worker process. */
+export interface Delivery {
+  readonly ticks: readonly RunningTick[]
+  /** Gives the requests in progress some time, and releases the rest. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Delivers after every notification of new records, and each second in case one was lost. */
+export function createDelivery(app: App): Delivery {
+  const { config, database, log, listener } = app
+  const { db } = database
+  const scrub = createScrub(secretsOf(config))
+  const transport = createTransport({ policy: targetPolicyOf(config), scrub })
+  const dispatcher = createDispatcher({
+    db,
+    formats: formatsOf(app, transport),
+    openTarget: createOpenTarget(app.sealer),
+    onRecorded: (recorded) => reportResults(app, recorded),
+    random: Math.random,
+    log,
+  })
+  // The tick repeats what fails here, and reports the error.
+  const unsubscribe = listener.subscribe('watch', () => {
+    dispatcher.dispatch().catch(() => undefined)
+  })
+  return {
+    ticks: ticksOf(app, dispatcher),
+    close: async (graceMs) => {
+      unsubscribe()
+      await dispatcher.close(graceMs)
+      await transport.close()
+    },
+  }
+}
+
+function formatsOf({ config, database }: App, transport: Transport): Format[] {
+  const scrub = createScrub(secretsOf(config))
+  return [
+    createWebhookFormat({ transport }),
+    createSlackFormat({ transport, hosts: splitList(config.SLACK_HOSTS) }),
+    createEmailFormat({
+      smtpUrl: config.SMTP_URL,
+      from: config.EMAIL_FROM,
+      allowed: splitList(config.EMAIL_ALLOWED),
+      limit: createEmailLimit(database.db, config.EMAIL_MESSAGES_PER_HOUR),
+      scrub,
+    }),
+  ]
+}
+
+function ticksOf({ database: { db }, log }: App, dispatcher: Dispatcher): RunningTick[] {
+  const end = async () => {
+    const { dead, disabled } = await endDeliveries(db)
+    if (dead > 0) log.warn({ deliveries: dead }, 'deliveries were tried for too long and are dead')
+    for (const endpointId of disabled) {
+      log.warn({ endpointId }, 'endpoint failed for five days and is disabled')
+    }
+  }
+  return [
+    { name: 'deliver', everyMs: TICK_EVERY_MS.deliver, run: () => dispatcher.dispatch() },
+    { name: 'end-deliveries', everyMs: TICK_EVERY_MS['end-deliveries'], run: end },
+    {
+      name: 'prune-deliveries',
+      everyMs: TICK_EVERY_MS['prune-deliveries'],
+      run: (signal) => pruneDeliveries(db, signal),
+    },
+  ]
+}
+
+/** The lag is that of webhooks alone: a digest or a limit delays messages for people on purpose. */
+function reportResults({ log, metrics }: App, { deliveries, disabled }: RecordedResults): void {
+  for (const { outcome, lagMs, format } of deliveries) {
+    metrics.webhookDeliveries.inc({ outcome })
+    if (outcome === 'delivered' && format === 'webhook') metrics.webhookLag.observe(lagMs / 1000)
+  }
+  for (const endpointId of disabled) {
+    log.warn({ endpointId }, 'endpoint answered that it is gone and is disabled')
+  }
+}

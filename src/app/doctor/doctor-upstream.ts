@@ -1,0 +1,88 @@
+import { BREAKERS, ENDPOINT_GROUPS, SPANS_MS, sumOf } from '../../upstream/breaker/breaker-state.ts'
+import { readHealth } from '../../upstream/breaker/breaker-store.ts'
+import type { Status } from '../../verify/read/read-status.ts'
+import { IN_CLEAR, sendsTokenInClear } from '../settings-for.ts'
+import { breakerText } from '../state-text.ts'
+import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
+
+/**
+ * Whether the upstream accepts our credential and answers, by the state that all processes share. Sends no request.
+ *
+ * The shared state counts, not the configuration of this shell: `up` uses a sandbox of its own, and a shell may lack the
+ * settings of the workers.
+ */
+export async function examineUpstream(deps: DoctorDeps, status: Status): Promise<Finding[]> {
+  const { upstream } = status
+  const seen = [...breakerFindings(status), ...(await examineRecentCalls(deps))]
+  const findings = [...seen, ...settingFindings(deps, status), ...examineEncryption(deps)]
+  // During a pause the finding about the budget says until when.
+  if (findings.length > 0 || upstream.pausedUntil !== null) return findings
+  return [ok('upstream', 'no calls fail'), ok('credential', 'set, and not refused')]
+}
+
+function breakerFindings({ upstream, at }: Status): Finding[] {
+  return upstream.openBreakers.map((open) => {
+    const { endpoint, breaker } = open
+    const since = breakerText(open, at)
+    return breaker === 'auth'
+      ? wrong(
+          'credential',
+          `the upstream refuses it for ${endpoint}${since}; only probes are sent`,
+          'put a new one into UPSTREAM_ACCESS_TOKEN, test it with bin/farewatch upstream probe --flight ID, restart the workers',
+        )
+      : wrong(
+          'upstream',
+          `calls to ${endpoint} fail${since}; only probes are sent`,
+          'bin/farewatch upstream probe --flight ID',
+        )
+  })
+}
+
+export function examineEncryption({ app }: DoctorDeps): Finding[] {
+  if (!sendsTokenInClear(app.config)) return []
+  return [warning('credential', IN_CLEAR, 'set UPSTREAM_BASE_URL to an https address')]
+}
+
+function settingFindings({ given }: DoctorDeps, { beliefs }: Status): Finding[] {
+  if (given.UPSTREAM_BASE_URL === undefined) {
+    const says =
+      'UPSTREAM_BASE_URL is not set in this shell: a farewatch that is started here uses the sandbox'
+    return [warning('upstream', says, 'set it to get real fares')]
+  }
+  if (given.UPSTREAM_ACCESS_TOKEN !== undefined) return []
+  const level = beliefs.fares > 0 ? wrong : warning
+  const says = 'UPSTREAM_ACCESS_TOKEN is not set: fares cannot be checked'
+  return [level('credential', says, 'set it, or UPSTREAM_ACCESS_TOKEN_FILE')]
+}
+
+/**
+ * How many recent calls were refused or failed although the circuit breaker is closed. Refusals: either the upstream
+ * refuses calls now and then, or one of several processes has an old credential.
+ */
+async function examineRecentCalls({ app }: DoctorDeps): Promise<Finding[]> {
+  const { breakers, nowMs } = await readHealth(app.database.db)
+  return ENDPOINT_GROUPS.flatMap((endpoint) =>
+    BREAKERS.flatMap((breaker) => {
+      const { open, window, failuresInARow } = breakers[endpoint][breaker]
+      // The counts stay in the row until the next call is reported.
+      const recent = window.filter(({ second }) => second * 1000 > nowMs - SPANS_MS.longest)
+      const { calls, failed } = sumOf(recent)
+      const inARow = endpoint === 'lists' ? failuresInARow : 0
+      if (open !== null || (inARow === 0 && failed <= TOLERATED[breaker] * calls)) return []
+      const which =
+        inARow > 0
+          ? `the last ${inARow} calls to ${endpoint}`
+          : `${failed} of the ${calls} calls to ${endpoint} in the last minute`
+      return [
+        breaker === 'auth'
+          ? warning('credential', `the upstream refused ${which}`, REFUSED_TODO)
+          : warning('upstream', `${which} failed`, 'bin/farewatch upstream probe --flight ID'),
+      ]
+    }),
+  )
+}
+
+const REFUSED_TODO =
+  'bin/farewatch upstream probe --flight ID; if only one worker is refused, it has an old credential: restart it'
+/** With more than this share there is a warning. A few failed calls are normal on a network. */
+const TOLERATED = { auth: 0, errors: 0.1 }

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import os from 'node:os'
+import packageJson from '../../package.json' with { type: 'json' }
+import { endsWithin } from '../base/timeout.ts'
+import { type Db, sql } from '../db/database.ts'
+import type { App } from './app.ts'
+
+/** A worker or an API of any host, running or not stopped in order. */
+export interface KnownProcess {
+  /** `worker`, `api` or `worker+api`. */
+  readonly role: string
+  readonly version: string
+  readonly host: string
+  readonly pid: number
+  readonly startedAt: Date
+  readonly lastProgressAt: Date
+}
+
+const REFRESH_MS = 10_000
+/** A process without progress for longer was killed, hangs or has lost the database. */
+export const PROGRESS_MS = 60_000
+const CLOSE_MS = 800
+
+/** The order is by start. A process that did not stop in order is listed for a day, or until its host starts another one. */
+export async function listProcesses(db: Db): Promise<KnownProcess[]> {
+  return db
+    .selectFrom('process')
+    .select(['role', 'version', 'host', 'pid'])
+    .select(['started_at as startedAt', 'last_progress_at as lastProgressAt'])
+    .orderBy('started_at')
+    .orderBy('id')
+    .execute()
+}
+
+/**
+ * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. A failed write is
+ * left to the next one, because other checks report a database that is down.
+ */
+export function announceProcess(
+  { database: { db }, clock }: Pick<App, 'database' | 'clock'>,
+  { role, fault }: { readonly role: string; readonly fault: () => string | null },
+): { close(): Promise<void> } {
+  const id = randomUUID()
+  const ending = new AbortController()
+  const own = { id, role, version: packageJson.version, host: os.hostname(), pid: process.pid }
+  const refreshing = (async () => {
+    await deleteGone(db, own).catch(() => undefined)
+    while (!ending.signal.aborted) {
+      if (fault() === null) await writeProgress(db, own).catch(() => undefined)
+      await clock.sleep(REFRESH_MS, ending.signal).catch(() => undefined)
+    }
+  })()
+  const stop = () => refreshing.then(() => db.deleteFrom('process').where('id', '=', id).execute())
+  return {
+    async close() {
+      ending.abort()
+      await endsWithin(stop(), CLOSE_MS)
+    },
+  }
+}
+
+type OwnRow = Omit<KnownProcess, 'startedAt' | 'lastProgressAt'> & { readonly id: string }
+
+async function writeProgress(db: Db, own: OwnRow): Promise<void> {
+  await db
+    .insertInto('process')
+    .values(own)
+    .onConflict((known) =>
+      known.column('id').doUpdateSet({ last_progress_at: sql<Date>`clock_timestamp()` }),
+    )
+    .execute()
+}
+
+/** Deletes processes that ended without a trace: after a day, or when their host starts the same role again. */
+async function deleteGone(db: Db, { host, role }: OwnRow): Promise<void> {
+  await sql`
+    delete from process
+     where last_progress_at < clock_timestamp() - interval '1 day'
+        or (host, role) = (${host}, ${role})
+           and last_progress_at < clock_timestamp() - ${PROGRESS_MS}::int * interval '1 millisecond'
+  `.execute(db)
+}

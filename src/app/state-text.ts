@@ -1,0 +1,53 @@
+import { durationText } from '../base/text.ts'
+import type { UpstreamState } from '../verify/read/read-status.ts'
+import { type KnownProcess, PROGRESS_MS } from './processes.ts'
+
+/**
+ * An instant, and how long ago it was.
+ * @example sinceText(new Date('2026-01-31T03:07:07Z'), new Date('2026-01-31T03:12:07Z')) // '2026-01-31 03:07:07 UTC (5 min)'
+ */
+export function sinceText(instant: Date, now: Date): string {
+  return `${instantText(instant)} (${durationText(now.getTime() - instant.getTime())})`
+}
+
+function instantText(instant: Date): string {
+  return `${instant.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/**
+ * Why and since when a breaker is open.
+ * @example breakerText(open, now) // ' (ECONNREFUSED) since 2026-01-31 03:07:07 UTC (5 min), last good answer 2026-01-31 03:07:05 UTC'
+ */
+export function breakerText(
+  { cause, since, lastGoodAt }: UpstreamState['openBreakers'][number],
+  now: Date,
+): string {
+  const why = cause === null ? '' : ` (${cause})`
+  const good = lastGoodAt === null ? '' : `, last good answer ${instantText(lastGoodAt)}`
+  return `${why} since ${sinceText(since, now)}${good}`
+}
+
+/** What stops the checks of fares now, apart from single probes. Null if nothing does. */
+export function checksStopText({ pausedUntil, openBreakers }: UpstreamState): string | null {
+  if (pausedUntil !== null)
+    return `the upstream asked for a pause until ${instantText(pausedUntil)}`
+  const open = openBreakers.find(({ endpoint }) => endpoint === 'verify')
+  if (open === undefined) return null
+  const why = open.cause === null ? '' : ` (${open.cause})`
+  return open.breaker === 'auth'
+    ? `the upstream refuses our credential${why}; only probes are sent`
+    : `calls to verify fail${why}; only probes are sent`
+}
+
+/** Whether a process was killed, hangs, or has lost the database. */
+export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
+  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
+}
+
+/** @example processText(one, now) // 'worker 0.1.0 on host a (pid 7) since 2026-01-31 03:07:07 UTC (5 min), progress 3 s ago' */
+export function processText(one: KnownProcess, now: Date): string {
+  const { role, version, host, pid, startedAt, lastProgressAt } = one
+  const ms = durationText(now.getTime() - lastProgressAt.getTime())
+  const progress = isWithoutProgress(one, now) ? `NO PROGRESS for ${ms}` : `progress ${ms} ago`
+  return `${role} ${version} on host ${host} (pid ${pid}) since ${sinceText(startedAt, now)}, ${progress}`
+}

@@ -1,0 +1,195 @@
+import { messageOf } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
+import { createTtlCache } from '../../base/ttl-cache.ts'
+
+/** A record of a feed, ready to be sent. */
+export interface StreamRecord<V> {
+  readonly seq: number
+  readonly kind: string
+  /** The record as the API shows it, without `previous`. */
+  readonly json: string
+  /** What filters compare. */
+  readonly value: V
+}
+
+export interface RecordPage<V> {
+  readonly records: readonly StreamRecord<V>[]
+  /** All records up to this number were read. */
+  readonly seq: number
+  /** The last number of the feed. */
+  readonly head: number
+}
+
+/** The end of a feed, read once for all streams of this process that follow it. */
+export interface FeedTail<V> {
+  /** The records after a number, as far as the tail has read. Undefined if the tail no longer holds all of them. */
+  after(seq: number): readonly StreamRecord<V>[] | undefined
+  /**
+   * Whether the feed now ends before a number that was read: the database was restored, or a failover lost commits. Later
+   * records will have numbers that other records had.
+   */
+  wentBack(): boolean
+  leave(): void
+}
+
+export interface FeedTails<F, V> {
+  /**
+   * Joins the tail of a feed. The first one to join starts it at `head`, a number that the feed had reached.
+   * @param onGrown called after each read that found records.
+   */
+  join(feed: F, head: number, onGrown: () => void): FeedTail<V>
+  /** The next page after a number that the tail no longer holds. Streams that begin at the same time share their pages. */
+  readBacklog(feed: F, after: number): Promise<RecordPage<V>>
+  /** Runs a read of a stream's own, such as one with a filter, when few others run. */
+  limitRead<T>(read: () => Promise<T>): Promise<T>
+  /** Reads this feed, or all, because there may be more records. */
+  readNow(feed?: F): void
+  close(): void
+}
+
+export interface FeedTailsOptions<F, V> {
+  /** Reads as many as PAGE_RECORDS records, or to the end of the feed. */
+  readonly readPage: (feed: F, after: number) => Promise<RecordPage<V>>
+  readonly readHeads: (feeds: readonly F[]) => Promise<ReadonlyMap<F, number>>
+  readonly log: Logger
+  /** How often the heads are read without a notification. */
+  readonly everyMs?: number
+}
+
+/** Notifications cause a read at once. This finds the records whose notification was lost. */
+const EVERY_MS = 2_000
+/** About as many as a stream sends at a time. */
+export const PAGE_RECORDS = 50
+/**
+ * How many reads run at a time. Together they use less than half of the connections for requests, however many streams
+ * begin at once, and streams that begin do not delay those that are at the end of their feed.
+ */
+const TAIL_READS = 2
+const BACKLOG_READS = 2
+/** When many clients connect again at once, they read the same pages within this time. */
+const PAGE_TTL_MS = 5_000
+const MAX_PAGES = 50
+
+/** A tail exists while a stream follows its feed. A feed that cannot be read is read again at the next poll. */
+export function createFeedTails<F extends string | number, V>(
+  options: FeedTailsOptions<F, V>,
+): FeedTails<F, V> {
+  const { readPage, readHeads, log, everyMs = EVERY_MS } = options
+  const tails = new Map<F, Tail<V>>()
+  const limitTailRead = createSemaphore(TAIL_READS)
+  const limitRead = createSemaphore(BACKLOG_READS)
+  let isFailing = false
+
+  const attempt = async (read: () => Promise<void>) => {
+    try {
+      await read()
+      isFailing = false
+    } catch (err) {
+      if (!isFailing) log.warn({ reason: messageOf(err) }, 'a feed could not be read for streams')
+      isFailing = true
+    }
+  }
+  const poll = async () => {
+    if (tails.size === 0) return
+    const heads = await readHeads([...tails.keys()])
+    for (const [feed, tail] of tails) {
+      if (heads.get(feed) !== tail.seq()) void attempt(tail.read)
+    }
+  }
+  const timer = setInterval(() => void attempt(poll), everyMs).unref()
+  return {
+    join: (feed, head, onGrown) => {
+      const tail =
+        tails.get(feed) ?? createTail(head, (after) => limitTailRead(() => readPage(feed, after)))
+      tails.set(feed, tail)
+      tail.members.add(onGrown)
+      // A record may have been written since the caller read the head.
+      void attempt(tail.read)
+      return {
+        after: tail.after,
+        wentBack: tail.wentBack,
+        leave: () => {
+          tail.members.delete(onGrown)
+          if (tail.members.size === 0 && tails.get(feed) === tail) tails.delete(feed)
+        },
+      }
+    },
+    readBacklog: createBacklog((feed, after) => limitRead(() => readPage(feed, after))),
+    limitRead,
+    readNow: (feed) => {
+      if (feed === undefined) void attempt(poll)
+      else void attempt(async () => tails.get(feed)?.read())
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+/** Reads pages that begin at a multiple of their size, so that streams share them wherever they begin. */
+function createBacklog<F extends string | number, V>(
+  readPage: FeedTailsOptions<F, V>['readPage'],
+): FeedTails<F, V>['readBacklog'] {
+  const pages = createTtlCache<RecordPage<V>>({
+    ttlMs: PAGE_TTL_MS,
+    nowMs: () => performance.now(),
+    maxKeys: MAX_PAGES,
+    // Records may be added to a page at the end of the feed.
+    isCacheable: ({ records }) => records.length === PAGE_RECORDS,
+  })
+  return async (feed, after) => {
+    const from = after - (after % PAGE_RECORDS)
+    const page = await pages.get(`${feed} ${from}`, () => readPage(feed, from))
+    // A read that another stream began may be older than `after`.
+    const [seq, head] = [Math.max(after, page.seq), Math.max(after, page.head)]
+    return { records: page.records.filter((record) => record.seq > after), seq, head }
+  }
+}
+
+interface Tail<V> extends Omit<FeedTail<V>, 'leave'> {
+  readonly members: Set<() => void>
+  seq(): number
+  /** Reads to the end of the feed. One read runs at a time, and a call during it makes it go on. */
+  read(): Promise<void>
+}
+
+/** Holds the last page that had records. Streams that are further behind read the feed. */
+function createTail<V>(from: number, readPage: (after: number) => Promise<RecordPage<V>>): Tail<V> {
+  const members = new Set<() => void>()
+  let held: readonly StreamRecord<V>[] = []
+  let [seq, heldAfter] = [from, from]
+  let [isReading, mayHaveMore, wentBack] = [false, false, false]
+
+  const hold = (page: RecordPage<V>) => {
+    wentBack ||= page.head < seq
+    if (page.records.length > 0) {
+      held = page.records
+      heldAfter = seq
+    }
+    seq = page.seq
+    if (page.records.length > 0 || wentBack) for (const onGrown of [...members]) onGrown()
+  }
+  return {
+    members,
+    seq: () => seq,
+    wentBack: () => wentBack,
+    after: (number) =>
+      number < heldAfter
+        ? undefined
+        : held.slice(held.findLastIndex((record) => record.seq <= number) + 1),
+    read: async () => {
+      mayHaveMore = true
+      if (isReading) return
+      isReading = true
+      try {
+        while (mayHaveMore) {
+          mayHaveMore = false
+          const page = await readPage(seq)
+          hold(page)
+          mayHaveMore ||= page.seq < page.head
+        }
+      } finally {
+        isReading = false
+      }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from 'commander'
+import { exportTables, TABLE_FORMATS, type TableFormat } from '../../analytics/export-tables.ts'
+import { reopenDays, rollUpDays } from '../../analytics/roll-up-days.ts'
+import { assertReady, migrateApp } from '../../app/app.ts'
+import { createAnalyst } from '../../db/analyst-logins.ts'
+import { withApp, withStores } from '../context.ts'
+import { instantOption } from '../option-parsers.ts'
+import { countOf, example } from '../text/text-format.ts'
+
+export function addRollupCommand(program: Command): void {
+  program
+    .command('rollup')
+    .description('Compute the daily tables for every complete day that lacks them')
+    .option('--from <date>', 'compute all days since this one again', instantOption)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('rollup --from 2026-01-31'))
+    .action(({ from, json }: { from?: Date; json?: boolean }) =>
+      withApp({ role: 'rollup' }, async ({ database }, { terminal, signal }) => {
+        if (from !== undefined) await reopenDays(database.db, from.toISOString().slice(0, 10))
+        const days = await rollUpDays(database.db, signal)
+        terminal.print(json, { days }, () => `${countOf(days, 'day')} computed`)
+      }),
+    )
+}
+
+interface ExportOptions {
+  readonly format: TableFormat
+  readonly since?: number | Date
+  readonly out: string
+}
+
+export function addExportCommand(program: Command): void {
+  program
+    .command('export <tables...>')
+    .description('Write tables and views of the public SQL; "all" means every one')
+    .addOption(
+      new Option('--format <format>', 'the file format').choices(TABLE_FORMATS).default('parquet'),
+    )
+    .option(
+      '--since <since>',
+      'only rows after a number of a feed, or new since an instant',
+      sinceOption,
+    )
+    .requiredOption('--out <directory>', 'the directory of the files; - means standard output')
+    .addHelpText('after', example('export route_changes places --out history'))
+    .action((tables: string[], { out, ...options }: ExportOptions) =>
+      withApp({ role: 'export' }, async ({ database }, { terminal }) => {
+        const target = out === '-' ? { stream: process.stdout } : { directory: out }
+        const files = await exportTables(database, { tables, ...options, ...target })
+        for (const file of files) terminal.out(file)
+      }),
+    )
+}
+
+/** Reads a number of a feed, or an instant. */
+function sinceOption(text: string): number | Date {
+  return /^\d{1,15}$/.test(text) ? Number(text) : instantOption(text)
+}
+
+export function addAnalystsCommands(program: Command): void {
+  program
+    .command('analysts')
+    .description('Manage the logins of people who query the public SQL')
+    .command('create <name>')
+    .description(
+      'Create a login that may read the public SQL and nothing else, and print how to connect',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('analysts create mara'))
+    .action((name: string, { json }: { json?: boolean }) =>
+      withStores({ role: 'analysts' }, async (app, { terminal }, { postgres }) => {
+        await (postgres === undefined ? assertReady(app) : migrateApp(app))
+        const address = new URL(app.config.DATABASE_URL)
+        address.username = name
+        address.password = await createAnalyst(app.database.db, name)
+        const isEmbedded = postgres !== undefined
+        terminal.print(json, { name, url: address.href, isEmbedded }, () =>
+          [
+            `psql '${address.href}'`,
+            'The password is not shown again.',
+            ...(isEmbedded
+              ? [
+                  'This is the embedded server: it runs while a farewatch of this directory runs, on this machine only.',
+                ]
+              : []),
+          ].join('\n'),
+        )
+      }),
+    )
+}

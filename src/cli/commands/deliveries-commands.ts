@@ -1,0 +1,140 @@
+import type { Command } from 'commander'
+import type { Db } from '../../db/database.ts'
+import { requireDelivery } from '../../delivery/endpoints/endpoint-queries.ts'
+import {
+  listAttempts,
+  listDead,
+  MAX_REPLAYED,
+  replayFailed,
+  replayRange,
+  retryDelivery,
+} from '../../delivery/replay/replay-deliveries.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { type CliContext, withApp } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
+import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
+import { deadTable, deliveryText } from '../text/delivery-text.ts'
+import { countOf, example } from '../text/text-format.ts'
+
+interface Flags {
+  readonly reseller: string
+  readonly json?: boolean
+}
+
+interface ListFlags extends Flags {
+  readonly endpoint?: string
+  readonly limit: number
+}
+
+interface ReplayFlags extends Flags {
+  readonly endpoint?: string
+  readonly from?: number
+  readonly through?: number
+  readonly since?: Date
+}
+
+const PRESET_LIMIT = 50
+const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
+
+export function addDeliveriesCommands(program: Command): void {
+  const deliveries = program
+    .command('deliveries')
+    .description('Show deliveries that failed, and send deliveries again')
+  const command = (name: string, about: string, json = 'print one JSON object') =>
+    deliveries
+      .command(name)
+      .description(about)
+      .requiredOption('--reseller <name>', 'the owner of the endpoint')
+      .option('--json', json)
+  const one = (name: string, about: string) =>
+    command(name, about).argument('<id>', 'as "deliveries list" prints it', uuidOption)
+  command('list', 'List dead deliveries, newest first', 'print one line of JSON per delivery')
+    .option('--endpoint <id>', 'only of this endpoint', uuidOption)
+    .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
+    .addHelpText('after', example('deliveries list --reseller northwind'))
+    .action(list)
+  one('show', 'Show a delivery with its attempts')
+    .addHelpText('after', example('deliveries show ID --reseller northwind'))
+    .action(show)
+  one('retry', 'Send a delivery again, under the same id')
+    .addHelpText('after', example('deliveries retry ID --reseller northwind'))
+    .action(retry)
+  command('replay', 'Send many deliveries again: a range of numbers, or all that died')
+    .option('--endpoint <id>', 'only to this endpoint; needed for a range', uuidOption)
+    .option('--from <seq>', 'the first number of the feed', seqOption)
+    .option('--through <seq>', 'the last number of the feed', seqOption)
+    .option('--since <instant>', 'all that died after this instant', instantOption)
+    .addHelpText('after', example('deliveries replay --reseller northwind --since 2026-01-31'))
+    .action(replay)
+}
+
+function withReseller(
+  { reseller }: Flags,
+  work: (db: Db, resellerId: number, context: CliContext) => Promise<unknown>,
+): Promise<void> {
+  return withApp({ role: 'deliveries' }, async ({ database: { db } }, context) => {
+    const { id } = await requireReseller(db, reseller)
+    return work(db, id, context)
+  })
+}
+
+function list({ endpoint: endpointId, limit, ...flags }: ListFlags): Promise<void> {
+  return withReseller(flags, async (db, resellerId, { terminal }) => {
+    const dead = await listDead(db, resellerId, { endpointId, limit })
+    terminal.printRows(flags.json, dead, () =>
+      dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
+    )
+  })
+}
+
+function show(id: string, flags: Flags): Promise<void> {
+  return withReseller(flags, async (db, resellerId, { terminal }) => {
+    const delivery = await requireDelivery({ db, resellerId }, { deliveryId: id })
+    const attemptsMade = await listAttempts(db, resellerId, id)
+    terminal.print(flags.json, { ...delivery, attemptsMade }, () =>
+      deliveryText(delivery, attemptsMade),
+    )
+  })
+}
+
+function retry(id: string, flags: Flags): Promise<void> {
+  return withReseller(flags, async (db, resellerId, { terminal }) => {
+    await requireDelivery({ db, resellerId }, { deliveryId: id })
+    const retried = await retryDelivery(db, resellerId, id)
+    terminal.print(flags.json, { id, retried }, () =>
+      retried ? `delivery ${id} is sent again` : `delivery ${id} is not over yet`,
+    )
+  })
+}
+
+function replay(flags: ReplayFlags): Promise<void> {
+  const { endpoint: endpointId, from, through, since, json } = flags
+  const isRange = endpointId !== undefined && from !== undefined && through !== undefined
+  if ((since === undefined) !== isRange) {
+    throw new UsageError('name either --since, or --endpoint, --from and --through')
+  }
+  return withReseller(flags, async (db, resellerId, { terminal }) => {
+    const replayed = isRange
+      ? await replayRange(db, resellerId, { endpointId, from, through })
+      : await replayAllFailed(db, resellerId, { endpointId, since: since ?? new Date() })
+    terminal.print(
+      json,
+      { replayed },
+      () => `${countOf(replayed, 'delivery', 'deliveries')} sent again`,
+    )
+  })
+}
+
+/** One statement replays a limited number. It is repeated only while it was full, so that what dies again at once ends it. */
+async function replayAllFailed(
+  db: Db,
+  resellerId: number,
+  given: Parameters<typeof replayFailed>[2],
+): Promise<number> {
+  let sum = 0
+  for (;;) {
+    const replayed = await replayFailed(db, resellerId, given)
+    sum += replayed
+    if (replayed < MAX_REPLAYED) return sum
+  }
+}

@@ -1,0 +1,228 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { App } from '../../app/app.ts'
+import { targetRulesOf } from '../../app/settings-for.ts'
+import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../base/kinds.ts'
+import {
+  addTestEvent,
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointDeps,
+  rotateSecret,
+  updateEndpoint,
+} from '../../delivery/endpoints/change-endpoints.ts'
+import {
+  type EndpointOwner,
+  type EndpointRules,
+  listEndpoints,
+} from '../../delivery/endpoints/endpoint-queries.ts'
+import type {
+  EndpointSettings,
+  Given,
+  NewEndpoint,
+} from '../../delivery/endpoints/endpoint-settings.ts'
+import type { Digest } from '../../delivery/formats/digest.ts'
+import { resealEndpoints } from '../../delivery/sealing/sealed-endpoints.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { type CliContext, withApp } from '../context.ts'
+import { uuidOption } from '../option-parsers.ts'
+import { endpointsTable } from '../text/delivery-text.ts'
+import { countOf, example } from '../text/text-format.ts'
+
+interface OwnerFlags {
+  readonly reseller: string
+  readonly json?: boolean
+}
+
+/** The filters and rules of the command line. */
+interface SettingFlags extends OwnerFlags {
+  readonly target?: string
+  readonly format?: NewEndpoint['format']
+  readonly description?: string
+  readonly kinds?: EndpointSettings['kinds']
+  readonly reasons?: EndpointSettings['reasons']
+  readonly lists?: readonly string[]
+  readonly soldOut?: true
+  readonly bookable?: true
+  readonly priceBelow?: EndpointRules['price_below']
+  readonly digest?: Digest
+  readonly clear?: readonly Clearable[]
+  readonly enable?: true
+  readonly disable?: true
+}
+
+const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest'] as const
+type Clearable = (typeof CLEARABLE)[number]
+
+export function addEndpointsCommands(program: Command): void {
+  const endpoints = program
+    .command('endpoints')
+    .description('Manage the webhook endpoints of resellers')
+  const command = (name: string, about: string, json = 'print one JSON object') =>
+    endpoints
+      .command(name)
+      .description(about)
+      .requiredOption('--reseller <name>', 'the owner of the endpoint')
+      .option('--json', json)
+  const one: Declare = (name, about) =>
+    command(name, about).argument('<id>', 'as "endpoints list" prints it', uuidOption)
+  command('list', 'List the endpoints of a reseller', 'print one line of JSON per endpoint')
+    .addHelpText('after', example('endpoints list --reseller northwind'))
+    .action(printEndpoints)
+  addCreate(command('create', 'Create an endpoint and print its secret; it is not shown again'))
+  const update = one('update', 'Change an endpoint; what is not given stays')
+  update.option('--target <target>', 'the new URL or address')
+  settingOptions(update)
+    .addOption(new Option('--clear <settings...>', 'remove these settings').choices(CLEARABLE))
+    .option('--enable', 'enable the endpoint; it continues where it stopped')
+    .addOption(new Option('--disable', 'disable the endpoint').conflicts('enable'))
+    .addHelpText('after', example('endpoints update ID --reseller northwind --disable'))
+    .action(updateOne)
+  addActions(one)
+  endpoints
+    .command('reseal')
+    .description('Encrypt all endpoints with the present ENCRYPTION_KEY')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nENCRYPTION_KEY_PREVIOUS must hold the former key.')
+    .addHelpText('after', example('endpoints reseal'))
+    .action(reseal)
+}
+
+function addCreate(create: Command): void {
+  create
+    .requiredOption('--target <target>', 'the https URL, or the address for the format email')
+    .addOption(
+      new Option('--format <format>', 'the format').choices(ENDPOINT_FORMATS).default('webhook'),
+    )
+  settingOptions(create)
+    .addHelpText(
+      'after',
+      example(
+        'endpoints create --reseller northwind --target https://receiver.example/fares --sold-out',
+      ),
+    )
+    .action(createOne)
+}
+
+function settingOptions(command: Command): Command {
+  return command
+    .option('--description <text>', 'a text of your own')
+    .addOption(new Option('--kinds <kinds...>', 'only these kinds').choices(WATCH_CHANGE_KINDS))
+    .addOption(new Option('--reasons <reasons...>', 'only these reasons').choices(CHANGE_REASONS))
+    .option('--lists <lists...>', 'only watches of these lists')
+    .option('--sold-out', 'rule: the fare sold out')
+    .option('--bookable', 'rule: the fare became bookable')
+    .option('--price-below <price>', 'rule: the price fell below it, as 99.50EUR', priceOption)
+    .option('--digest <when>', 'join records: 15m, 1h, or 7@Europe/Madrid', digestOption)
+}
+
+type Declare = (name: string, about: string) => Command
+
+function addActions(one: Declare): void {
+  one('delete', 'Delete an endpoint with its deliveries')
+    .addHelpText('after', example('endpoints delete ID --reseller northwind'))
+    .action((id: string, flags: OwnerFlags) =>
+      withOwner(flags, async ({ owner }, { terminal }) => {
+        await deleteEndpoint(owner, id)
+        terminal.print(flags.json, { id, deleted: true }, () => `endpoint ${id} deleted`)
+      }),
+    )
+  one('rotate', 'Print a new secret; the former one signs too for 24 hours')
+    .addHelpText('after', example('endpoints rotate ID --reseller northwind'))
+    .action((id: string, flags: OwnerFlags) =>
+      withOwner(flags, async ({ owner, deps }, { terminal }) => {
+        const rotated = await rotateSecret(owner, deps.sealer, id)
+        terminal.print(flags.json, rotated, () => String(rotated.secret))
+      }),
+    )
+  one('test', 'Send a test event to an endpoint')
+    .addHelpText('after', '\nThe worker sends it; "deliveries show" prints its attempts.')
+    .addHelpText('after', example('endpoints test ID --reseller northwind'))
+    .action((id: string, flags: OwnerFlags) =>
+      withOwner(flags, async ({ owner }, { terminal }) => {
+        const deliveryId = await addTestEvent(owner, id)
+        terminal.print(flags.json, { deliveryId }, () => `delivery ${deliveryId} added`)
+      }),
+    )
+}
+
+interface Opened {
+  readonly owner: EndpointOwner
+  readonly deps: EndpointDeps
+}
+
+/** Runs work for the endpoints of the reseller that the command line names. */
+function withOwner(
+  { reseller }: OwnerFlags,
+  work: (opened: Opened, context: CliContext) => Promise<unknown>,
+): Promise<void> {
+  return withApp({ role: 'endpoints' }, async (app: App, context) => {
+    const { db } = app.database
+    const { id: resellerId } = await requireReseller(db, reseller)
+    const deps = { sealer: app.sealer, targetRules: targetRulesOf(app.config) }
+    return work({ owner: { db, resellerId }, deps }, context)
+  })
+}
+
+function printEndpoints(flags: OwnerFlags): Promise<void> {
+  return withOwner(flags, async ({ owner }, { terminal }) => {
+    const endpoints = await listEndpoints(owner)
+    terminal.printRows(flags.json, endpoints, () =>
+      endpoints.length === 0 ? 'no endpoints yet' : endpointsTable(endpoints),
+    )
+  })
+}
+
+function createOne(flags: SettingFlags & { readonly target: string }): Promise<void> {
+  return withOwner(flags, async ({ owner, deps }, { terminal }) => {
+    const { target, format } = flags
+    const made = await createEndpoint(owner, deps, { ...settingsOf(flags), target, format })
+    const secret = made.secret ?? 'no secret: only webhooks are signed'
+    terminal.print(flags.json, made, () => secret)
+    if (flags.json !== true) terminal.step(`endpoint ${made.id} at ${made.target}`)
+  })
+}
+
+function updateOne(id: string, flags: SettingFlags): Promise<void> {
+  return withOwner(flags, async ({ owner, deps }, { terminal }) => {
+    const given = settingsOf(flags)
+    const changed = await updateEndpoint(owner, deps, { id, given })
+    terminal.print(flags.json, changed, () => endpointsTable([changed]))
+  })
+}
+
+function settingsOf(flags: SettingFlags): Given<EndpointSettings> {
+  const { target, description, kinds, reasons, lists, digest } = flags
+  const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
+  const rules = {
+    ...(soldOut && { sold_out: soldOut }),
+    ...(bookable && { bookable }),
+    ...(priceBelow && { price_below: priceBelow }),
+  }
+  return {
+    ...{ target, description, kinds, reasons, lists, digest },
+    ...(Object.keys(rules).length === 0 ? {} : { rules }),
+    ...Object.fromEntries(clear.map((name) => [name, null])),
+    ...(enable && { enabled: true }),
+    ...(disable && { enabled: false }),
+  }
+}
+
+function priceOption(text: string): EndpointRules['price_below'] {
+  const [, amount, currency] = /^(\d{1,9}(?:\.\d{1,6})?) ?([A-Z]{3})$/.exec(text) ?? []
+  if (amount !== undefined && currency !== undefined) return { amount, currency }
+  throw new InvalidArgumentError('It must be an amount with its currency, such as 99.50EUR.')
+}
+
+function digestOption(text: string): Digest {
+  if (text === '15m' || text === '1h') return { every: text }
+  const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
+  if (hour !== undefined && zone !== undefined) return { daily_at: Number(hour), zone }
+  throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
+}
+
+function reseal({ json }: { readonly json?: boolean }): Promise<void> {
+  return withApp({ role: 'endpoints' }, async ({ database, sealer }, { terminal }) => {
+    const resealed = await resealEndpoints(database.db, sealer)
+    terminal.print(json, { resealed }, () => `${countOf(resealed, 'endpoint')} encrypted again`)
+  })
+}

@@ -1,0 +1,170 @@
+import { Readable } from 'node:stream'
+import pg from 'pg'
+import { AppError } from '../base/errors.ts'
+import type { Database } from './database.ts'
+
+/** Postgres refused the statement. */
+export class SqlError extends AppError {
+  override readonly name = 'SqlError'
+  override readonly code = 'db.sql'
+  override readonly retryable = false
+}
+
+/** One read-only transaction as role farewatch_analyst. All its statements see the database at one instant. */
+export interface AnalystSession {
+  /** Runs one statement. Every value is the text that Postgres writes. */
+  query(text: string): Promise<pg.QueryArrayResult<(string | null)[]>>
+  /** The rows of a SELECT, a page at a time. */
+  pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
+  /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. */
+  copyOut(statement: string): Readable
+}
+
+/**
+ * Opens a session of an analyst for some work.
+ *
+ * This prevents mistakes, not attacks: the connection belongs to the owner of the tables, and a statement can take the
+ * owner's role back (`reset role` in a DO block, `set_config`). People who must not write get a login of their own
+ * (docs/analysts.md). Throws SqlError when Postgres refuses a statement.
+ */
+export async function asAnalyst<T>(
+  { pool }: Pick<Database, 'pool'>,
+  work: (session: AnalystSession) => Promise<T>,
+  { isUnlimited = false }: { readonly isUnlimited?: boolean } = {},
+): Promise<T> {
+  const client = await pool.connect()
+  let isReusable = false
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    await client.query('set local search_path = farewatch')
+    // A question over a long history sorts and hashes in memory. With the default of 4 MB it would write files.
+    await client.query(`set local work_mem = '64MB'`)
+    // An export lasts as long as its reader.
+    if (isUnlimited) {
+      await client.query('set local statement_timeout = 0')
+      await client.query('set local idle_in_transaction_session_timeout = 0')
+      await client.query(`set local intervalstyle = 'iso_8601'`)
+    }
+    await client.query('set local role farewatch_analyst')
+    const result = await work(sessionOf(client))
+    await client.query('rollback')
+    isReusable = true
+    return result
+  } catch (err) {
+    // A reader that stopped early leaves the rest of a COPY on the connection, and a rollback would wait for it.
+    if (err instanceof pg.DatabaseError) {
+      isReusable = await client.query('rollback').then(
+        () => true,
+        () => false,
+      )
+    }
+    throw sqlErrorOf(err)
+  } finally {
+    client.release(!isReusable)
+  }
+}
+
+function sqlErrorOf(err: unknown): unknown {
+  if (!(err instanceof pg.DatabaseError)) return err
+  return new SqlError(`${err.message}${err.hint === undefined ? '' : ` (${err.hint})`}`, {
+    cause: err,
+  })
+}
+
+function sessionOf(client: pg.PoolClient): AnalystSession {
+  const query = (text: string) =>
+    // A prepared statement cannot hold a second one.
+    client.query<(string | null)[]>({
+      text,
+      name: '',
+      rowMode: 'array',
+      queryMode: 'extended',
+      types: { getTypeParser: () => (value: string) => value },
+    } as pg.QueryArrayConfig)
+  return {
+    query,
+    async *pages(select, rowsPerPage) {
+      await query(`declare page no scroll cursor for ${select}`)
+      for (;;) {
+        const { rows } = await query(`fetch ${rowsPerPage} from page`)
+        if (rows.length > 0) yield rows
+        if (rows.length < rowsPerPage) break
+      }
+      await query('close page')
+    },
+    copyOut: (statement) => {
+      const reader = new CopyReader(statement)
+      client.query(reader)
+      return reader
+    },
+  }
+}
+
+/** Rows come one message each. They are joined to parts of this size. */
+const PART_BYTES = 64 * 1024
+
+/** What pg needs of its connection to run a statement by the extended protocol. */
+interface WireConnection {
+  parse(statement: { text: string }): void
+  bind(portal: object): void
+  execute(portal: { portal: string; rows: number }): void
+  sync(): void
+  readonly stream: { pause(): void; resume(): void }
+}
+
+/** pg calls the methods `submit` and `handle…` of a query object. Its own query classes drop the data of a COPY. */
+class CopyReader extends Readable {
+  readonly #statement: string
+  #connection: WireConnection | undefined
+  #part = Buffer.allocUnsafe(PART_BYTES)
+  #filled = 0
+
+  constructor(statement: string) {
+    super({ highWaterMark: 4 * PART_BYTES })
+    this.#statement = statement
+  }
+
+  submit(connection: unknown): void {
+    const wire = connection as WireConnection
+    this.#connection = wire
+    wire.parse({ text: this.#statement })
+    wire.bind({})
+    wire.execute({ portal: '', rows: 0 })
+    wire.sync()
+  }
+
+  /** The chunk is a view of pg's buffer, which pg writes again. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    if (this.#filled + chunk.length > PART_BYTES) this.#pushPart()
+    if (chunk.length > PART_BYTES) {
+      if (!this.push(Buffer.from(chunk))) this.#connection?.stream.pause()
+      return
+    }
+    chunk.copy(this.#part, this.#filled)
+    this.#filled += chunk.length
+  }
+
+  handleCommandComplete(): void {
+    this.#pushPart()
+  }
+
+  handleReadyForQuery(): void {
+    this.push(null)
+  }
+
+  handleError(err: Error): void {
+    this.destroy(err)
+  }
+
+  override _read(): void {
+    this.#connection?.stream.resume()
+  }
+
+  #pushPart(): void {
+    if (this.#filled === 0) return
+    const part = this.#part.subarray(0, this.#filled)
+    this.#part = Buffer.allocUnsafe(PART_BYTES)
+    this.#filled = 0
+    if (!this.push(part)) this.#connection?.stream.pause()
+  }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { backoffMs } from '../base/backoff.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import { endsWithin } from '../base/timeout.ts'
+import { type RawBuilder, sql } from './database.ts'
+
+/** What a notification is about: a feed that has grown (`watch`: of the reseller with the id), or a key that was revoked. */
+export type Topic = 'watch' | 'route' | 'availability' | 'key'
+
+/** @param id the id of the notification; undefined if it has none, and after each connect. */
+export type OnNotify = (id?: number) => void
+
+/** Receives the notifications of committed transactions over one connection of its own. */
+export interface Listener {
+  /**
+   * Calls `onNotify` after each commit with a notification of the topic, and after each connect, because notifications may
+   * have been lost before it. A notification is a hint: any login can send one, and one may be late when the connection
+   * stalls. So `onNotify` reads the tables, and a slower poll makes sure. `onNotify` must not throw. Returns the function that
+   * ends the subscription.
+   */
+  subscribe(topic: Topic, onNotify: OnNotify): () => void
+  close(): Promise<void>
+}
+
+export interface ListenerOptions {
+  readonly url: string
+  readonly log: Logger
+  /** How often the connection is tested. */
+  readonly probeEveryMs?: number
+}
+
+const CHANNEL = 'farewatch'
+const PROBE_EVERY_MS = 5_000
+/** A connect, or the answer to a probe, takes no longer on a connection that works. */
+const ANSWER_WITHIN_MS = 1_500
+const CLOSE_WITHIN_MS = 500
+const RECONNECT = { baseMs: 200, maxMs: 1_000 }
+
+/** The SQL that notifies the listeners of all processes when its transaction commits. */
+export function notify(topic: Topic, id?: RawBuilder<unknown>): RawBuilder<unknown> {
+  const payload = id === undefined ? sql`${topic}` : sql`${topic} || ' ' || ${id}`
+  return sql`pg_notify(${CHANNEL}, ${payload})`
+}
+
+/** Nothing connects before the first subscription. A lost or stalled connection is replaced until the listener closes. */
+export function createListener(options: ListenerOptions): Listener {
+  const subscriptions = new Set<{ readonly topic: Topic; readonly onNotify: OnNotify }>()
+  const closing = new AbortController()
+  let running: Promise<void> | undefined
+
+  const notifyAll = () => {
+    for (const { onNotify } of [...subscriptions]) onNotify()
+  }
+  const onNotification = (payload: string) => {
+    const [about, id] = payload.split(' ')
+    for (const { topic, onNotify } of [...subscriptions]) {
+      if (topic === about) onNotify(id === undefined ? undefined : Number(id))
+    }
+  }
+  return {
+    subscribe: (topic, onNotify) => {
+      const subscription = { topic, onNotify }
+      subscriptions.add(subscription)
+      running ??= keepListening(options, { closing: closing.signal, notifyAll, onNotification })
+      return () => subscriptions.delete(subscription)
+    },
+    close: async () => {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+interface Listening {
+  readonly closing: AbortSignal
+  readonly notifyAll: () => void
+  readonly onNotification: (payload: string) => void
+}
+
+async function keepListening(options: ListenerOptions, listening: Listening): Promise<void> {
+  const { closing, notifyAll } = listening
+  let failures = 0
+  const onListening = () => {
+    if (failures > 0) options.log.info({ failures }, 'listening to the database again')
+    failures = 0
+    notifyAll()
+  }
+  while (!closing.aborted) {
+    const reason = await listenUntilLost(options, { ...listening, notifyAll: onListening })
+    if (closing.aborted) return
+    if (failures === 0) options.log.warn({ reason }, 'listening connection lost')
+    const pauseMs = backoffMs(RECONNECT, failures, Math.random)
+    failures += 1
+    await delay(pauseMs, undefined, { signal: closing }).catch(() => undefined)
+  }
+}
+
+/** Returns why the connection ended. */
+async function listenUntilLost(
+  { url, probeEveryMs = PROBE_EVERY_MS }: ListenerOptions,
+  { closing, notifyAll, onNotification }: Listening,
+): Promise<string> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'farewatch listener',
+    connectionTimeoutMillis: ANSWER_WITHIN_MS,
+    query_timeout: ANSWER_WITHIN_MS,
+    keepAlive: true,
+  })
+  const lost = new AbortController()
+  client.on('error', (err) => lost.abort(err))
+  client.on('end', () => lost.abort(new Error('the connection ended')))
+  client.on('notification', ({ payload = '' }) => onNotification(payload))
+  const signal = AbortSignal.any([closing, lost.signal])
+  const listen = async () => {
+    await client.connect()
+    await client.query(`listen ${CHANNEL}`)
+    notifyAll()
+    for (;;) {
+      await delay(probeEveryMs, undefined, { signal })
+      await client.query('select 1')
+    }
+  }
+  const failure = await Promise.race([listen().catch((err: unknown) => err), aborted(signal)])
+  lost.abort()
+  await endsWithin(client.end(), CLOSE_WITHIN_MS)
+  return messageOf(failure)
+}
+
+function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason)
+    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
+  })
+}

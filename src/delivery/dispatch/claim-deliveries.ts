@@ -1,0 +1,126 @@
+import type { EndpointFormat } from '../../base/kinds.ts'
+import { sql, type Tx } from '../../db/database.ts'
+import { WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
+import type { Format } from '../formats/format.ts'
+
+/** Longer than a request with the record of its result. After it the delivery is due again. */
+export const LEASE_SECONDS = 30
+/** How many requests to one endpoint are in progress, in all processes together. */
+const REQUESTS = 4
+/** An endpoint counts as healthy for this long after a success, until its next failure. */
+const HEALTHY_SECONDS = 60
+
+/** An endpoint with its encrypted secrets. */
+export interface SealedEndpoint {
+  readonly id: string
+  readonly target: Buffer
+  readonly secret: Buffer | null
+  /** Null once it does not sign any more. */
+  readonly previousSecret: Buffer | null
+}
+
+/** An endpoint with due deliveries, locked until the transaction ends. */
+export interface ReadyEndpoint extends SealedEndpoint {
+  readonly resellerId: number
+  readonly format: EndpointFormat
+  /** Whether its last attempt, less than a minute ago, succeeded. */
+  readonly healthy: boolean
+}
+
+export interface ClaimedDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly claimId: string
+  readonly seq: number | null
+  readonly previousSeq: number | null
+  /** Null for a record. */
+  readonly type: string | null
+  readonly payload: unknown
+  readonly recordedAt: Date
+  readonly attempts: number
+}
+
+/** How many requests a process may begin. */
+export interface FreeRequests {
+  readonly healthy: number
+  /** For endpoints that failed last, or without a recent success. */
+  readonly doubtful: number
+}
+
+/**
+ * Locks the endpoints of these formats that have due deliveries and an attempt may be made at. Those that another process
+ * has locked are left to it. The lock lasts over the next statement, so that both see the same requests in progress.
+ */
+export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
+  const { rows } = await sql<ReadyEndpoint>`
+    select e.id, e.target, e.secret,
+           case when e.previous_secret_until > now() then e.previous_secret end as "previousSecret",
+           e.reseller_id as "resellerId", e.format,
+           e.failures = 0 and coalesce(e.last_success_at > now() - make_interval(secs => ${HEALTHY_SECONDS}), false) as healthy,
+           ${WITHOUT_WAITING_FOR_DISK}
+      from webhook_endpoint e
+      join reseller r on r.id = e.reseller_id and r.disabled_at is null
+     cross join lateral (
+       select from delivery d
+        where d.endpoint_id = e.id and d.state = 'pending' and d.due_at <= now()
+        limit 1) due
+     where e.disabled_at is null and e.format = any(${formats.map(({ name }) => name)})
+       and (e.open_until is null or e.open_until <= now())
+     order by e.id
+       for no key update of e skip locked
+  `.execute(tx)
+  return rows
+}
+
+/**
+ * Claims due deliveries of locked endpoints, oldest first. If the process has too few free requests, all endpoints get a
+ * first one before any gets a second.
+ *
+ * An endpoint has at most four requests in progress, and one while its last attempt failed or none has succeeded yet. A
+ * format that joins messages has one, which takes all that is due.
+ */
+export async function claimDeliveries(
+  tx: Tx,
+  { claimId, ready, formats, free }: ClaimArgs,
+): Promise<ClaimedDelivery[]> {
+  const { rows } = await sql<ClaimedDelivery>`
+    with open as (
+      select e.id, o.healthy, f.messages > 1 as joined, f.messages,
+             case when f.messages > 1 or e.failures > 0 or e.last_success_at is null then 1 else ${REQUESTS} end as width,
+             (select case when f.messages > 1 then count(distinct d.claim_id) else count(*) end
+                from delivery d
+               where d.endpoint_id = e.id and d.claim_id is not null and d.due_at > now()) as sending
+        from unnest(${ready.map(({ id }) => id)}::uuid[], ${ready.map(({ healthy }) => healthy)}::boolean[]) o (id, healthy)
+        join webhook_endpoint e on e.id = o.id
+        join unnest(${formats.map(({ name }) => name)}::text[], ${formats.map((f) => f.maxMessages)}::int[]) f (name, messages)
+          on f.name = e.format
+    ), due as (
+      select d.id, o.id as endpoint_id, o.healthy,
+             case when o.joined then 1 else o.sending + row_number() over w end as position,
+             case when o.joined then first_value(d.due_at) over w else d.due_at end as since
+        from open o
+       cross join lateral (
+         select id, due_at, seq from delivery
+          where endpoint_id = o.id and state = 'pending' and due_at <= now()
+          order by due_at, id
+          limit greatest(0, o.width - o.sending) * o.messages) d
+      window w as (partition by o.id order by d.due_at, d.seq)
+    ), ranked as (
+      select id, healthy, dense_rank() over (partition by healthy order by position, since, endpoint_id) as rank from due
+    )
+    update delivery d
+       set claim_id = ${claimId}, due_at = now() + make_interval(secs => ${LEASE_SECONDS})
+      from ranked r
+     where d.id = r.id and r.rank <= case when r.healthy then ${free.healthy}::int else ${free.doubtful}::int end
+    returning d.id, d.endpoint_id as "endpointId", d.claim_id as "claimId", d.seq, d.previous_seq as "previousSeq",
+              d.type, d.payload, d.recorded_at as "recordedAt", d.attempts
+  `.execute(tx)
+  return rows
+}
+
+export interface ClaimArgs {
+  readonly claimId: string
+  readonly ready: readonly ReadyEndpoint[]
+  readonly formats: readonly Format[]
+  readonly free: FreeRequests
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { endsWithin } from '../../base/timeout.ts'
+import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { fanOut } from '../fan-out/fan-out.ts'
+import type { Format } from '../formats/format.ts'
+import { claimDeliveries, type FreeRequests, lockReady } from './claim-deliveries.ts'
+import { composeMessages } from './compose-messages.ts'
+import { type EndedRequest, type RecordedResults, recordResults } from './record-results.ts'
+import { type Request, type SendDeps, sendRequest } from './send-request.ts'
+
+/** Delivers what is due. Every worker process has one. */
+export interface Dispatcher {
+  /**
+   * Records the requests that have ended, writes the deliveries of new records, claims what is due and begins its requests.
+   * Resolves when that is done; the requests end later, and each end causes another call. Calls while one runs
+   * share the next run.
+   */
+  dispatch(): Promise<void>
+  /** Begins no more requests, gives those in progress some time, and releases the rest. Never rejects. */
+  close(graceMs: number): Promise<void>
+}
+
+export interface DispatcherDeps extends SendDeps {
+  readonly db: Db
+  readonly formats: readonly Format[]
+  readonly onRecorded: (recorded: RecordedResults) => void
+  readonly random: () => number
+}
+
+const MAX_REQUESTS = 256
+/** Endpoints that fail or hang use at most half of them. */
+const MAX_DOUBTFUL = 128
+/** The rest of the grace time is for recording. */
+const FINISH_SHARE = 0.6
+
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { db, formats } = deps
+  const closing = new AbortController()
+  const aborting = new AbortController()
+  /** The requests in progress, and whether each is to a healthy endpoint. */
+  const inProgress = new Map<Promise<void>, boolean>()
+  const ended: EndedRequest[] = []
+  /** Whether a feed may have grown. The end of a request does not make it grow. */
+  let mayBeBehind = false
+
+  const begin = (request: Request) => {
+    const sending = sendRequest(deps, request, aborting.signal).then((results) => {
+      inProgress.delete(sending)
+      ended.push(...results)
+      runSoon()
+    })
+    inProgress.set(sending, request.endpoint.healthy)
+  }
+  const run = coalesce(async () => {
+    await record(deps, ended)
+    if (closing.signal.aborted) return
+    if (mayBeBehind) {
+      mayBeBehind = false
+      // A call during the fan-out has set it again.
+      if (await fanOut(db)) mayBeBehind = true
+    }
+    for (const request of await claim(db, formats, freeRequests([...inProgress.values()]))) {
+      begin(request)
+    }
+    if (mayBeBehind) runSoon()
+  })
+  // If it fails, the next tick repeats it and reports the error.
+  const runSoon = () => void run().catch(() => undefined)
+
+  return {
+    dispatch: () => {
+      mayBeBehind = true
+      return run()
+    },
+    close: async (graceMs) => {
+      closing.abort()
+      await endsWithin(Promise.all(inProgress.keys()), graceMs * FINISH_SHARE)
+      aborting.abort()
+      await Promise.all(inProgress.keys())
+      await endsWithin(run(), graceMs * (1 - FINISH_SHARE))
+    },
+  }
+}
+
+/** Runs the work once at a time. Calls while it runs share the next run. */
+function coalesce(work: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+  const run = () => {
+    next = undefined
+    current = work()
+    return current
+  }
+  return () => {
+    next ??= current.catch(() => undefined).then(run)
+    return next
+  }
+}
+
+/** Records requests, and keeps those that cannot be recorded now. */
+async function record(
+  { db, random, onRecorded }: DispatcherDeps,
+  ended: EndedRequest[],
+): Promise<void> {
+  const batch = ended.splice(0)
+  if (batch.length === 0) return
+  try {
+    onRecorded(await recordResults(db, batch, random))
+  } catch (err) {
+    ended.unshift(...batch)
+    throw err
+  }
+}
+
+/**
+ * Each kind of endpoint gets half of what is free, so that both together never get more. The next claim shares the rest. The
+ * last free request is for a doubtful endpoint: otherwise busy healthy ones would take each request that ends.
+ */
+function freeRequests(inProgress: readonly boolean[]): FreeRequests {
+  const free = MAX_REQUESTS - inProgress.length
+  const doubtful = MAX_DOUBTFUL - inProgress.filter((healthy) => !healthy).length
+  const forDoubtful = Math.min(doubtful, Math.ceil(free / 2))
+  return { healthy: free - forDoubtful, doubtful: forDoubtful }
+}
+
+async function claim(db: Db, formats: readonly Format[], free: FreeRequests): Promise<Request[]> {
+  if (free.healthy <= 0 && free.doubtful <= 0) return []
+  const { ready, composed } = await inTransaction(db, async (tx) => {
+    const ready = await lockReady(tx, formats)
+    if (ready.length === 0) return { ready, composed: [] }
+    const claimed = await claimDeliveries(tx, { claimId: randomUUID(), ready, formats, free })
+    return { ready, composed: await composeMessages(tx, claimed, ready) }
+  })
+  return ready.flatMap((endpoint) => {
+    const format = formats.find(({ name }) => name === endpoint.format)
+    const own = composed.filter(({ delivery }) => delivery.endpointId === endpoint.id)
+    if (format === undefined || own.length === 0) return []
+    if (format.maxMessages > 1) return [{ endpoint, format, composed: own }]
+    return own.map((one) => ({ endpoint, format, composed: [one] }))
+  })
+}

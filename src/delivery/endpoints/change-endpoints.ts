@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import type { EndpointFormat } from '../../base/kinds.ts'
+import { sql, type Tx } from '../../db/database.ts'
+import { takeTransactionLock } from '../../db/session-lock.ts'
+import { affected, databaseNow, inTransaction, selectOne } from '../../db/transaction.ts'
+import { type Digest, nextDigestAt } from '../formats/digest.ts'
+import { SECRET_PREFIX } from '../formats/webhook.ts'
+import { secretPlace, targetPlace } from '../sealing/sealed-endpoints.ts'
+import type { Sealer } from '../sealing/sealer.ts'
+import {
+  EndpointDisabledError,
+  MAX_ENDPOINTS,
+  TooManyEndpointsError,
+  UnsignedFormatError,
+} from './endpoint-errors.ts'
+import {
+  type EndpointOwner,
+  endpointNotFound,
+  requireEndpoint,
+  type ShownEndpoint,
+} from './endpoint-queries.ts'
+import {
+  assertValid,
+  type EndpointSettings,
+  type Given,
+  type NewEndpoint,
+} from './endpoint-settings.ts'
+import { shownTarget, type TargetRules } from './endpoint-target.ts'
+
+export interface EndpointDeps {
+  readonly sealer: Sealer
+  readonly targetRules: TargetRules
+}
+
+/** The secret is known only now: it is stored encrypted. Null for a format that is not signed. */
+export type EndpointWithSecret = ShownEndpoint & { readonly secret: string | null }
+
+const SECRET_BYTES = 32
+
+/**
+ * Creates an endpoint that receives the records after the present end of the feed. Throws TooManyEndpointsError,
+ * NoEncryptionKeyError, and ProblemErrors of invalid fields.
+ */
+export async function createEndpoint(
+  owner: EndpointOwner,
+  { sealer, targetRules }: EndpointDeps,
+  given: NewEndpoint,
+): Promise<EndpointWithSecret> {
+  const { format = 'webhook', target, enabled = true } = given
+  assertValid({ ...given, format }, targetRules)
+  const secret = format === 'webhook' ? newSecret() : null
+  return inTransaction(owner.db, async (tx) => {
+    await assertRoom(tx, owner.resellerId)
+    const { id } = await selectOne(sql<{ id: string }>`select uuidv7() as id`, tx)
+    await tx
+      .insertInto('webhook_endpoint')
+      .values({
+        id,
+        reseller_id: owner.resellerId,
+        format,
+        target: sealer.seal(target, targetPlace(id)),
+        target_shown: shownTarget({ format, target }),
+        secret: secret === null ? null : sealer.seal(secret, secretPlace(id)),
+        cursor_seq: sql<number>`(select last_seq from reseller where id = ${owner.resellerId})`,
+        disabled_at: enabled ? null : sql<Date>`clock_timestamp()`,
+        disabled_reason: enabled ? null : 'paused',
+        ...columnsOf(given),
+      })
+      .execute()
+    return { ...(await requireEndpoint({ ...owner, db: tx }, id)), secret }
+  })
+}
+
+async function assertRoom(tx: Tx, resellerId: number): Promise<void> {
+  await takeTransactionLock(tx, `endpoints of reseller ${resellerId}`)
+  const { count } = await selectOne(
+    sql<{
+      count: number
+    }>`select count(*) from webhook_endpoint where reseller_id = ${resellerId}`,
+    tx,
+  )
+  if (count >= MAX_ENDPOINTS) throw new TooManyEndpointsError()
+}
+
+/**
+ * Changes the given settings. An endpoint that is enabled again, or has a new target, is tried at once and continues
+ * where it stopped.
+ */
+export async function updateEndpoint(
+  owner: EndpointOwner,
+  { sealer, targetRules }: EndpointDeps,
+  { id, given }: { readonly id: string; readonly given: Given<EndpointSettings> },
+): Promise<ShownEndpoint> {
+  return inTransaction(owner.db, async (tx) => {
+    const { format, enabled: wasEnabled } = await lockEndpoint(tx, owner.resellerId, id)
+    assertValid({ ...given, format }, targetRules)
+    const { target, enabled = wasEnabled, digest } = given
+    await tx
+      .updateTable('webhook_endpoint')
+      .set({
+        ...columnsOf(given),
+        ...(target === undefined
+          ? {}
+          : {
+              target: sealer.seal(target, targetPlace(id)),
+              target_shown: shownTarget({ format, target }),
+            }),
+        ...(target !== undefined || (enabled && !wasEnabled) ? NO_FAILURES : {}),
+        ...(enabled === wasEnabled ? {} : disabledColumns(enabled)),
+        updated_at: sql<Date>`clock_timestamp()`,
+      })
+      .where('id', '=', id)
+      .execute()
+    if (digest !== undefined) await makeDueBy(tx, id, digest)
+    if (target !== undefined || (enabled && !wasEnabled)) await tryAtOnce(tx, id)
+    return requireEndpoint({ ...owner, db: tx }, id)
+  })
+}
+
+const NO_FAILURES = { failures: 0, failing_since: null, open_until: null }
+
+function disabledColumns(enabled: boolean) {
+  return enabled
+    ? { disabled_at: null, disabled_reason: null }
+    : { disabled_at: sql<Date>`clock_timestamp()`, disabled_reason: 'paused' as const }
+}
+
+/** Records that wait for the time of a digest wait for that of the new one. */
+async function makeDueBy(tx: Tx, id: string, digest: Digest | null): Promise<void> {
+  await tx
+    .updateTable('delivery')
+    .set({ due_at: nextDigestAt(digest, await databaseNow(tx)) })
+    .where('endpoint_id', '=', id)
+    .where('state', '=', 'pending')
+    .where('attempts', '=', 0)
+    .where('seq', 'is not', null)
+    .where('claim_id', 'is', null)
+    .execute()
+}
+
+/** Deliveries that failed before are due, and get their whole time again, because the endpoint may have been mended. */
+async function tryAtOnce(tx: Tx, id: string): Promise<void> {
+  await tx
+    .updateTable('delivery')
+    .set({ due_at: sql<Date>`clock_timestamp()`, first_attempt_at: null })
+    .where('endpoint_id', '=', id)
+    .where('state', '=', 'pending')
+    .where('attempts', '>', 0)
+    .where('claim_id', 'is', null)
+    .execute()
+}
+
+/** Deletes an endpoint with its deliveries. */
+export async function deleteEndpoint({ db, resellerId }: EndpointOwner, id: string): Promise<void> {
+  const statement = sql`delete from webhook_endpoint where id = ${id} and reseller_id = ${resellerId}`
+  if ((await affected(statement, db)) === 0) throw endpointNotFound()
+}
+
+/** Gives a webhook a new secret. The present one signs too for 24 hours. Throws UnsignedFormatError. */
+export async function rotateSecret(
+  owner: EndpointOwner,
+  sealer: Sealer,
+  id: string,
+): Promise<EndpointWithSecret> {
+  const secret = newSecret()
+  return inTransaction(owner.db, async (tx) => {
+    const { format } = await lockEndpoint(tx, owner.resellerId, id)
+    if (format !== 'webhook') throw new UnsignedFormatError(format)
+    await sql`
+      update webhook_endpoint
+         set previous_secret = secret, previous_secret_until = clock_timestamp() + interval '24 hours',
+             secret = ${sealer.seal(secret, secretPlace(id))}, updated_at = clock_timestamp()
+       where id = ${id}
+    `.execute(tx)
+    return { ...(await requireEndpoint({ ...owner, db: tx }, id)), secret }
+  })
+}
+
+/** Adds a test event to the endpoint's deliveries and returns its id. Throws EndpointDisabledError. */
+export async function addTestEvent(owner: EndpointOwner, id: string): Promise<string> {
+  return inTransaction(owner.db, async (tx) => {
+    const { enabled } = await lockEndpoint(tx, owner.resellerId, id)
+    if (!enabled) throw new EndpointDisabledError()
+    const payload = { endpointId: id, message: 'This is a test of the endpoint.' }
+    const added = await tx
+      .insertInto('delivery')
+      .values({
+        endpoint_id: id,
+        type: 'webhook.test',
+        payload: JSON.stringify(payload),
+        recorded_at: sql<Date>`clock_timestamp()`,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    return added.id
+  })
+}
+
+async function lockEndpoint(tx: Tx, resellerId: number, id: string) {
+  const { rows } = await sql<{ format: EndpointFormat; enabled: boolean }>`
+    select format, disabled_at is null as enabled
+      from webhook_endpoint
+     where id = ${id} and reseller_id = ${resellerId}
+       for no key update
+  `.execute(tx)
+  const [found] = rows
+  if (found === undefined) throw endpointNotFound()
+  return found
+}
+
+function newSecret(): string {
+  return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
+}
+
+function columnsOf({ description, kinds, reasons, lists, rules, digest }: Given<EndpointSettings>) {
+  const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(kinds === undefined ? {} : { kinds: kinds && [...kinds] }),
+    ...(reasons === undefined ? {} : { reasons: reasons && [...reasons] }),
+    ...(lists === undefined ? {} : { lists: lists && [...lists] }),
+    ...(rules === undefined ? {} : { rules: json(rules) }),
+    ...(digest === undefined ? {} : { digest: json(digest) }),
+  }
+}

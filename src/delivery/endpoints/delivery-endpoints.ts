@@ -1,0 +1,202 @@
+import { Type } from 'typebox'
+import { DEAD_REASONS, DELIVERY_STATES } from '../../base/kinds.ts'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../http/schemas.ts'
+import {
+  listAttempts,
+  listDead,
+  MAX_REPLAYED,
+  replayFailed,
+  replayRange,
+  retryDelivery,
+} from '../replay/replay-deliveries.ts'
+import { requireDelivery, requireEndpoint } from './endpoint-queries.ts'
+import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shape-endpoints.ts'
+
+const { reseller } = operations<{ readonly db: Db }>()
+
+const Id = Type.String({ format: 'uuid' })
+const DeliveryParams = object({
+  ...EndpointParams.properties,
+  deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
+})
+
+const Attempt = object(
+  {
+    startedAt: Instant,
+    durationMs: Type.Integer(),
+    status: orNull(Type.Integer(), 'Null if there was no answer.'),
+    outcome: Type.String({ description: '`ok`, or a stable code of why the attempt failed.' }),
+    answer: Type.String({ description: 'The first kilobyte of the answer, without your secrets.' }),
+  },
+  { title: 'DeliveryAttempt' },
+)
+
+const subject = {
+  id: Id,
+  endpointId: Id,
+  seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
+  type: orNull(Type.String(), 'The type of an event. Null for a record.'),
+}
+const attempts = Type.Integer({
+  description: 'How many attempts were made since the delivery began or was sent again.',
+})
+
+const DeadDelivery = object(
+  {
+    ...subject,
+    deadReason: oneOf(DEAD_REASONS, {
+      description:
+        'too_old: all attempts failed. blocked: the address is not allowed. too_large: the record is over 20 kB.',
+    }),
+    attempts,
+    recordedAt: Instant,
+    endedAt: Instant,
+    lastAttempt: orNull(Attempt),
+  },
+  { title: 'DeadDelivery' },
+)
+
+const Delivery = object(
+  {
+    ...subject,
+    state: oneOf(DELIVERY_STATES),
+    deadReason: orNull(oneOf(DEAD_REASONS)),
+    attempts,
+    recordedAt: Instant,
+    dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
+    endedAt: orNull(Instant),
+    attemptsMade: Type.Array(Attempt, { description: 'Of the last 30 days, oldest first.' }),
+  },
+  { title: 'Delivery' },
+)
+
+export const EXAMPLE_DELIVERY = {
+  ...EXAMPLE_ENDPOINT,
+  deliveryId: '00000000-0000-7000-8000-00000000d001',
+}
+const common = { tag: 'Webhooks', path: '/api/v1/webhook-endpoints/{endpointId}' } as const
+const one = {
+  ...common,
+  path: `${common.path}/deliveries/{deliveryId}`,
+  params: DeliveryParams,
+  problems: ['not_found'],
+  example: { params: EXAMPLE_DELIVERY },
+} as const
+const cursors = cursorsOf('dead-deliveries', Id)
+
+const listDeadOnes = reseller({
+  ...common,
+  id: 'listDeadDeliveries',
+  method: 'GET',
+  path: `${common.path}/deliveries`,
+  summary: 'List the deliveries of an endpoint that are not tried any more, newest first',
+  scope: 'read',
+  params: EndpointParams,
+  query: object(pageParameters({ preset: 50, max: 1000 })),
+  answer: { about: 'A page of dead deliveries.', schema: pageOf(DeadDelivery) },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (owner, { params: { endpointId }, query: { limit, cursor } }) => {
+    const bound = endpointId
+    const after = cursors.read(cursor, bound)
+    await requireEndpoint(owner, endpointId)
+    const { db, resellerId } = owner
+    const dead = await listDead(db, resellerId, { endpointId, after, limit: limit + 1 })
+    return cursors.page(dead, { limit, bound, positionOf: ({ id }) => id })
+  },
+})
+
+const read = reseller({
+  ...one,
+  id: 'readDelivery',
+  method: 'GET',
+  summary: 'Read a delivery with its attempts',
+  scope: 'read',
+  answer: { about: 'The delivery.', schema: Delivery },
+  handler: async (owner, { params }) => {
+    const delivery = await requireDelivery(owner, params)
+    const attemptsMade = await listAttempts(owner.db, owner.resellerId, params.deliveryId)
+    return { ...delivery, attemptsMade }
+  },
+})
+
+const retry = reseller({
+  ...one,
+  id: 'retryDelivery',
+  method: 'POST',
+  path: `${one.path}/retry`,
+  summary: 'Send a delivery again',
+  description:
+    'It keeps its `webhook-id` and has all its attempts before it again. A delivery that is not over is not changed.',
+  scope: 'watch',
+  answer: {
+    about: 'The delivery is sent within seconds.',
+    status: 202,
+    schema: object({ id: Id }),
+  },
+  handler: async (owner, { params }) => {
+    await requireDelivery(owner, params)
+    await retryDelivery(owner.db, owner.resellerId, params.deliveryId)
+    return { id: params.deliveryId }
+  },
+})
+
+const Seq = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
+
+const replay = reseller({
+  ...common,
+  id: 'replayDeliveries',
+  method: 'POST',
+  path: `${common.path}/replay`,
+  summary: 'Send the deliveries of an endpoint again: a range of numbers, or all that died',
+  description:
+    'Give `from` and `through`, the first and the last number of your feed, or `since`: all deliveries that died after this ' +
+    `instant. At most ${MAX_REPLAYED} are sent by one request; with \`since\`, repeat it until \`replayed\` is 0. Deliveries ` +
+    'keep their `webhook-id`.',
+  scope: 'watch',
+  params: EndpointParams,
+  body: object({
+    from: Type.Optional(Seq),
+    through: Type.Optional(Seq),
+    since: Type.Optional(Type.String({ format: 'date-time' })),
+  }),
+  answer: {
+    about: 'The deliveries are sent within seconds.',
+    status: 202,
+    schema: object({ replayed: Type.Integer() }),
+  },
+  problems: ['not_found'],
+  example: { params: EXAMPLE_ENDPOINT, body: { from: 1, through: 100 } },
+  handler: async (owner, { params: { endpointId }, body: { from, through, since } }) => {
+    await requireEndpoint(owner, endpointId)
+    const { db, resellerId } = owner
+    if (from !== undefined && through !== undefined && since === undefined) {
+      return { replayed: await replayRange(db, resellerId, { endpointId, from, through }) }
+    }
+    if (from === undefined && through === undefined && since !== undefined) {
+      const given = { endpointId, since: instantOf(since) }
+      return { replayed: await replayFailed(db, resellerId, given) }
+    }
+    throw new ProblemError('request.invalid_body', {
+      detail: 'give either from and through, or since',
+    })
+  },
+})
+
+/** PostgreSQL does not store all years that a Date has. */
+function instantOf(text: string): Date {
+  const instant = new Date(text)
+  const year = instant.getUTCFullYear()
+  if (year >= 1970 && year <= 9999) return instant
+  throw new ProblemError('request.invalid_body', {
+    pointer: '/since',
+    detail: 'since must be an instant such as 2030-01-31T12:00:00Z',
+  })
+}
+
+/** The endpoints with which a reseller sees what did not arrive, and sends it again. */
+export const DELIVERY_OPERATIONS = [listDeadOnes, read, retry, replay]

@@ -1,0 +1,135 @@
+import type {
+  ChangeReason,
+  DeadReason,
+  DeliveryState,
+  DisabledReason,
+  EndpointFormat,
+  WatchChangeKind,
+} from '../../base/kinds.ts'
+import { type Db, sql } from '../../db/database.ts'
+import { ProblemError } from '../../http/problems.ts'
+import type { Digest } from '../formats/digest.ts'
+
+/** A record passes if one of the given rules passes. */
+export interface EndpointRules {
+  readonly sold_out?: true
+  readonly bookable?: true
+  /** Passes when the price enters the range below the amount. A price in another currency never passes. */
+  readonly price_below?: { readonly amount: string; readonly currency: string }
+}
+
+/** Which records an endpoint receives; null: all. */
+export interface EndpointFilters {
+  readonly kinds: readonly WatchChangeKind[] | null
+  readonly reasons: readonly ChangeReason[] | null
+  readonly lists: readonly string[] | null
+  readonly rules: EndpointRules | null
+}
+
+/** An endpoint as it may be shown: without its secret and without the path of its URL. */
+export interface ShownEndpoint extends EndpointFilters {
+  readonly id: string
+  readonly format: EndpointFormat
+  readonly target: string
+  readonly description: string
+  /** Null: each record is sent at once. */
+  readonly digest: Digest | null
+  readonly enabled: boolean
+  readonly disabledReason: DisabledReason | null
+  readonly disabledAt: Date | null
+  /** When the failures in a row began; null if the last attempt succeeded or none was made. */
+  readonly failingSince: Date | null
+  readonly lastSuccessAt: Date | null
+  /** Deliveries that are not over. */
+  readonly pending: number
+  /** Deliveries that are not tried any more. */
+  readonly dead: number
+  /** Until when the secret before the last rotation signs too. */
+  readonly previousSecretUntil: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface EndpointOwner {
+  readonly db: Db
+  readonly resellerId: number
+}
+
+/** A reseller's endpoints, oldest first. */
+export function listEndpoints(owner: EndpointOwner): Promise<ShownEndpoint[]> {
+  return readEndpoints(owner, null)
+}
+
+/** One endpoint of a reseller. Throws `not_found`, also if it is another reseller's. */
+export async function requireEndpoint(owner: EndpointOwner, id: string): Promise<ShownEndpoint> {
+  const [found] = await readEndpoints(owner, id)
+  if (found === undefined) throw endpointNotFound()
+  return found
+}
+
+export function endpointNotFound(): ProblemError {
+  return new ProblemError('not_found', {
+    parameter: 'endpointId',
+    detail: 'there is no endpoint with this id',
+  })
+}
+
+async function readEndpoints(
+  { db, resellerId }: EndpointOwner,
+  id: string | null,
+): Promise<ShownEndpoint[]> {
+  const { rows } = await sql<ShownEndpoint>`
+    select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
+           e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
+           e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
+           (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'pending') as pending,
+           (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'dead') as dead,
+           case when e.previous_secret_until > clock_timestamp() then e.previous_secret_until end as "previousSecretUntil",
+           e.created_at as "createdAt", e.updated_at as "updatedAt"
+      from webhook_endpoint e
+     where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)
+     order by e.created_at, e.id
+  `.execute(db)
+  return rows
+}
+
+/** A delivery as it may be shown. */
+export interface ShownDelivery {
+  readonly id: string
+  readonly endpointId: string
+  /** The number of the record in the reseller's feed; null for an event. */
+  readonly seq: number | null
+  /** The type of an event; null for a record. */
+  readonly type: string | null
+  readonly state: DeliveryState
+  readonly deadReason: DeadReason | null
+  /** How many attempts failed since the delivery began or was sent again. */
+  readonly attempts: number
+  readonly recordedAt: Date
+  /** When the next attempt is due; null once it is over. */
+  readonly dueAt: Date | null
+  readonly endedAt: Date | null
+}
+
+/** One delivery of a reseller's endpoint. Throws `not_found`. */
+export async function requireDelivery(
+  { db, resellerId }: EndpointOwner,
+  {
+    endpointId = null,
+    deliveryId,
+  }: { readonly endpointId?: string | null; readonly deliveryId: string },
+): Promise<ShownDelivery> {
+  const { rows } = await sql<ShownDelivery>`
+    select d.id, d.endpoint_id as "endpointId", d.seq, d.type, d.state, d.dead_reason as "deadReason", d.attempts,
+           d.recorded_at as "recordedAt", d.due_at as "dueAt", d.ended_at as "endedAt"
+      from delivery d
+      join webhook_endpoint e on e.id = d.endpoint_id and e.reseller_id = ${resellerId}
+     where d.id = ${deliveryId} and (${endpointId}::uuid is null or e.id = ${endpointId}::uuid)
+  `.execute(db)
+  const [found] = rows
+  if (found !== undefined) return found
+  throw new ProblemError('not_found', {
+    parameter: 'deliveryId',
+    detail: 'there is no delivery with this id',
+  })
+}

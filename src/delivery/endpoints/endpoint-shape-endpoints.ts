@@ -1,0 +1,118 @@
+import { Type } from 'typebox'
+import {
+  CHANGE_REASONS,
+  DISABLED_REASONS,
+  ENDPOINT_FORMATS,
+  WATCH_CHANGE_KINDS,
+} from '../../base/kinds.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+
+export const EndpointParams = object({
+  endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
+})
+
+export const EXAMPLE_ENDPOINT = { endpointId: '00000000-0000-7000-8000-00000000e001' }
+
+const Price = object({
+  amount: Type.String({
+    pattern: '^\\d{1,9}(\\.\\d{1,6})?$',
+    description: 'Decimal text: `123.40`.',
+  }),
+  currency: Type.String({ pattern: '^[A-Z]{3}$' }),
+})
+
+const Digest = Type.Union([
+  object({ every: oneOf(['15m', '1h']) }),
+  object({
+    daily_at: Type.Integer({ minimum: 0, maximum: 23 }),
+    zone: Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' }),
+  }),
+])
+
+const Rules = object(
+  {
+    sold_out: Type.Optional(Type.Literal(true)),
+    bookable: Type.Optional(Type.Literal(true)),
+    price_below: Type.Optional(Price),
+  },
+  { minProperties: 1 },
+)
+
+const list = <T extends Parameters<typeof Type.Array>[0]>(item: T, maxItems: number) =>
+  Type.Array(item, { minItems: 1, maxItems })
+
+/** What a reseller sets. Null is the preset of each. */
+const settings = {
+  description: Type.String({ maxLength: 200 }),
+  enabled: Type.Boolean(),
+  kinds: orNull(
+    list(oneOf(WATCH_CHANGE_KINDS), WATCH_CHANGE_KINDS.length),
+    'Only records of these kinds.',
+  ),
+  reasons: orNull(
+    list(oneOf(CHANGE_REASONS), CHANGE_REASONS.length),
+    'Only records with one of these reasons.',
+  ),
+  lists: orNull(
+    list(Type.String({ maxLength: 200 }), 100),
+    'Only records of watches that one of these lists contains.',
+  ),
+  rules: orNull(
+    Rules,
+    'Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became ' +
+      'bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency ' +
+      'never passes.',
+  ),
+  digest: orNull(
+    Digest,
+    'Joins records in one message: every quarter of an hour, every hour, or daily at an hour. Only for slack and email. ' +
+      'Null: each record is sent at once.',
+  ),
+}
+
+export const WebhookEndpoint = object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    format: oneOf(ENDPOINT_FORMATS),
+    target: Type.String({
+      description:
+        'The host and the last four characters of the URL, or a shortened e-mail address.',
+    }),
+    ...settings,
+    disabledReason: orNull(
+      oneOf(DISABLED_REASONS),
+      'paused: by you. gone: the receiver answered 410. failing: it failed for five days.',
+    ),
+    disabledAt: orNull(Instant),
+    failingSince: orNull(Instant, 'When the failures in a row began. Null if there are none.'),
+    lastSuccessAt: orNull(Instant),
+    pending: Type.Integer({ description: 'Deliveries that are not over.' }),
+    dead: Type.Integer({ description: 'Deliveries that are not tried any more.' }),
+    previousSecretUntil: orNull(Instant, 'Until when the secret before the rotation signs too.'),
+    createdAt: Instant,
+    updatedAt: Instant,
+  },
+  { title: 'WebhookEndpoint' },
+)
+export const withSecret = object({
+  ...WebhookEndpoint.properties,
+  secret: orNull(
+    Type.String(),
+    'The signing secret, `whsec_…`. It is not shown again. Null for slack and email.',
+  ),
+})
+
+export const target = Type.String({
+  maxLength: 2_000,
+  description: 'The https URL of the receiver. For the format email: the address.',
+})
+/** The settings of a request. */
+export const optionalSettings = {
+  description: Type.Optional(settings.description),
+  enabled: Type.Optional(settings.enabled),
+  kinds: Type.Optional(settings.kinds),
+  reasons: Type.Optional(settings.reasons),
+  lists: Type.Optional(settings.lists),
+  rules: Type.Optional(settings.rules),
+  digest: Type.Optional(settings.digest),
+}

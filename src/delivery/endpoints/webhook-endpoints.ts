@@ -1,0 +1,160 @@
+import { Type } from 'typebox'
+import { ENDPOINT_FORMATS } from '../../base/kinds.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Db } from '../../db/database.ts'
+import { logOperation } from '../../http/audit-log.ts'
+import { operations } from '../../http/operation.ts'
+import { object, oneOf } from '../../http/schemas.ts'
+import {
+  addTestEvent,
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointDeps,
+  rotateSecret,
+  updateEndpoint,
+} from './change-endpoints.ts'
+import { MAX_ENDPOINTS } from './endpoint-errors.ts'
+import { listEndpoints, requireEndpoint } from './endpoint-queries.ts'
+import {
+  EndpointParams,
+  EXAMPLE_ENDPOINT,
+  optionalSettings,
+  target,
+  WebhookEndpoint,
+  withSecret,
+} from './endpoint-shape-endpoints.ts'
+
+const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
+
+const common = { tag: 'Webhooks', path: '/api/v1/webhook-endpoints' } as const
+const one = { ...common, path: `${common.path}/{endpointId}`, params: EndpointParams } as const
+
+const listAll = reseller({
+  ...common,
+  id: 'listWebhookEndpoints',
+  method: 'GET',
+  summary: 'List your webhook endpoints, oldest first',
+  scope: 'read',
+  answer: { about: 'All endpoints.', schema: object({ items: Type.Array(WebhookEndpoint) }) },
+  handler: async (owner) => ({ items: await listEndpoints(owner) }),
+})
+
+const create = reseller({
+  ...common,
+  id: 'createWebhookEndpoint',
+  method: 'POST',
+  summary: 'Create a webhook endpoint',
+  description:
+    `It receives the records after the present end of your feed. You may have ${MAX_ENDPOINTS}. The response is the only ` +
+    'place where the secret appears.',
+  scope: 'watch',
+  body: object({ target, format: Type.Optional(oneOf(ENDPOINT_FORMATS)), ...optionalSettings }),
+  answer: { about: 'The endpoint with its secret.', status: 201, schema: withSecret },
+  problems: ['delivery.too_many_endpoints', 'delivery.no_encryption_key'],
+  example: {
+    body: {
+      target: 'https://receiver.example/hooks/fares',
+      description: 'booking engine',
+      kinds: ['became_available', 'became_unavailable'],
+    },
+  },
+  handler: async (deps, { body, caller, request }) => {
+    const made = await createEndpoint(deps, deps, body)
+    const event = { event: 'webhook endpoint created', endpointId: made.id }
+    logOperation(deps.log, { caller, request }, event)
+    return made
+  },
+})
+
+const read = reseller({
+  ...one,
+  id: 'readWebhookEndpoint',
+  method: 'GET',
+  summary: 'Read a webhook endpoint',
+  scope: 'read',
+  answer: { about: 'The endpoint.', schema: WebhookEndpoint },
+  problems: ['not_found'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: (owner, { params }) => requireEndpoint(owner, params.endpointId),
+})
+
+const update = reseller({
+  ...one,
+  id: 'updateWebhookEndpoint',
+  method: 'PATCH',
+  summary: 'Change a webhook endpoint',
+  description:
+    'Changes the given members and leaves the others. Null removes a filter. An endpoint that is enabled again continues ' +
+    'where it stopped.',
+  scope: 'watch',
+  body: object({ target: Type.Optional(target), ...optionalSettings }),
+  answer: { about: 'The endpoint.', schema: WebhookEndpoint },
+  problems: ['not_found', 'delivery.no_encryption_key'],
+  example: { params: EXAMPLE_ENDPOINT, body: { rules: { sold_out: true } } },
+  handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
+    const changed = await updateEndpoint(deps, deps, { id, given: body })
+    const event = { event: 'webhook endpoint changed', endpointId: id }
+    logOperation(deps.log, { caller, request }, event)
+    return changed
+  },
+})
+
+const remove = reseller({
+  ...one,
+  id: 'deleteWebhookEndpoint',
+  method: 'DELETE',
+  summary: 'Delete a webhook endpoint with its deliveries',
+  scope: 'watch',
+  answer: { about: 'Deleted.', status: 204 },
+  problems: ['not_found'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (deps, { params: { endpointId }, caller, request }) => {
+    await deleteEndpoint(deps, endpointId)
+    const event = { event: 'webhook endpoint deleted', endpointId }
+    logOperation(deps.log, { caller, request }, event)
+  },
+})
+
+const rotate = reseller({
+  ...one,
+  path: `${one.path}/rotate-secret`,
+  id: 'rotateWebhookSecret',
+  method: 'POST',
+  summary: 'Give a webhook endpoint a new secret',
+  description: 'For 24 hours each request is signed with the new and with the former secret.',
+  scope: 'watch',
+  answer: { about: 'The endpoint with its new secret.', schema: withSecret },
+  problems: ['not_found', 'delivery.no_encryption_key', 'delivery.unsigned_format'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (deps, { params: { endpointId }, caller, request }) => {
+    const rotated = await rotateSecret(deps, deps.sealer, endpointId)
+    const event = { event: 'webhook secret rotated', endpointId }
+    logOperation(deps.log, { caller, request }, event)
+    return rotated
+  },
+})
+
+const test = reseller({
+  ...one,
+  path: `${one.path}/test`,
+  id: 'testWebhookEndpoint',
+  method: 'POST',
+  summary: 'Send a test event to a webhook endpoint',
+  description: 'The event has the type `webhook.test`. It is tried as a record is.',
+  scope: 'watch',
+  answer: {
+    about: 'The event is sent within seconds.',
+    status: 202,
+    schema: object({
+      deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the event.' }),
+    }),
+  },
+  problems: ['not_found', 'delivery.endpoint_disabled'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (owner, { params }) => ({
+    deliveryId: await addTestEvent(owner, params.endpointId),
+  }),
+})
+
+/** The endpoints with which a reseller manages its webhook endpoints. */
+export const WEBHOOK_ENDPOINT_OPERATIONS = [listAll, create, read, update, remove, rotate, test]

@@ -1,0 +1,60 @@
+import ipaddr from 'ipaddr.js'
+import { isLoopbackHost } from '../../base/loopback.ts'
+
+/** Which addresses farewatch may deliver to, in addition to https on public addresses. */
+export interface TargetPolicy {
+  /** Plain http to any allowed address. To an allowed loopback address it needs no setting. */
+  readonly allowHttp: boolean
+  /** Networks in the form `10.1.0.0/16`, of which farewatch may reach addresses that are not public. */
+  readonly allowedNetworks: readonly string[]
+}
+
+export const MAX_URL_CHARS = 2_000
+
+/** What is wrong with the URL of a receiver; undefined if farewatch may try to connect to its host. */
+export function urlFault(text: string, policy: TargetPolicy): string | undefined {
+  if (text.length > MAX_URL_CHARS) return `must not be longer than ${MAX_URL_CHARS} characters`
+  const url = URL.parse(text)
+  if (url === null) return 'must be a URL of the form https://…'
+  if (url.protocol !== 'https:' && !mayUseHttp(url, policy)) return 'must begin with https://'
+  if (url.username !== '' || url.password !== '') return 'must hold no user name and no password'
+  if (url.hash !== '') return 'must hold no fragment'
+  const literal = literalOf(url.hostname)
+  if (literal !== undefined && !isAllowedAddress(literal, policy.allowedNetworks)) {
+    return 'must not name an address of a private or special network'
+  }
+  return undefined
+}
+
+function mayUseHttp({ protocol, host }: URL, { allowHttp }: TargetPolicy): boolean {
+  return protocol === 'http:' && (allowHttp || isLoopbackHost(host))
+}
+
+/**
+ * The address that a host name spells out; undefined if the name must be resolved. URL parsing has turned the decimal,
+ * octal and hexadecimal forms of IPv4 into the dotted one. `localhost` is loopback by RFC 6761, whatever DNS answers.
+ */
+export function literalOf(hostname: string): string | undefined {
+  const name = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  if (name === 'localhost' || name.endsWith('.localhost')) return '127.0.0.1'
+  return ipaddr.isValid(name) ? name : undefined
+}
+
+/** Azure answers virtual machines on this public address. */
+const PUBLIC_METADATA = '168.63.129.16'
+/** The only range from which public IPv6 addresses are assigned. It excludes site-local and IPv4-compatible ones. */
+const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
+
+/** Whether farewatch may connect to an address: it is public, or in one of the allowed networks. */
+export function isAllowedAddress(text: string, allowedNetworks: readonly string[]): boolean {
+  if (!ipaddr.isValid(text)) return false
+  // Turns an IPv4-mapped IPv6 address into the IPv4 address that the system connects to.
+  const address = ipaddr.process(text)
+  const isAllowed = allowedNetworks.some((network) => {
+    const [base, bits] = ipaddr.parseCIDR(network)
+    return base.kind() === address.kind() && address.match(base, bits)
+  })
+  if (isAllowed) return true
+  if (address.range() !== 'unicast' || address.toString() === PUBLIC_METADATA) return false
+  return address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST)
+}

@@ -1,0 +1,211 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { getHeapStatistics } from 'node:v8'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createKeyedSemaphore, type Release } from '../base/keyed-semaphore.ts'
+import { createSemaphore } from '../base/semaphore.ts'
+import type { Caller } from './caller.ts'
+import type { Operation, WhileWaiting } from './operation.ts'
+import { ProblemError } from './problems.ts'
+
+export interface AdmissionOptions {
+  /** How many requests of one key may be in progress. */
+  readonly requestsPerKey?: number
+  /** How many streams of one key may be open. */
+  readonly streamsPerKey?: number
+  /** How many bytes the bodies of all requests in progress may have. */
+  readonly bodyBytes?: number
+  /** How many writes of one reseller may wait, and how long. */
+  readonly waitingWrites?: number
+  readonly waitMs?: number
+}
+
+/** Twice as many as may wait for the records of one reseller. */
+const REQUESTS_PER_KEY = 100
+const STREAMS_PER_KEY = 50
+/** While a body of watches is handled it takes up to 25 times its size. All bodies together may take half of the heap. */
+const HEAP_PER_BODY_BYTE = 50
+/** The budget is at least this large, so that the largest permitted body is accepted with any heap. */
+const LEAST_BODY_BYTES = 3_000_000
+const WAITING_WRITES = 32
+/** Node ends a request that has not arrived after 30 s. */
+const WAIT_MS = 10_000
+/** Half of the API's connections. The others remain for reads. */
+const WRITES_AT_A_TIME = 5
+/** The other handlers of a key wait, so that those of other keys run between them. */
+const HANDLERS_PER_KEY = 2
+/** After a longer write the next one of its reseller waits for as long as it took, so half of the time is left to others. */
+const LONG_WRITE_MS = 200
+const RETRY_AFTER = { 'retry-after': '2' }
+
+/** A request that was admitted. What it holds is given back when its response and its handler have ended. */
+export interface Admitted {
+  /** Counts a body as it arrives. Reading it fails with a ProblemError if it is too much. */
+  countBody(body: Readable): Readable
+  run<T>(handler: (whileWaiting: WhileWaiting) => Promise<T>): Promise<T>
+}
+
+export interface Admission {
+  /** Admits a request before its body is read. Throws a ProblemError if it would take too much. */
+  admit(
+    operation: Pick<Operation<never>, 'method' | 'scope' | 'streams'>,
+    caller: Caller,
+    http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  ): Promise<Admitted>
+}
+
+/**
+ * Keeps a caller from taking the memory and the connections that all callers share.
+ *
+ * A key has a limited number of requests in progress, and of streams. A few of their handlers run at a time. The writes of a
+ * reseller run one at a time; the others wait before their bodies are read. The bodies of all requests have a limited number of
+ * bytes. Only bytes that have arrived count, so that a slow sender holds no more of them than it has sent.
+ */
+export function createAdmission(options: AdmissionOptions = {}): Admission {
+  const { requestsPerKey = REQUESTS_PER_KEY, waitingWrites = WAITING_WRITES } = options
+  const { bodyBytes = bodyBytesOfHeap(), waitMs = WAIT_MS } = options
+  const countRequest = createLimit(requestsPerKey, 'requests')
+  const countStream = createLimit(options.streamsPerKey ?? STREAMS_PER_KEY, 'streams')
+  const handlers = createKeyedSemaphore({ width: HANDLERS_PER_KEY, maxWaiting: requestsPerKey })
+  const writes = createKeyedSemaphore({ width: 1, maxWaiting: waitingWrites })
+  const writing = createSemaphore(WRITES_AT_A_TIME)
+  const bodies = createBodyBudget(bodyBytes)
+  return {
+    admit: async ({ method, scope, streams }, caller, { request, reply }) => {
+      const hold = holdUntilEnd(reply.raw)
+      const isWrite = caller.kind === 'reseller' && scope === 'watch'
+      const count = streams === true ? countStream : countRequest
+      hold.add(await count(caller.limitKey))
+      if (isWrite) {
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const place = await writes.acquire(String(caller.resellerId), () =>
+          AbortSignal.any([gone.signal, AbortSignal.timeout(waitMs)]),
+        )
+        const release = orTooMany(place, `writes run one at a time, and ${waitingWrites} may wait`)
+        const fromMs = performance.now()
+        hold.add(() => {
+          const tookMs = performance.now() - fromMs
+          if (tookMs < LONG_WRITE_MS) release()
+          else setTimeout(release, tookMs).unref()
+        })
+      }
+      // No other method's body is read. A longer body than the limit is refused without reading it.
+      const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
+      if (declared <= request.routeOptions.bodyLimit) bodies.assertFree(declared)
+      return {
+        countBody: (body) =>
+          Readable.from(
+            counting(body, (bytes) => hold.add(bodies.reserve(bytes))),
+            { objectMode: false },
+          ),
+        run: (handler) =>
+          hold.during(async () => {
+            if (isWrite) return writing(() => handler((work) => work()))
+            const place = await handlers.acquire(caller.limitKey, () => AbortSignal.timeout(waitMs))
+            const release = orTooMany(place, `${HANDLERS_PER_KEY} of a key are handled at a time`)
+            return runInPlace(handler, release, () => handlers.acquire(caller.limitKey))
+          }),
+      }
+    },
+  }
+}
+
+/** Counts what a key has open at a time. Throws a ProblemError if that is too much. */
+function createLimit(perKey: number, what: string): (key: string) => Promise<Release> {
+  const places = createKeyedSemaphore({ width: perKey, maxWaiting: 0 })
+  return async (key) => orTooMany(await places.acquire(key), `${perKey} ${what} at a time`)
+}
+
+/** Takes the place again without a limit of time, because the client has waited for the result that there may be. */
+async function runInPlace<T>(
+  handler: (whileWaiting: WhileWaiting) => Promise<T>,
+  first: Release,
+  acquire: () => Promise<Release | undefined>,
+): Promise<T> {
+  let release = first
+  try {
+    return await handler(async (work) => {
+      release()
+      try {
+        return await work()
+      } finally {
+        release = (await acquire()) ?? release
+      }
+    })
+  } finally {
+    release()
+  }
+}
+
+function bodyBytesOfHeap(): number {
+  return Math.max(LEAST_BODY_BYTES, getHeapStatistics().heap_size_limit / HEAP_PER_BODY_BYTE)
+}
+
+interface BodyBudget {
+  /** Throws a ProblemError if there are fewer bytes. */
+  assertFree(bytes: number): void
+  /** Takes bytes, and returns the function that gives them back. Throws a ProblemError if there are too few. */
+  reserve(bytes: number): Release
+}
+
+function createBodyBudget(total: number): BodyBudget {
+  let free = total
+  const assertFree = (bytes: number) => {
+    if (bytes > free) throw new ProblemError('server.busy', { headers: RETRY_AFTER })
+  }
+  return {
+    assertFree,
+    reserve: (bytes) => {
+      assertFree(bytes)
+      free -= bytes
+      return () => {
+        free += bytes
+      }
+    },
+  }
+}
+
+/** A body that is refused is not destroyed, because that would close the connection before the response. */
+async function* counting(body: Readable, count: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    count(chunk.length)
+    yield chunk
+  }
+}
+
+function orTooMany(place: Release | undefined, detail: string): Release {
+  if (place !== undefined) return place
+  throw new ProblemError('access.too_many_requests', { detail, headers: RETRY_AFTER })
+}
+
+interface Hold {
+  /** Calls `release` when the response and its handler have ended; at once if they have. */
+  add(release: Release): void
+  during<T>(handler: () => Promise<T>): Promise<T>
+}
+
+/** A client that disconnects does not end the handler of its request. */
+function holdUntilEnd(response: ServerResponse): Hold {
+  const releases: Release[] = []
+  let users = 1
+  const end = () => {
+    users -= 1
+    if (users === 0) for (const release of releases) release()
+  }
+  response.once('close', end)
+  return {
+    add: (release) => {
+      if (users === 0) release()
+      else releases.push(release)
+    },
+    during: async (handler) => {
+      users += 1
+      try {
+        return await handler()
+      } finally {
+        end()
+      }
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { FareChangeKind, RatedState } from '../../base/kinds.ts'
+
+/** What it is worth to detect a change early: a fare that can be booked again is taken first. */
+const EVENT_VALUES: Readonly<Partial<Record<FareChangeKind, number>>> = {
+  became_available: 5,
+  became_unavailable: 2,
+}
+
+/** The value of the changes that one check found; 0 without a change. */
+export function eventValue(kinds: readonly FareChangeKind[]): number {
+  return Math.max(0, ...kinds.map((kind) => EVENT_VALUES[kind] ?? 1))
+}
+
+/** The value of a change from each state, before a fare has shown any. */
+export const FIRST_VALUES: Readonly<Record<RatedState, number>> = { available: 1.1, unavailable: 5 }
+/** The rate of change of an unknown fare until the first fares are known, in changes a day. */
+export const FIRST_RATE = 1
+/** The part of a new event in the running value of a fare's events. */
+const VALUE_STEP = 0.05
+
+/** The running value of a fare's events after one more event. */
+export function withEvent(value: number, eventValue: number): number {
+  return value + VALUE_STEP * (eventValue - value)
+}
+
+const DAY_SECONDS = 86_400
+/** The least ticket, as a part of the mean ticket (ε). */
+export const FLOOR = 0.2
+/** The largest rate that counts, in changes during one check of every fare. */
+const CAP = 3
+
+/** The present sums of the schedule. */
+export interface ScheduleSums {
+  /** The sum of all tickets (S). */
+  readonly tickets: number
+  /** The number of fares (N). */
+  readonly fares: number
+  /** The rate of checks (B). */
+  readonly requestsPerSecond: number
+}
+
+export interface Worth {
+  /** The watches of the fare, each times its priority (w). */
+  readonly weight: number
+  /** The running value of its events (v̄). */
+  readonly value: number
+  /** Expected changes a day at present (λ). */
+  readonly changesPerDay: number
+}
+
+/**
+ * The ticket of a fare, its share of the budget: s = √(w·v̄·λ).
+ *
+ * With even spacing a change waits half an interval τ. Minimising Σ w·v̄·λ·τ/2 under Σ 1/τ = B gives τ = S / (s·B) (Sia,
+ * Cho and Cho, "Efficient monitoring algorithm for fast news alerts", 2007).
+ *
+ * The floor of 0.2·S/N bounds every interval at five times the mean: a belief is stale after six (`freshSeconds`). The cap of λ at 3·B/N keeps fares, which change more
+ * often than they can be followed, from using up the budget. A rate that is no positive number counts as the first rate:
+ * no ticket is NaN.
+ */
+export function ticketOf(
+  { weight, value, changesPerDay }: Worth,
+  { tickets, fares, requestsPerSecond }: ScheduleSums,
+): number {
+  const rate = Number.isFinite(changesPerDay) && changesPerDay > 0 ? changesPerDay : FIRST_RATE
+  const cap = fares > 0 ? (CAP * requestsPerSecond * DAY_SECONDS) / fares : Number.POSITIVE_INFINITY
+  const floor = fares > 0 ? (FLOOR * tickets) / fares : 0
+  return Math.max(Math.sqrt(weight * value * Math.min(rate, cap)), floor, MIN_TICKET)
+}
+
+/** Keeps 1 / ticket finite. */
+const MIN_TICKET = 1e-6

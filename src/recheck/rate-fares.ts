@@ -1,0 +1,149 @@
+import type { RatedState } from '../base/kinds.ts'
+import { type Db, sql, type Tx } from '../db/database.ts'
+import { selectOne } from '../db/transaction.ts'
+import { learnCheck } from './policy/learn-check.ts'
+import { changesPerDay, type FareMemory, type RateModel, surpriseAt } from './policy/rate-model.ts'
+import { type ScheduleSums, ticketOf } from './policy/ticket.ts'
+import type { RateStore } from './rate-store.ts'
+
+/** What a check showed, as the estimator takes it. */
+export interface CheckRating {
+  readonly state: RatedState
+  readonly changed: boolean
+  /** The value of its changes. */
+  readonly value: number
+  /** The places of its outbound flight; null until an answer has shown it. */
+  readonly route: string | null
+  /** False for a check on demand: the person who asks may know of a change, so its interval counts neither way. */
+  readonly counts: boolean
+}
+
+export interface CheckToRate {
+  readonly fareId: number
+  readonly askedAt: Date
+  readonly rating: CheckRating
+}
+
+/** The columns of the schedule that a rating writes. Times are in seconds since 1970. */
+export interface RatedFare {
+  readonly fareId: number
+  readonly ticket: number
+  readonly route: string | null
+  /** The surprise of its route that the ticket includes. */
+  readonly surprise: number
+  readonly ratedState: RatedState | null
+  readonly ratedAt: number | null
+  readonly changedAt: number | null
+  readonly availableChanges: number
+  readonly availableExposure: number
+  readonly availableValue: number
+  readonly unavailableChanges: number
+  readonly unavailableExposure: number
+  readonly unavailableValue: number
+}
+
+export interface StoredFare extends RatedFare {
+  readonly weight: number
+  readonly departsAt: number | null
+}
+
+/** Updates the estimates of checked fares, and computes their tickets. The caller holds the locks of their schedule rows. */
+export async function rateFares(
+  tx: Tx,
+  checks: readonly CheckToRate[],
+  { rates, requestsPerSecond }: { rates: RateStore; requestsPerSecond: number },
+): Promise<RatedFare[]> {
+  if (checks.length === 0) return []
+  const model = await rates.read(tx)
+  const sums = { ...(await readSums(tx)), requestsPerSecond }
+  const stored = await readFares(
+    tx,
+    checks.map(({ fareId }) => fareId),
+  )
+  return checks.flatMap((check) => {
+    const fare = stored.get(check.fareId)
+    return fare === undefined ? [] : [rated(fare, check, { model, sums })]
+  })
+}
+
+function rated(
+  fare: StoredFare,
+  { askedAt, rating }: CheckToRate,
+  { model, sums }: { model: RateModel; sums: ScheduleSums },
+): RatedFare {
+  const at = askedAt.getTime() / 1_000
+  const { state, changed, value, counts, route } = rating
+  const { departsAt, weight } = fare
+  const before = memoryOf(fare)
+  const known = counts ? before : { ...before, state: null }
+  const memory = learnCheck(model, known, { at, state, changed, value, departsAt, route })
+  const surprise = surpriseAt(model, memory, { at, route })
+  const worth = {
+    weight: Math.max(1, weight),
+    value: memory.values[state],
+    changesPerDay: changesPerDay(model, memory, { at, route }),
+  }
+  return {
+    fareId: fare.fareId,
+    ticket: ticketOf(worth, sums),
+    route,
+    surprise,
+    ...columnsOf(memory),
+  }
+}
+
+/** What the schedule remembers of a fare. */
+export function memoryOf(fare: StoredFare): FareMemory {
+  return {
+    departsAt: fare.departsAt,
+    changedAt: fare.changedAt,
+    state: fare.ratedState,
+    countedAt: fare.ratedAt,
+    rates: {
+      available: { changes: fare.availableChanges, exposure: fare.availableExposure },
+      unavailable: { changes: fare.unavailableChanges, exposure: fare.unavailableExposure },
+    },
+    values: { available: fare.availableValue, unavailable: fare.unavailableValue },
+  }
+}
+
+function columnsOf({ state, countedAt, changedAt, rates, values }: FareMemory) {
+  return {
+    ratedState: state,
+    ratedAt: countedAt,
+    changedAt,
+    availableChanges: rates.available.changes,
+    availableExposure: rates.available.exposure,
+    availableValue: values.available,
+    unavailableChanges: rates.unavailable.changes,
+    unavailableExposure: rates.unavailable.exposure,
+    unavailableValue: values.unavailable,
+  }
+}
+
+export async function readSums(db: Db): Promise<{ tickets: number; fares: number }> {
+  return selectOne(
+    sql<{ tickets: number; fares: number }>`select tickets, fares from recheck_clock`,
+    db,
+  )
+}
+
+export async function readFares(
+  db: Db,
+  fareIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredFare>> {
+  const { rows } = await sql<StoredFare>`
+    select q.tracked_fare_id as "fareId", q.ticket, q.route, q.surprise, q.rated_state as "ratedState",
+           extract(epoch from q.rated_at)::float8 as "ratedAt",
+           extract(epoch from q.changed_at)::float8 as "changedAt",
+           q.available_changes as "availableChanges", q.available_exposure as "availableExposure",
+           q.available_value as "availableValue", q.unavailable_changes as "unavailableChanges",
+           q.unavailable_exposure as "unavailableExposure", q.unavailable_value as "unavailableValue",
+           f.watchers as weight, extract(epoch from s.departs_at)::float8 as "departsAt"
+      from fare_schedule q
+      join tracked_fare f on f.id = q.tracked_fare_id
+      left join fare_state s on s.tracked_fare_id = q.tracked_fare_id
+     where q.tracked_fare_id = any(${fareIds}::bigint[])
+  `.execute(db)
+  return new Map(rows.map((row) => [row.fareId, row]))
+}

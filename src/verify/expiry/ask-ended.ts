@@ -1,0 +1,89 @@
+import type { Db } from '../../db/database.ts'
+import { sql, type Tx } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
+import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
+import type { Check } from '../checks/check-fares.ts'
+import { isPast } from '../decide/departure.ts'
+import { inBatches } from './expiry.ts'
+
+const BATCH = 500
+
+/**
+ * Schedules one check of each ended fare that is due for its daily one: it may have ended although it can be bought.
+ * It is asked until the `departs_on` of a watch that ended with it, or for 30 days without one. Returns how many were
+ * due. Safe to run twice: the next check of each is due a day later.
+ */
+export async function askEnded(db: Db, signal?: AbortSignal): Promise<number> {
+  return inBatches(BATCH, (limit) => inTransaction(db, (tx) => askSome(tx, limit)), signal)
+}
+
+async function askSome(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ id: number; isWatched: boolean }>`
+    update fare_state s
+       set ask_again_at = case when d."isWatched" then clock_timestamp() + interval '1 day' end
+      from (select s.tracked_fare_id as id,
+                   exists (select from watch w
+                            where w.tracked_fare_id = s.tracked_fare_id and ${ENDED_WITH_FARE}
+                              and (w.departs_on is not null or s.expired_at > clock_timestamp() - interval '30 days'))
+                     as "isWatched"
+              from fare_state s
+             where s.ask_again_at <= clock_timestamp()
+             order by s.ask_again_at
+             limit ${limit}
+               for update skip locked) d
+     where s.tracked_fare_id = d.id
+    returning d.id, d."isWatched"
+  `.execute(tx)
+  await sql`
+    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
+    select id, v, 'retry', clock_timestamp()
+      from unnest(${rows.filter(({ isWatched }) => isWatched).map(({ id }) => id)}::bigint[]) id, recheck_clock
+        on conflict (tracked_fare_id) do nothing
+  `.execute(tx)
+  return rows.length
+}
+
+/**
+ * Decides the checks of ended fares in a claim, before its fares are locked. A fare that can be bought revives: its
+ * watches begin again, and the answer is recorded as that of a new fare. The others are not scheduled any more.
+ */
+export async function reviveEnded(
+  tx: Tx,
+  claimId: string,
+  checks: readonly Check[],
+): Promise<void> {
+  const ended = await findEndedOf(tx, claimId)
+  const answered = checks.filter(({ fareId }) => ended.includes(fareId))
+  if (answered.length === 0) return
+  const alive = answered.filter(canBeBought).map(({ fareId }) => fareId)
+  await lockTrackedFares(tx, alive)
+  await reopenWatches(tx, alive, { begin: alive })
+  await sql`update fare_state set departs_at = null where tracked_fare_id = any(${alive}::bigint[])`.execute(
+    tx,
+  )
+  await syncTrackedFares(tx, alive)
+  await sql`
+    delete from fare_schedule q
+     using fare_state s
+     where s.tracked_fare_id = q.tracked_fare_id and s.expired_at is not null
+       and q.tracked_fare_id = any(${answered.map(({ fareId }) => fareId)}::bigint[])
+  `.execute(tx)
+}
+
+async function findEndedOf(tx: Tx, claimId: string): Promise<number[]> {
+  const rows = await tx
+    .selectFrom('fare_schedule as q')
+    .innerJoin('fare_state as s', 's.tracked_fare_id', 'q.tracked_fare_id')
+    .select('s.tracked_fare_id as id')
+    .where('q.claim_id', '=', claimId)
+    .where('s.expired_at', 'is not', null)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+function canBeBought({ askedAt, observation: { outbound, return: back } }: Check): boolean {
+  return [outbound, back].every(
+    (leg) => leg === null || (leg.kind === 'available' && !isPast(leg.flight.flight, askedAt)),
+  )
+}

@@ -1,0 +1,233 @@
+import { Type } from 'typebox'
+import { nameFault } from '../../base/text.ts'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { ProblemError, type ProblemFault } from '../../http/problems.ts'
+import { object, orNull } from '../../http/schemas.ts'
+import { csvFaultsOf, invalidRowsOf, readCsvBody } from '../csv-input.ts'
+import { rowsOf, sourceOf } from '../files/open-watch-file.ts'
+import { changeWatch } from '../import/change-watch.ts'
+import { importWatchList, planWatchImport } from '../import/import-watch-list.ts'
+import type { InvalidRow, RowSource } from '../rows/raw-row.ts'
+import { InvalidRowsError } from '../rows/watch-errors.ts'
+import {
+  cellsOfInput,
+  errorsOfInput,
+  faultsOf,
+  faultsWithin,
+  type WatchInput,
+} from '../watch-input.ts'
+import { ListParams, orNotFound } from './watch-list-endpoints.ts'
+import { shapeOf, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
+
+const { reseller } = operations<{ readonly db: Db }>()
+
+const TAG = 'Watches'
+const MAX_WATCHES = 5_000
+const MAX_BODY_BYTES = 3_000_000
+/** How many errors of a body are reported one by one. */
+const SHOWN_ERRORS = 50
+
+const InputCounts = object({
+  adults: Type.Optional(Type.Integer({ description: '0 to 12. A missing count is 0.' })),
+  children: Type.Optional(Type.Integer()),
+  infants: Type.Optional(
+    Type.Integer({ description: 'In both groups together no more than adults.' }),
+  ),
+})
+
+/** The schema checks the types only. All other errors are reported for all rows at once. */
+const FlightId = Type.String({
+  description: 'The id of the outbound flight in the upstream’s search.',
+})
+const Passengers = object(
+  { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
+  { description: 'At least one adult.' },
+)
+const settings = {
+  returnFlightId: Type.Optional(orNull(Type.String())),
+  priceThresholdAmount: Type.Optional(
+    orNull(Type.String(), 'The smallest price change that you are notified of, such as `12.50`.'),
+  ),
+  priceThresholdPercent: Type.Optional(
+    orNull(
+      Type.String(),
+      'Or the smallest change as a percentage of the last notified price, such as `5`.',
+    ),
+  ),
+  departsOn: Type.Optional(
+    orNull(
+      Type.String(),
+      '`YYYY-MM-DD`. A day that has passed is an error, except in a watch that has this date and question already.',
+    ),
+  ),
+  minIntervalSeconds: Type.Optional(
+    orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
+  ),
+}
+
+const WatchInputShape = object(
+  {
+    reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
+    flightId: FlightId,
+    passengers: Passengers,
+    ...settings,
+  },
+  { title: 'WatchInput' },
+)
+
+const WatchPatch = object(
+  { flightId: Type.Optional(FlightId), passengers: Type.Optional(Passengers), ...settings },
+  { title: 'WatchPatch' },
+)
+
+const saveWatches = reseller({
+  id: 'saveWatches',
+  method: 'POST',
+  path: '/api/v1/watch-lists/{list}/watches',
+  tag: TAG,
+  summary: 'Add or change watches of a list',
+  description:
+    'Replaces the watches whose references exist, and adds the others: all of them or none. A setting that you leave ' +
+    'out is cleared; `PATCH` changes single settings of one watch. The same request again changes nothing. A watch ' +
+    'whose question (flights, passengers) changes begins again. A paused watch stays paused. Other watches of the ' +
+    'list stay as they are.',
+  scope: 'watch',
+  params: ListParams,
+  query: object({
+    dryRun: Type.Boolean({
+      default: false,
+      description: 'Counts what the request would do, and changes nothing.',
+    }),
+    createList: Type.Boolean({
+      default: false,
+      description: 'Creates the list if it does not exist. Otherwise the response is a 404.',
+    }),
+  }),
+  body: object({ watches: Type.Array(WatchInputShape, { minItems: 1, maxItems: MAX_WATCHES }) }),
+  bodyLimitBytes: MAX_BODY_BYTES,
+  csv: {
+    about:
+      'A file of watches as `bin/farewatch watch-list import` reads it, of at most 5,000 rows. The column `list` may be ' +
+      'missing or empty. `pointer` of an error is the line and the column: `/3/departs_on`.',
+    example:
+      'reference,flight_id,residents_adults,non_residents_adults,price_threshold_percent\nA-2,101103206541,0,2,5\n',
+  },
+  answer: {
+    about: 'How many watches were added, changed and left unchanged.',
+    schema: object(
+      {
+        added: Type.Integer(),
+        changed: Type.Integer(),
+        unchanged: Type.Integer(),
+        ended: Type.Integer({
+          description:
+            'How many of the changed and unchanged ones have expired and stay expired. A new `departsOn` makes an expired watch begin again.',
+        }),
+        cleared: Type.Integer({
+          description:
+            'How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, because the request leaves it out.',
+        }),
+      },
+      { title: 'SavedWatches' },
+    ),
+  },
+  problems: ['not_found', 'watch.invalid_rows', 'watch.reseller_disabled'],
+  example: {
+    params: { list: 'summer' },
+    body: {
+      watches: [
+        {
+          reference: 'A-2',
+          flightId: '101103206541',
+          passengers: { nonResidents: { adults: 2, children: 1 } },
+          priceThresholdPercent: '5',
+        },
+      ],
+    },
+  },
+  handler: async ({ db, resellerId }, { params: { list }, query, body, csv }) => {
+    if (query.createList) assertListName(list)
+    const rows = csv === undefined ? await jsonRows(list, body.watches) : await csvRows(list, csv)
+    const args = { resellerId, source: rows.source, ...(query.createList ? {} : { list }) }
+    const plan = query.dryRun ? planWatchImport(db, args) : importWatchList(db, args)
+    const { added, changed, unchanged, ended, cleared } = await orNotFound(
+      orInvalidRows(plan, rows.faultsOf),
+    )
+    // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
+    return { added, changed, unchanged, ended, cleared }
+  },
+})
+
+const changeOne = reseller({
+  id: 'changeWatch',
+  method: 'PATCH',
+  path: '/api/v1/watch-lists/{list}/watches/{reference}',
+  tag: TAG,
+  summary: 'Change settings of a watch',
+  description:
+    'Changes what the body names and leaves the rest, also among the counts of passengers; null clears a setting. A ' +
+    'watch whose question (flights, passengers) changes begins again.',
+  scope: 'watch',
+  params: WatchParams,
+  body: WatchPatch,
+  answer: { about: 'The watch with its new settings.', schema: WatchShape },
+  problems: ['not_found', 'watch.invalid_rows', 'watch.reseller_disabled'],
+  example: {
+    params: { list: 'summer', reference: 'A-1' },
+    body: { priceThresholdPercent: '10', minIntervalSeconds: null },
+  },
+  handler: async ({ db, resellerId }, { params, body }) => {
+    const change = changeWatch({ db, resellerId }, params, body)
+    const changed = orInvalidRows(change, ({ errors }) => faultsWithin('', errors))
+    return shapeOf(await orNotFound(changed, params.reference))
+  },
+})
+
+interface BodyRows {
+  readonly source: RowSource
+  /** The errors of a row as the client sees them. */
+  readonly faultsOf: (row: InvalidRow) => ProblemFault[]
+}
+
+async function jsonRows(list: string, watches: readonly WatchInput[]): Promise<BodyRows> {
+  const rows = watches.map((watch) => cellsOfInput(list, watch))
+  const faults = await errorsOfInput(rows)
+  if (faults.length > 0) throw invalidRows(faults, faults.length)
+  return { source: rowsOf('the body', rows), faultsOf }
+}
+
+async function csvRows(list: string, csv: Buffer): Promise<BodyRows> {
+  const rows = await readCsvBody(csv, { list, maxRows: MAX_WATCHES })
+  const source = sourceOf('the body', rows)
+  const invalid = await invalidRowsOf(source)
+  if (invalid.count > 0) throw invalidRows(invalid.rows.flatMap(csvFaultsOf), invalid.count)
+  return { source, faultsOf: csvFaultsOf }
+}
+
+async function orInvalidRows<T>(work: Promise<T>, faults: BodyRows['faultsOf']): Promise<T> {
+  try {
+    return await work
+  } catch (err) {
+    if (err instanceof InvalidRowsError) throw invalidRows(err.rows.flatMap(faults), err.count)
+    throw err
+  }
+}
+
+function invalidRows(faults: readonly ProblemFault[], all: number): ProblemError {
+  const errors = faults.slice(0, SHOWN_ERRORS)
+  const detail = `${all} ${all === 1 ? 'error' : 'errors'}, of which ${errors.length} ${errors.length === 1 ? 'is' : 'are'} listed`
+  return new ProblemError('watch.invalid_rows', { detail, pointer: errors[0]?.pointer, errors })
+}
+
+function assertListName(list: string): void {
+  const fault = nameFault(list)
+  if (fault === undefined) return
+  throw new ProblemError('request.invalid_parameter', {
+    parameter: 'list',
+    detail: `a name ${fault}`,
+  })
+}
+
+/** Saves the settings of watches. */
+export const SAVE_WATCH_OPERATIONS = [saveWatches, changeOne]

@@ -1,0 +1,124 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+
+/**
+ * What a load returned. `data` stays while it is loaded again; `error` is the last failure.
+ * @template T
+ * @typedef {{ data: T | undefined, error: Error | undefined, reload: () => void }} Resource
+ */
+
+/**
+ * Loads data when the view opens, when an input changes, and every `everyMs` while the tab is visible.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} load
+ * @param {readonly unknown[]} inputs
+ * @param {{ everyMs?: number }} [options]
+ * @returns {Resource<T>}
+ */
+export function useResource(load, inputs, { everyMs } = {}) {
+  const [state, setState] = useState(
+    /** @type {{ data: T | undefined, error: Error | undefined }} */ ({
+      data: undefined,
+      error: undefined,
+    }),
+  )
+  const [round, setRound] = useState(0)
+  const progress = useRef(/** @type {Set<'running' | 'again'>} */ (new Set()))
+  // A load that is running ends first: a slow answer would otherwise never arrive.
+  const reload = useCallback(() => {
+    if (progress.current.has('running')) progress.current.add('again')
+    else setRound((last) => last + 1)
+  }, [])
+  const seen = useRef(/** @type {readonly unknown[]} */ (inputs))
+  useEffect(() => {
+    const changed = inputs.some((input, i) => input !== seen.current[i])
+    seen.current = inputs
+    // The data of other inputs must not be shown for these.
+    if (changed) setState({ data: undefined, error: undefined })
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const finish = (/** @type {() => void} */ show) => {
+      if (signal.aborted) return
+      const again = progress.current.has('again')
+      progress.current.clear()
+      show()
+      if (again) setRound((last) => last + 1)
+    }
+    progress.current.add('running')
+    load(signal).then(
+      (data) => finish(() => setState({ data, error: undefined })),
+      (error) => finish(() => setState((last) => ({ ...last, error }))),
+    )
+    return () => leaving.abort()
+  }, [...inputs, round])
+  useEffect(() => {
+    if (everyMs === undefined) return undefined
+    const timer = setInterval(() => document.hidden || reload(), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs, reload])
+  return { ...state, reload }
+}
+
+/**
+ * The present instant, renewed every few seconds.
+ * @param {number} [everyMs]
+ */
+export function useNow(everyMs = 5_000) {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** The address behind `#`, as its parts: `#/watches/summer/A-1` is ['watches', 'summer', 'A-1']. */
+export function useRoute() {
+  const [parts, setParts] = useState(readRoute())
+  useEffect(() => {
+    const update = () => setParts(readRoute())
+    addEventListener('hashchange', update)
+    return () => removeEventListener('hashchange', update)
+  }, [])
+  return parts
+}
+
+function readRoute() {
+  return location.hash
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decoded)
+}
+
+/** @param {string} part */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** @param {string[]} parts */
+export function linkTo(...parts) {
+  return `#/${parts.map(encodeURIComponent).join('/')}`
+}
+
+/**
+ * The width and height of an element, kept while it is resized.
+ * @returns {[{ current: HTMLElement | null }, { width: number, height: number }]}
+ */
+export function useSize() {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null))
+  const [size, setSize] = useState({ width: 0, height: 0 })
+  useEffect(() => {
+    const element = ref.current
+    if (element === null) return undefined
+    const observer = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }),
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return [ref, size]
+}

@@ -1,0 +1,112 @@
+import { render } from 'preact'
+import { useCallback, useEffect } from 'preact/hooks'
+import { linkTo, useResource, useRoute } from './hooks.js'
+import { html } from './html.js'
+import { LiveProvider, useLive } from './live.js'
+import { Badge } from './parts.js'
+import { callApi, savedKey, saveKey } from './session.js'
+import { texts } from './texts.js'
+import { ChangesView } from './views/changes.js'
+import { HomeView } from './views/home.js'
+import { MapView } from './views/map.js'
+import { NowView } from './views/now.js'
+import { RunsView } from './views/runs.js'
+import { ScheduleView } from './views/schedule.js'
+import { WatchesView } from './views/watches.js'
+
+/** The views by the first part of their address, and who sees them. */
+const VIEWS = [
+  { name: 'now', view: NowView, operator: true, reseller: true },
+  { name: 'map', view: MapView, operator: true, reseller: true },
+  { name: 'changes', view: ChangesView, operator: true, reseller: true },
+  { name: 'watches', view: WatchesView, operator: false, reseller: true },
+  { name: 'runs', view: RunsView, operator: true, reseller: true },
+  { name: 'schedule', view: ScheduleView, operator: true, reseller: false },
+]
+
+/** @param {{ kind: string, demo: boolean }} caller */
+function viewsFor(caller) {
+  return VIEWS.filter(
+    ({ operator, reseller }) => caller.demo || (caller.kind === 'operator' ? operator : reseller),
+  )
+}
+
+function App() {
+  const caller = useResource(
+    () =>
+      callApi('/caller').catch((error) => (error.status === 401 ? null : Promise.reject(error))),
+    [],
+  )
+  const enter = useCallback(() => {
+    location.hash = linkTo('now')
+    caller.reload()
+  }, [caller.reload])
+  const leave = useCallback(() => {
+    saveKey(null)
+    location.hash = ''
+    location.reload()
+  }, [])
+  if (caller.error && caller.data === undefined) {
+    return html`<${HomeView} error=${caller.error} onEnter=${enter} />`
+  }
+  if (caller.data === undefined)
+    return html`<p class="muted pad" role="status">${texts.loading}</p>`
+  if (caller.data === null) return html`<${HomeView} onEnter=${enter} />`
+  return html`<${LiveProvider} caller=${caller.data}>
+    <${Board} caller=${caller.data} onLeave=${leave} />
+  <//>`
+}
+
+/** @param {{ caller: any, onLeave: () => void }} props */
+function Board({ caller, onLeave }) {
+  const [name = 'now', ...rest] = useRoute()
+  const views = viewsFor(caller)
+  const { state } = useLive()
+  // A revoked key ends the session: nothing on the page may go on looking current.
+  useEffect(() => {
+    if (state === 'refused') callApi('/caller').catch((error) => error.status === 401 && onLeave())
+  }, [state])
+  const current = views.find((view) => view.name === name) ?? VIEWS[0]
+  const title = texts.views[/** @type {keyof typeof texts.views} */ (current?.name ?? 'now')]
+  useEffect(() => {
+    document.title = `${title} · ${texts.name}`
+  }, [title])
+  return html`<div class="board">
+    <a class="skip" href="#content" onClick=${focusContent}>${texts.skip}</a>
+    <header>
+      <a class="brand" href=${linkTo('now')}><img src="/assets/icon.svg" alt="" width="24" height="24" />${texts.name}</a>
+      <nav aria-label=${texts.name}>
+        ${views.map(
+          (
+            view,
+          ) => html`<a href=${linkTo(view.name)} aria-current=${view === current ? 'page' : null}>
+            ${texts.views[/** @type {keyof typeof texts.views} */ (view.name)]}</a>`,
+        )}
+      </nav>
+      <div class="who">
+        <${StreamState} state=${state} />
+        <span>${caller.demo ? texts.demo : (caller.reseller ?? texts.operator)}</span>
+        ${savedKey() !== null && html`<button type="button" class="plain" onClick=${onLeave}>${texts.signOut}</button>`}
+      </div>
+    </header>
+    <main id="content" tabindex="-1">
+      <h1 class="visually-hidden">${title}</h1>
+      ${current && html`<${current.view} caller=${caller} path=${rest} />`}
+    </main>
+  </div>`
+}
+
+/** The address of the view stays while the focus moves. @param {Event} event */
+function focusContent(event) {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}
+
+/** @param {{ state: import('./event-stream.js').StreamState }} props */
+function StreamState({ state }) {
+  const level = state === 'live' ? 'good' : state === 'connecting' ? 'idle' : 'warn'
+  return html`<span role="status"><${Badge} level=${level}>${texts.stream[state]}<//></span>`
+}
+
+const root = document.getElementById('page')
+if (root !== null) render(html`<${App} />`, root)

@@ -1,0 +1,70 @@
+import { html } from './html.js'
+import { ProblemError } from './session.js'
+import { texts } from './texts.js'
+
+/** How well something is, with a sign that does not depend on its colour. */
+const SIGNS = /** @type {const} */ ({ good: '✓', warn: '!', bad: '✕', idle: '–' })
+
+/**
+ * @typedef {keyof typeof SIGNS} Level
+ * @param {{ level: Level, children?: unknown }} props
+ */
+export function Badge({ level, children }) {
+  return html`<span class="badge ${level}"><span class="sign" aria-hidden="true">${SIGNS[level]}</span><span>${children}</span></span>`
+}
+
+/**
+ * One question, its answer as a sentence, and what helps.
+ * @param {{ title: string, level: Level, sentence: unknown, help?: unknown, children?: unknown }} props
+ */
+export function Card({ title, level, sentence, help, children }) {
+  return html`<section class="card ${level}">
+    <h2>${title}</h2>
+    <p class="sentence"><${Badge} level=${level}>${sentence}<//></p>
+    ${children}
+    ${help && html`<p class="help">${help}</p>`}
+  </section>`
+}
+
+/** @param {{ label: string, children?: unknown }} props */
+export function Figure({ label, children }) {
+  return html`<div class="figure"><strong>${children}</strong><span>${label}</span></div>`
+}
+
+/** @param {{ error: Error, onRetry?: () => void }} props */
+export function Failure({ error, onRetry }) {
+  const text =
+    error instanceof ProblemError ? error.message : `${texts.unreachable} (${error.message})`
+  return html`<div class="notice bad" role="alert">
+    <${Badge} level="bad">${text}<//>
+    ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
+  </div>`
+}
+
+/** @param {{ title: string, children?: unknown }} props */
+export function Empty({ title, children }) {
+  return html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`
+}
+
+/**
+ * Shows a resource: its failure, that it is loading, or its data.
+ * @template T
+ * @param {{ of: import('./hooks.js').Resource<T>, children: (data: T) => unknown }} props
+ */
+export function Loaded({ of, children }) {
+  const { data, error, reload } = of
+  return html`
+    ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
+    ${data === undefined ? !error && html`<p class="muted" role="status">${texts.loading}</p>` : children(data)}
+  `
+}
+
+/**
+ * A button that runs an action, says that it runs, and shows its failure.
+ * @param {{ label: string, busy: boolean, onClick: () => void, kind?: string, disabled?: boolean }} props
+ */
+export function Action({ label, busy, onClick, kind = '', disabled = false }) {
+  return html`<button type="button" class=${kind} disabled=${busy || disabled} onClick=${onClick}>
+    ${busy ? texts.working : label}
+  </button>`
+}

@@ -1,0 +1,81 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import { html } from './html.js'
+
+const HEIGHT = 180
+
+/**
+ * The prices at which a fare was bookable. Where it was not, the line has a gap.
+ * @param {{ prices: readonly { from: string | null, to: string | null, price: string | null, currency: string | null }[],
+ *   beganAt: string }} props newest first, as the API answers them
+ */
+export function PriceLine({ prices, beganAt }) {
+  const ref = useRef(/** @type {HTMLDivElement | null} */ (null))
+  useEffect(() => {
+    const element = ref.current
+    if (element === null) return undefined
+    const colour = getComputedStyle(element).getPropertyValue('--accent')
+    const ink = getComputedStyle(element).getPropertyValue('--muted')
+    const stepped = uPlot.paths.stepped?.({ align: 1 })
+    const axis = {
+      stroke: ink,
+      grid: { stroke: 'rgba(128,128,128,.2)', width: 1 },
+      ticks: { show: false },
+    }
+    const plot = new uPlot(
+      {
+        width: element.clientWidth || 400,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { y: false },
+        scales: { x: { time: true } },
+        axes: [axis, { ...axis, size: 60 }],
+        series: [
+          {},
+          {
+            stroke: colour,
+            width: 2,
+            fill: 'rgba(19,141,117,.12)',
+            ...(stepped === undefined ? {} : { paths: stepped }),
+            points: { show: false },
+          },
+        ],
+      },
+      pointsOf(prices, beganAt),
+      element,
+    )
+    const observer = new ResizeObserver(() =>
+      plot.setSize({ width: element.clientWidth, height: HEIGHT }),
+    )
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [prices])
+  const last = prices.find(({ price }) => price !== null)
+  const label = last
+    ? `Prices; the last one is ${last.price} ${last.currency}`
+    : 'No price is known'
+  return html`<div class="plot" ref=${ref} role="img" aria-label=${label}></div>`
+}
+
+/** @param {readonly any[]} prices @param {string} beganAt @returns {[number[], (number | null)[]]} */
+function pointsOf(prices, beganAt) {
+  /** @type {number[]} */
+  const times = []
+  /** @type {(number | null)[]} */
+  const values = []
+  const add = (/** @type {number} */ ms, /** @type {number | null} */ value) => {
+    // Two points of one instant would make a vertical line down to a gap.
+    const t = Math.max(ms / 1000, (times.at(-1) ?? 0) + 0.001)
+    times.push(t)
+    values.push(value)
+  }
+  for (const { from, to, price } of [...prices].reverse()) {
+    add(Date.parse(from ?? beganAt), price === null ? null : Number(price))
+    add(to === null ? Date.now() : Date.parse(to) - 1, price === null ? null : Number(price))
+    if (to !== null) add(Date.parse(to), null)
+  }
+  return [times, values]
+}

@@ -1,0 +1,27 @@
+import { pairText } from './describe.js'
+import { html } from './html.js'
+import { clockText } from './times.js'
+
+/**
+ * What was believed of a watch in the last days, as a band of coloured stretches. A pattern tells the states apart
+ * without their colours.
+ * @param {{ intervals: readonly { from: string, to: string | null, pair: string }[], start: number, now: number }} props
+ */
+export function Strip({ intervals, start, now }) {
+  const x = (/** @type {string | null} */ at) =>
+    at === null ? 100 : Math.min(100, Math.max(0, ((Date.parse(at) - start) / (now - start)) * 100))
+  const summary = intervals
+    .map(({ from, pair }) => `${clockText(from)}: ${pairText(pair)}`)
+    .join('; ')
+  return html`<svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label=${summary || 'nothing known'}>
+    <rect class="none" width="100" height="10" />
+    ${intervals.map(
+      ({
+        from,
+        to,
+        pair,
+      }) => html`<rect class=${pair} x=${x(from)} y=${pair === 'not_bookable' ? 5 : 0}
+      width=${Math.max(0.4, x(to) - x(from))} height=${pair === 'not_bookable' ? 5 : 10}><title>${pairText(pair)}, ${clockText(from)}</title></rect>`,
+    )}
+  </svg>`
+}

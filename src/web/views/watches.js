@@ -1,0 +1,185 @@
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { pairLevel, pairText, priceText, subjectText } from '../describe.js'
+import { linkTo, useNow, useResource } from '../hooks.js'
+import { html } from '../html.js'
+import { useEvents } from '../live.js'
+import { Badge, Empty, Loaded } from '../parts.js'
+import { callApi, readAll } from '../session.js'
+import { Strip } from '../strip.js'
+import { texts } from '../texts.js'
+import { Age } from '../times.js'
+import { VirtualList } from '../virtual-list.js'
+import { EndpointsPanel } from './endpoints-panel.js'
+import { ImportPanel } from './import-panel.js'
+import { KeysPanel } from './keys-panel.js'
+import { WatchDetails } from './watch-details.js'
+
+const ROW_HEIGHT = 48
+const STRIP_DAYS = 3
+/** Records that come within this time are shown together. */
+const BURST_MS = 1_000
+
+/** A reseller's lists, and the watches of one of them. @param {{ caller: any, path: string[] }} props */
+export function WatchesView({ caller, path }) {
+  const [name, reference] = path
+  const lists = useResource(() => readAll('/watch-lists'), [])
+  const canWatch = caller.scopes.includes('watch')
+  return html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => {
+    const current = name ?? items[0]?.name
+    return html`<div class="split">
+      <aside>
+        <${ListNav} lists=${items} current=${current} />
+        ${canWatch && html`<${ImportPanel} lists=${items} current=${current} onImported=${lists.reload} />`}
+        <${EndpointsPanel} canWatch=${canWatch} />
+        <${KeysPanel} />
+      </aside>
+      ${
+        current === undefined
+          ? html`<${Empty} title="You watch nothing yet.">Drop a CSV file of flights on the left, or use the API.<//>`
+          : html`<${ListPane} key=${current} name=${current} reference=${reference} canWatch=${canWatch} />`
+      }
+    </div>`
+  }}<//>`
+}
+
+/** @param {{ lists: any[], current: string | undefined }} props */
+function ListNav({ lists, current }) {
+  return html`<nav aria-label=${texts.views.watches} class="lists">
+    ${lists.map(
+      ({
+        name,
+        watches,
+        paused,
+        ended,
+      }) => html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
+      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${paused} paused` : ''}${ended > 0 ? `, ${ended} ended` : ''}</span></a>`,
+    )}
+  </nav>`
+}
+
+/** @param {{ name: string, reference: string | undefined, canWatch: boolean }} props */
+function ListPane({ name, reference, canWatch }) {
+  const state = useResource(
+    (signal) => callApi(`/watch-lists/${encodeURIComponent(name)}/state`, { signal }),
+    [name],
+    { everyMs: 60_000 },
+  )
+  const waiting = useRef(0)
+  // A burst of records reads the list once.
+  useEvents(() => {
+    if (waiting.current !== 0) return
+    waiting.current = window.setTimeout(() => {
+      waiting.current = 0
+      state.reload()
+    }, BURST_MS)
+  }, [state.reload])
+  return html`<section class="pane"><${Loaded} of=${state}>${(
+    /** @type {any} */ { watches, takenAt },
+  ) => html`
+    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} selected=${reference} />
+    ${reference !== undefined && html`<${WatchDetails} key=${reference} list=${name} reference=${reference} canWatch=${canWatch} onChanged=${state.reload} />`}
+  `}<//></section>`
+}
+
+/** @param {{ list: string, watches: any[], takenAt: string, selected: string | undefined }} props */
+function WatchTable({ list, watches, takenAt, selected }) {
+  const [text, setText] = useState('')
+  const now = useNow(30_000)
+  const { strips, show } = useStrips(list, takenAt)
+  const rows = useMemo(() => withSubjects(watches), [watches])
+  const start = useMemo(() => startOf(strips, now), [strips, now])
+  const wanted = text.trim().toLowerCase()
+  const found = useMemo(
+    () => (wanted === '' ? rows : rows.filter(({ search }) => search.includes(wanted))),
+    [rows, wanted],
+  )
+  return html`
+    <div class="toolbar">
+      <label>Search <input type="search" value=${text} placeholder="place, airline, reference"
+        onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} /></label>
+      <span class="muted" role="status">${texts.count(found.length, 'watch', 'watches')}</span>
+    </div>
+    ${
+      found.length === 0
+        ? html`<${Empty} title="No watch matches.">Search for a place such as PMI, or clear the search.<//>`
+        : html`<${VirtualList} items=${found} rowHeight=${ROW_HEIGHT} label="Watches"
+          onVisible=${(/** @type {number} */ from, /** @type {number} */ to) => show(found.slice(from, to).map(({ watch }) => watch.watchId))}
+          render=${(
+            /** @type {any} */ { watch, subject },
+          ) => html`<${WatchRow} list=${list} watch=${watch} subject=${subject} now=${now}
+            strip=${strips.get(watch.watchId)} start=${start} selected=${watch.reference === selected} />`} />`
+    }`
+}
+
+/** @param {any[]} watches */
+function withSubjects(watches) {
+  return watches.map((watch) => {
+    const subject = subjectText(watch)
+    return { watch, subject, search: `${subject} ${watch.reference}`.toLowerCase() }
+  })
+}
+
+/** @param {{ list: string, watch: any, subject: string, strip: any, start: number, now: number, selected: boolean }} props */
+function WatchRow({ list, watch, subject, strip, start, now, selected }) {
+  const { reference, status, belief, lastGoodCheckAt } = watch
+  return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkTo('watches', list, reference)}>
+    <span class="subject"><strong>${reference}</strong> <span class="muted">${subject === reference ? '' : subject}</span></span>
+    ${strip ? html`<${Strip} intervals=${strip} start=${start} now=${now} />` : html`<span class="strip"></span>`}
+    <span class="price">${priceText(belief.price) ?? '–'}</span>
+    <${Badge} level=${status === 'followed' ? pairLevel(belief.pair) : status === 'stale' ? 'warn' : 'idle'}>
+      ${status === 'followed' ? pairText(belief.pair) : texts.statuses[/** @type {keyof typeof texts.statuses} */ (status)]}<//>
+    <span class="muted age"><${Age} at=${lastGoodCheckAt} none="never" /></span>
+  </a>`
+}
+
+/**
+ * The strips of the rows in view, read a page at a time, and again when the states of the list are.
+ * @param {string} list
+ * @param {string} takenAt
+ */
+function useStrips(list, takenAt) {
+  const [strips, setStrips] = useState(/** @type {Map<string, any>} */ (new Map()))
+  const asked = useRef(/** @type {Set<string>} */ (new Set()))
+  const timer = useRef(0)
+  const readFor = useRef(takenAt)
+  if (readFor.current !== takenAt) {
+    readFor.current = takenAt
+    asked.current = new Set()
+  }
+  const show = (/** @type {string[]} */ ids) => {
+    const missing = ids.filter((id) => !asked.current.has(id)).slice(0, 100)
+    if (missing.length === 0) return
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => {
+      for (const id of missing) asked.current.add(id)
+      const path = `/watch-lists/${encodeURIComponent(list)}/strips?days=${STRIP_DAYS}&limit=200&watchIds=${missing.join(',')}`
+      callApi(path).then(
+        ({ items }) =>
+          setStrips(
+            (last) =>
+              new Map([
+                ...last,
+                ...items.map((/** @type {any} */ { watchId, intervals }) => [watchId, intervals]),
+              ]),
+          ),
+        () => forget(asked.current, missing),
+      )
+    }, 100)
+  }
+  return { strips, show }
+}
+
+/** @param {Set<string>} asked @param {readonly string[]} ids */
+function forget(asked, ids) {
+  for (const id of ids) asked.delete(id)
+}
+
+/**
+ * The instant at which all strips begin: the earliest that any of them shows, so that a young list fills the width.
+ * @param {ReadonlyMap<string, { from: string }[]>} strips
+ * @param {number} now
+ */
+function startOf(strips, now) {
+  const firsts = [...strips.values()].flatMap(([first]) => (first ? [Date.parse(first.from)] : []))
+  return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
+}

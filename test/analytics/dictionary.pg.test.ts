@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect } from 'vitest'
+import { it } from '../support/test-database.ts'
+import { dbtSources, dictionaryPage, readDictionary } from './generate-dictionary.ts'
+
+const read = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
+
+describe('the dictionary of the public SQL', () => {
+  it('the page and the dbt sources are what `npm run db:dictionary` writes for the migrated database', async ({
+    db,
+  }) => {
+    const tables = await readDictionary(db)
+
+    expect(await read('docs/reference/dictionary.md')).toBe(dictionaryPage(tables))
+    expect(await read('analytics/dbt/sources.yml')).toBe(dbtSources(tables))
+    expect(tables.filter(({ description }) => !description)).toEqual([])
+  })
+})

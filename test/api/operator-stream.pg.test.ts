@@ -1,0 +1,117 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { routes, sync } from '../route-sync/sync-fixtures.ts'
+import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { available, minute, record, trackFare } from '../verify/fare-fixtures.ts'
+import { type Block, openEvents } from './event-client.ts'
+
+async function startWorld(db: Db, url: string) {
+  const listener = createListener({ url, log: silentLog })
+  onTestFinished(() => listener.close())
+  const { base, close } = await openApi(db, { listener, streams: { lasting: true } })
+  onTestFinished(close)
+  const key = await newKeyText(db)
+  const path = `${base}/api/v1/changes/stream`
+  const open = (search = '', lastEventId?: string) =>
+    openEvents(`${path}${search}`, { key, ...(lastEventId === undefined ? {} : { lastEventId }) })
+  const get = (rest: string) => ask(`${base}/api/v1${rest}`, { headers: bearer(key) })
+  return { open, get }
+}
+
+/** The next events until `count` of them have an id. */
+async function numbered(stream: Awaited<ReturnType<typeof openEvents>>, count: number) {
+  const found: Block[] = []
+  while (found.length < count) {
+    const [block] = await stream.events(1)
+    if (block?.id !== undefined) found.push(block)
+  }
+  return found
+}
+
+describe('the stream of operators', () => {
+  it('sends the changes of routes and fares, and continues at exact positions in both feeds', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { open, get } = await startWorld(db, databaseUrl)
+    const fare = await trackFare(db)
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const live = await open()
+    await live.next()
+    await live.next()
+
+    await record(db, fare, minute(0), available('100.00'))
+    const [first] = await numbered(live, 1)
+    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ', 'PMI-VLC'))
+    const added = await numbered(live, 2)
+    await record(db, fare, minute(5), available('120.00'))
+    const [price] = await numbered(live, 1)
+
+    const all = [first, ...added, price]
+    expect(all.map((block) => [block?.id, block?.event])).toEqual([
+      ['r0.f1', 'became_available'],
+      ['r1.f1', 'route_added'],
+      ['r2.f1', 'route_added'],
+      ['r2.f2', 'price_changed'],
+    ])
+    const { items } = (await get('/route-changes')).body
+    expect(added.map(({ data }) => data)).toEqual(items)
+    const again = await open('?after=r0.f0', 'r1.f1')
+    expect((await numbered(again, 2)).map(({ id }) => id)).toEqual(['r2.f1', 'r2.f2'])
+    const whole = await open('?after=r0.f0')
+    expect((await numbered(whole, 4)).map(({ id }) => id)).toEqual([
+      'r1.f0',
+      'r2.f0',
+      'r2.f1',
+      'r2.f2',
+    ])
+  })
+
+  it('shows the open incidents and the last runs after a connect and on each change, without an id', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { open, get } = await startWorld(db, databaseUrl)
+    await sync(db, routes('PMI-MAD'))
+    const stream = await open()
+    const states = await stream.events(2)
+
+    await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
+    const [incident] = await stream.events(1)
+    await sync(db, [])
+    const [run] = await stream.events(1)
+
+    expect(states).toMatchObject([
+      { event: 'incidents', data: { items: [] } },
+      { event: 'runs', data: { items: [{ status: 'applied' }] } },
+    ])
+    const { items } = (await get('/incidents?open=true')).body
+    expect(incident).toEqual({ event: 'incidents', data: { items } })
+    expect(run?.data).toEqual({ items: (await get('/sync-runs?limit=10')).body.items })
+    expect(run).toMatchObject({ event: 'runs', data: { items: [{ status: 'held' }, {}] } })
+  })
+
+  it('refuses positions beyond the feeds, garbage, and resellers', async ({ db, databaseUrl }) => {
+    const { open } = await startWorld(db, databaseUrl)
+
+    const answers = await Promise.all([
+      open('?after=r0.f1'),
+      open('', 'r1.f0'),
+      open('', '7'),
+      open('?after=r1'),
+    ])
+    const problems = await Promise.all(
+      answers.map(async ({ response }) => (await response.json()) as Record<string, unknown>),
+    )
+
+    expect(problems.map(({ status, code, parameter }) => [status, code, parameter])).toEqual([
+      [400, 'changes.beyond_head', 'after'],
+      [400, 'changes.beyond_head', 'Last-Event-ID'],
+      [400, 'request.invalid_parameter', 'Last-Event-ID'],
+      [400, 'request.invalid_parameter', 'after'],
+    ])
+  })
+})

@@ -1,0 +1,278 @@
+import { describe, expect } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { watchRows } from '../watch/watch-fixtures.ts'
+import { listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
+
+interface Caller extends ResellerCalls {
+  csv(path: string, text: string | Uint8Array<ArrayBuffer>): Promise<Answer>
+}
+
+async function newCsvCaller(db: Db): Promise<Caller> {
+  const base = await startApi(db)
+  const ana = await newCaller(db, base, 'ana')
+  const csv: Caller['csv'] = (path, body) =>
+    ask(`${base}/api/v1${path}`, {
+      method: 'POST',
+      headers: { ...bearer(ana.key), 'content-type': 'text/csv; charset=utf-8' },
+      body,
+    })
+  return { ...ana, csv }
+}
+
+const WATCHES = '/watch-lists/summer/watches'
+const NONE = { added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0 }
+
+function problem(status: number, code: string): unknown {
+  return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
+}
+
+function faultsOf({ status, body }: Answer): unknown {
+  if (status !== 400) return { status, body }
+  return (body.errors as { pointer: string; detail: string }[] | undefined)?.map(
+    ({ pointer, detail }) => `${pointer} ${detail}`,
+  )
+}
+
+describe('a body of CSV', () => {
+  it('a file of an import is saved with the same meaning as the same watches in JSON', async ({
+    db,
+  }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const file = [
+      '\ufeffreference;flight_id;return_flight_id;residents_adults;non_residents_adults;departs_on;list',
+      'A-1;101;202;1;0;2027-01-10;summer',
+      '"A ""2""";0101;;0;2;;',
+      '',
+    ].join('\r\n')
+
+    const saved = await ana.csv(WATCHES, file)
+    const same = await ana.send('POST', WATCHES, {
+      watches: [
+        watch('A-1', {
+          returnFlightId: '202',
+          passengers: { residents: { adults: 1 } },
+          departsOn: '2027-01-10',
+        }),
+        watch('A "2"', { flightId: '0101', passengers: { nonResidents: { adults: 2 } } }),
+      ],
+    })
+
+    expect(saved).toMatchObject({ status: 200, body: { ...NONE, added: 2 } })
+    expect(same.body).toEqual({ ...NONE, unchanged: 2 })
+  })
+
+  it('invalid rows are reported by line and column, and nothing is changed', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const header = 'list,reference,flight_id,residents_adults,non_residents_adults,departs_on'
+    const file = (...rows: string[]) => [header, ...rows].join('\n')
+
+    const answer = await ana.csv(
+      WATCHES,
+      file('summer,A-1,101,1,0,', 'winter,A-2,101,0,0,soon', ',A-1,101,1,0,', 'summer,A-3,101,1,0'),
+    )
+    const past = await ana.csv(WATCHES, file(',A-1,101,1,0,', ',A-2,101,1,0,2020-01-01'))
+
+    expect(faultsOf(answer)).toEqual([
+      '/3/list must be "summer" as in the address, or empty',
+      '/3/departs_on must be a date such as 2026-01-31, not "soon"',
+      '/3/residents_adults, non_residents_adults there must be at least one adult',
+      '/4/reference "A-1" is already in the list "summer", on line 2',
+      '/5/the row has 5 cells, but the header has 6',
+    ])
+    expect(faultsOf(past)).toEqual(['/3/departs_on 2020-01-01 has passed'])
+    expect(await watchRows(db, ana.resellerId)).toEqual([])
+  })
+
+  it('a body that is no CSV of watches is refused, and so is CSV elsewhere', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const header = 'reference,flight_id,residents_adults,non_residents_adults\n'
+    const rows = Array.from({ length: 5_001 }, (_, i) => `A${i},101,1,0`).join('\n')
+    const latin = new Uint8Array([...Buffer.from(`${header}caf`), 0xe9, ...Buffer.from(',1,1,0\n')])
+    const refused = {
+      'the header is missing': '',
+      'unknown column "flight"': 'reference,flight\nA-1,101\n',
+      'the columns residents_adults, non_residents_adults are missing': 'reference,flight_id\n',
+      'a quote is never closed': `${header}"A-1,101,1,0\n`,
+      'no row after its header': header,
+      'must not have more than 5000 rows': header + rows,
+      'is not UTF-8 text': latin,
+    }
+
+    for (const [detail, body] of Object.entries(refused)) {
+      const answer = await ana.csv(WATCHES, body)
+      expect(answer).toEqual(problem(400, 'request.invalid_body'))
+      expect(answer.body.detail).toContain(detail)
+    }
+    expect(await ana.csv('/watch-lists', header)).toEqual(problem(415, 'request.unsupported_type'))
+    expect(await ana.csv('/watch-lists/winter/watches', `${header}A,1,1,0`)).toEqual(
+      problem(404, 'not_found'),
+    )
+    expect(await watchRows(db, ana.resellerId)).toEqual([])
+  })
+})
+
+describe('saving watches', () => {
+  it('a dry run counts what the request would do, and changes nothing', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    await listWith(ana, 'summer', [watch('A-1', { departsOn: '2027-01-10' }), watch('A-2')])
+    const before = await watchRows(db, ana.resellerId)
+    const body = { watches: [watch('A-1'), watch('A-2'), watch('A-3')] }
+    const invalid = { watches: [watch('A-1', { departsOn: '2020-01-01' })] }
+
+    const dry = await ana.send('POST', `${WATCHES}?dryRun=true`, body)
+    const dryInvalid = await ana.send('POST', `${WATCHES}?dryRun=true`, invalid)
+    const dryNew = await ana.send(
+      'POST',
+      '/watch-lists/winter/watches?dryRun=true&createList=true',
+      body,
+    )
+
+    expect(await watchRows(db, ana.resellerId)).toEqual(before)
+    expect((await ana.get('/watch-lists/winter')).status).toBe(404)
+    expect(dry.body).toEqual({ ...NONE, added: 1, changed: 1, unchanged: 1, cleared: 1 })
+    expect(dryNew.body).toEqual({ ...NONE, added: 3 })
+    expect(faultsOf(dryInvalid)).toEqual(['/watches/0/departsOn 2020-01-01 has passed'])
+    expect((await ana.send('POST', WATCHES, body)).body).toEqual(dry.body)
+  })
+
+  it('a list that does not exist is created only if the request says so', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    const body = { watches: [watch('A-1')] }
+
+    const refused = await ana.send('POST', WATCHES, body)
+    const created = await ana.send('POST', `${WATCHES}?createList=true`, body)
+    const again = await ana.send('POST', `${WATCHES}?createList=true`, body)
+    const named = await ana.send('POST', '/watch-lists/%20x/watches?createList=true', body)
+
+    expect(refused).toEqual(problem(404, 'not_found'))
+    expect(created).toMatchObject({ status: 200, body: { added: 1 } })
+    expect(again).toMatchObject({ status: 200, body: { unchanged: 1 } })
+    expect(named).toMatchObject({ status: 400, body: { parameter: 'list' } })
+  })
+
+  it('watches that lose a setting because the request leaves it out are counted', async ({
+    db,
+  }) => {
+    const ana = await newCsvCaller(db)
+    const settings = {
+      priceThresholdAmount: '5',
+      priceThresholdPercent: '5',
+      departsOn: '2027-01-10',
+      minIntervalSeconds: 600,
+    }
+    const references = Object.keys(settings)
+    await listWith(ana, 'summer', [
+      ...references.map((reference) => watch(reference, settings)),
+      watch('same', settings),
+      watch('none'),
+    ])
+    const without = (reference: string) =>
+      Object.fromEntries(Object.entries(settings).filter(([name]) => name !== reference))
+
+    const { body } = await ana.send('POST', WATCHES, {
+      watches: [
+        ...references.map((reference) => watch(reference, without(reference))),
+        watch('same', settings),
+        watch('none', { priceThresholdPercent: '7' }),
+      ],
+    })
+
+    expect(body).toEqual({ ...NONE, changed: 5, unchanged: 1, cleared: 4 })
+  })
+})
+
+describe('deleting watches by references', () => {
+  it('one call deletes many watches, all of them or none, and the list stays', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    const references = Array.from({ length: 300 }, (_, i) => `R${i}`)
+    await listWith(
+      ana,
+      'summer',
+      references.map((reference) => watch(reference, { flightId: reference })),
+    )
+
+    const some = await ana.send('POST', '/watch-lists/summer/delete', { references: ['R0', 'X'] })
+    const all = await ana.send('POST', '/watch-lists/summer/delete', {})
+    expect(some).toEqual(problem(404, 'watch.unknown_references'))
+    expect(all).toEqual(problem(400, 'request.invalid_body'))
+    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(300)
+
+    const deleted = await ana.send('POST', '/watch-lists/summer/delete', {
+      references: references.slice(1),
+    })
+    expect(deleted).toMatchObject({ status: 200, body: { watches: 299 } })
+    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
+  })
+})
+
+describe('changing one watch', () => {
+  it('what the body names is changed, and the rest stays', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    const settings = {
+      returnFlightId: '202',
+      passengers: { residents: { adults: 1, children: 2 }, nonResidents: { adults: 1 } },
+      priceThresholdPercent: '5',
+      departsOn: '2027-01-10',
+      minIntervalSeconds: 600,
+    }
+    await listWith(ana, 'summer', [watch('A-1', settings), watch('A-2')])
+    const before = (await ana.get(`${WATCHES}/A-1`)).body
+    const patch = (body: object) => ana.send('PATCH', `${WATCHES}/A-1`, body)
+
+    const same = await patch({})
+    const changed = await patch({ priceThresholdAmount: '7.50', minIntervalSeconds: null })
+
+    expect(same.status).toBe(200)
+    expect(before).toMatchObject(same.body)
+    expect(changed.body).toEqual({
+      ...same.body,
+      priceThresholdAmount: '7.5',
+      minIntervalSeconds: null,
+    })
+    const begun = await patch({ passengers: { residents: { children: 1 } }, returnFlightId: null })
+    expect(begun.body).toMatchObject({
+      watchId: before.watchId,
+      returnFlightId: null,
+      passengers: {
+        residents: { adults: 1, children: 1, infants: 0 },
+        nonResidents: { adults: 1, children: 0, infants: 0 },
+      },
+      departsOn: '2027-01-10',
+    })
+    expect(begun.body.beganAt).not.toBe(before.beganAt)
+    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(2)
+  })
+
+  it('a change is refused by the rules of an import, and a missing watch is named', async ({
+    db,
+  }) => {
+    const ana = await newCsvCaller(db)
+    await listWith(ana, 'summer', [watch('A-1')])
+    const before = await watchRows(db, ana.resellerId)
+    const patch = (path: string, body: object) => ana.send('PATCH', path, body)
+
+    expect(faultsOf(await patch(`${WATCHES}/A-1`, { departsOn: '2020-01-01' }))).toEqual([
+      '/departsOn 2020-01-01 has passed',
+    ])
+    expect(
+      faultsOf(await patch(`${WATCHES}/A-1`, { passengers: { nonResidents: { adults: 0 } } })),
+    ).toEqual(['/passengers there must be at least one adult'])
+    expect(await patch(`${WATCHES}/A-1`, { reference: 'B' })).toEqual(
+      problem(400, 'request.invalid_body'),
+    )
+    expect(await patch(`${WATCHES}/X`, {})).toMatchObject({
+      status: 404,
+      body: { parameter: 'reference' },
+    })
+    expect(await patch('/watch-lists/winter/watches/A-1', {})).toMatchObject({
+      status: 404,
+      body: { parameter: 'list' },
+    })
+    expect(await watchRows(db, ana.resellerId)).toEqual(before)
+  })
+})

@@ -1,0 +1,222 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { bearer, newKeyText } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { itemsOf } from './reseller-calls.ts'
+import { seqsOf, startStreamWorld, upTo } from './stream-world.ts'
+
+describe('the stream of a reseller', () => {
+  it('sends each record as the feed shows it, first the old ones and then each new one', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { ana, append, open } = await startStreamWorld(db, databaseUrl)
+    await append(3)
+    const stream = await open()
+
+    const old = await stream.events(3)
+    await append(2)
+    const fresh = await stream.events(2)
+
+    const page = itemsOf<{ seq: number; kind: string }>(await ana.get('/watch-changes'))
+    expect([...old, ...fresh]).toEqual(
+      page.map((record) => ({ id: String(record.seq), event: record.kind, data: record })),
+    )
+    const { status, headers } = stream.response
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+    expect(headers.get('content-encoding')).toBeNull()
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('has no hole and no double while many append and many clients begin anywhere', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { append, open } = await startStreamWorld(db, databaseUrl)
+    await append(250)
+    const total = 250 + 40 * 7
+    const clients = (async () =>
+      Promise.all(
+        Array.from({ length: 25 }, async (_, i) => {
+          const after = (i * 37) % 250
+          const filter = i % 5 === 4 ? '&reference=B-1' : ''
+          const stream = await open(`?after=${after}${filter}`)
+          const seqs: number[] = []
+          for (;;) {
+            const [block] = await stream.events(1)
+            expect(block?.data?.previous).toBe(
+              filter === '' ? Number(block?.id) - 1 : (seqs.at(-1) ?? block?.data?.previous),
+            )
+            seqs.push(Number(block?.id))
+            if (Number(block?.id) >= total - 1) break
+          }
+          return { after, filter, seqs }
+        }),
+      ))()
+    await Promise.all(Array.from({ length: 40 }, () => append(7)))
+    await append(2)
+
+    const { rows } = await sql<{ seq: number; reference: string }>`
+      select seq, reference from watch_change order by seq
+    `.execute(db)
+    expect(rows).toHaveLength(total + 2)
+    for (const { after, filter, seqs } of await clients) {
+      const passing = rows.filter(
+        ({ seq, reference }) => seq > after && (filter === '' || reference === 'B-1'),
+      )
+      expect(seqs).toEqual(passing.slice(0, seqs.length).map(({ seq }) => seq))
+      expect(seqs.at(-1)).toBeGreaterThanOrEqual(total - 1)
+    }
+  })
+
+  it('continues after any id of its feed, and refuses others', async ({ db, databaseUrl }) => {
+    const { ana, append, open } = await startStreamWorld(db, databaseUrl)
+    await append(5)
+    const ben = await newKeyText(db, { resellerId: (await createReseller(db, 'ben')).id })
+
+    const ancient = await open('?after=4', { lastEventId: '0' })
+    const valid = await open('', { lastEventId: '3' })
+    const answers = await Promise.all([
+      open('', { lastEventId: 'garbage' }),
+      open('', { lastEventId: '' }),
+      open('', { lastEventId: '-1' }),
+      open('', { lastEventId: '6' }),
+      open('?after=6'),
+      open('', { lastEventId: '3', key: ben }),
+      open('?kinds=nothing'),
+    ])
+    const problems = await Promise.all(
+      answers.map(async ({ response }) => (await response.json()) as Record<string, unknown>),
+    )
+
+    expect(seqsOf(await ancient.events(5))).toEqual(upTo(5))
+    expect(seqsOf(await valid.events(2))).toEqual([4, 5])
+    expect(problems.map(({ status, code, parameter }) => [status, code, parameter])).toEqual([
+      [400, 'request.invalid_parameter', 'Last-Event-ID'],
+      [400, 'request.invalid_parameter', 'Last-Event-ID'],
+      [400, 'request.invalid_parameter', 'Last-Event-ID'],
+      [400, 'changes.beyond_head', 'Last-Event-ID'],
+      [400, 'changes.beyond_head', 'after'],
+      [400, 'changes.beyond_head', 'Last-Event-ID'],
+      [400, 'request.invalid_parameter', 'kinds'],
+    ])
+    const head = await ana.get('/watch-changes/stream', {
+      method: 'HEAD',
+      headers: bearer(ana.key),
+    })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    expect((await ana.send('OPTIONS', '/watch-changes/stream')).status).toBe(405)
+  })
+
+  it('moves the id of a client whose filter nothing passes', async ({ db, databaseUrl }) => {
+    const { append, open } = await startStreamWorld(db, databaseUrl, {
+      streams: { heartbeatEveryMs: 5 },
+    })
+    await append(3)
+    const stream = await open('?list=winter')
+
+    expect(await stream.next()).toMatchObject({ retry: expect.any(Number) })
+    const first = await stream.next()
+    await append(2)
+    let block = await stream.next()
+    while (block?.id === undefined) block = await stream.next()
+
+    expect([first, block]).toEqual([{ id: '3' }, { id: '5' }])
+  })
+
+  it('a key may have 50 streams, and its other requests do not wait for them', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { ana, open } = await startStreamWorld(db, databaseUrl)
+    const streams = await Promise.all(Array.from({ length: 50 }, () => open()))
+
+    const refused = await (await open()).response.json()
+    const { status } = await ana.get('/watch-changes')
+    const other = await open('', { key: await newKeyText(db, { resellerId: ana.resellerId }) })
+
+    expect(streams.every(({ response }) => response.status === 200)).toBe(true)
+    expect(refused).toMatchObject({ status: 429, detail: '50 streams at a time' })
+    expect([status, other.response.status]).toEqual([200, 200])
+    streams[0]?.close()
+    await until('a free place', async () => (await open()).response.status === 200)
+  })
+
+  it('ends when its key is revoked, and no other stream does', async ({ db, databaseUrl }) => {
+    const { ana, append, open } = await startStreamWorld(db, databaseUrl, {
+      streams: { reauthorizeEveryMs: 1_000_000 },
+    })
+    const another = await newKeyText(db, { resellerId: ana.resellerId })
+    const stays = await open('', { key: another })
+    const ends = await Promise.all([open(), open()])
+
+    await revokeApiKey(db, (await listApiKeys(db))[0]?.id ?? 0)
+    const last = await Promise.all(ends.map((stream) => stream.rest()))
+    await append(1)
+
+    expect(last.map((blocks) => blocks.at(-1))).toMatchObject([
+      { event: 'problem', data: { status: 401, code: 'access.unknown_key' } },
+      { event: 'problem', data: { status: 401, code: 'access.unknown_key' } },
+    ])
+    expect((await open()).response.status).toBe(401)
+    expect(seqsOf(await stays.events(1))).toEqual([1])
+  })
+
+  it('sends what was committed while nothing was notified', async ({ db, databaseUrl }) => {
+    const { append, open } = await startStreamWorld(db, databaseUrl)
+    const stream = await open()
+    await append(1)
+    await stream.events(1)
+
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'farewatch listener'
+    `.execute(db)
+    await append(2)
+
+    expect(seqsOf(await stream.events(2))).toEqual([2, 3])
+  })
+
+  it('reports a gap where records are missing, and ends when the feed has lost its end', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { append, open } = await startStreamWorld(db, databaseUrl)
+    await append(5)
+    await sql`delete from watch_change where seq = 2`.execute(db)
+    const stream = await open()
+    const events = await stream.events(5)
+
+    await sql`delete from watch_change where seq > 3`.execute(db)
+    await sql`update reseller set last_seq = 3`.execute(db)
+    const last = await stream.rest()
+
+    expect(events.map(({ id, event }) => id ?? event)).toEqual(['1', 'gap', '3', '4', '5'])
+    expect(events[1]?.data).toEqual({ after: 1, next: 3 })
+    expect(last).toContainEqual({ event: 'gap', data: { after: 5, next: null } })
+  })
+
+  it('ends when the process stops, and asks its clients to come back at different times', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { close, append, open } = await startStreamWorld(db, databaseUrl, {
+      streams: { random: Math.random },
+    })
+    await append(1)
+    const streams = await Promise.all(Array.from({ length: 5 }, () => open()))
+    await Promise.all(streams.map((stream) => stream.events(1)))
+
+    const ended = Promise.all(streams.map((stream) => stream.rest()))
+    await close()
+
+    const retries = (await ended).map((blocks) => blocks.at(-1)?.retry ?? 0)
+    expect(new Set(retries).size).toBeGreaterThan(1)
+    expect(retries.every((ms) => ms >= 1_000 && ms <= 10_000)).toBe(true)
+  })
+})

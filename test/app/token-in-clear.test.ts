@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
+import { examineEncryption } from '../../src/app/doctor/doctor-upstream.ts'
+import { warnOfTokenInClear } from '../../src/app/settings-for.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import type { Config } from '../../src/config/settings.ts'
+
+describe('a warning of an access token in clear', () => {
+  const warningsFor = (url: string | undefined, token: string | undefined) => {
+    const lines: string[] = []
+    const log = createLogger({
+      level: 'warn',
+      scrub: (text) => text,
+      destination: { write: (line) => void lines.push(line) },
+    })
+    const config = { UPSTREAM_BASE_URL: url, UPSTREAM_ACCESS_TOKEN: token } as Config
+    warnOfTokenInClear({ config, log })
+    const doctor = examineEncryption({ app: { config } } as unknown as DoctorDeps)
+    return [lines.length, doctor.length]
+  }
+
+  it('is given by the log and by doctor for http to another machine', () => {
+    expect(warningsFor('http://fares.example', 'a-token')).toEqual([1, 1])
+    expect(warningsFor('http://10.0.0.7:8080/fares', 'a-token')).toEqual([1, 1])
+  })
+
+  it('is not given for https, for this machine, or without a token', () => {
+    expect(warningsFor('https://fares.example', 'a-token')).toEqual([0, 0])
+    expect(warningsFor('http://127.0.0.1:8080', 'a-token')).toEqual([0, 0])
+    expect(warningsFor('http://fares.example', undefined)).toEqual([0, 0])
+    expect(warningsFor(undefined, 'a-token')).toEqual([0, 0])
+  })
+})

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const ROOT = path.join(import.meta.dirname, '../..')
+
+/** The arguments with which each benchmark ends soon, and a row of its table. */
+const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }>> = {
+  'bench:api': { args: ['400', '1', '1'], prints: /^timeline .*of "query of a timeline"/m },
+  'bench:delivery': { args: ['2', '200'], prints: /^ {2}ratio \d/m },
+  'bench:hostile': { args: ['1', '1'], prints: /^documentation( +\d+\.\d){4} +\d+\.\d\d /m },
+  'bench:page': { args: ['500'], prints: /^map: \d+ frames a second/m },
+  'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
+  'bench:schedule': { args: ['300', '1'], prints: /^fares: ours \/ round robin +0\.\d/m },
+  'bench:sync': { args: ['2000', '1'], prints: /^ +20 % +\d+ +\d+ /m },
+  'bench:throttle': { args: ['10'], prints: /^\| usable part of the budget \| \d+ % /m },
+  'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
+  'bench:verify': { args: ['200', '1'], prints: /^budget 1000 +\d+ /m },
+}
+
+const SCRIPTS: Readonly<Record<string, string>> = packageJson.scripts
+const BENCHES = Object.keys(SCRIPTS).filter((name) => name.startsWith('bench:'))
+
+it.each(BENCHES)('%s runs to its end at a small size and prints its table', async (name) => {
+  const { args, prints } = SMALL[name] ?? { args: [], prints: /^there is no small size$/ }
+  const [command = '', ...given] = (SCRIPTS[name] ?? '').split(' ')
+  expect(command).toBe('node')
+  const child = spawn(process.execPath, [...given, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+
+  expect({ code, errors: code === 0 ? '' : errors }).toEqual({ code: 0, errors: '' })
+  expect(output).toMatch(prints)
+})

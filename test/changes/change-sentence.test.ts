@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import { changeSentence, type ShownChange } from '../../src/changes/change-sentence.ts'
+
+const OUT = {
+  from: 'PMI',
+  to: 'BCN',
+  airline: 'Llevant Airways',
+  numbers: [1579],
+  departsAt: '2026-11-24 10:25',
+}
+const BACK = { ...OUT, from: 'BCN', to: 'PMI', numbers: [1580, 77], departsAt: '2027-01-09 18:00' }
+
+const leg = (belief: string, flight: object | null = belief === 'available' ? OUT : null) => ({
+  belief,
+  flight,
+})
+const euros = (amount: string) => ({ amount, currency: 'EUR' })
+const fare = (
+  pair: string,
+  outbound: object,
+  back: object | null,
+  price: object | null = null,
+) => ({
+  pair,
+  outbound,
+  return: back,
+  price,
+})
+
+const OPEN = fare('bookable', leg('available'), null, euros('348.81'))
+const GONE = fare('not_bookable', leg('unavailable'), null)
+const PAIR = fare('bookable', leg('available'), leg('available', BACK), euros('348.81'))
+const UNKNOWN = fare('unknown', leg('unknown'), null)
+
+const sentence = (kind: string, before: object | null, after: object, reason?: string) =>
+  changeSentence({ kind, reason: reason ?? null, flightId: '101', before, after }, 2026)
+
+describe('the sentence of a change', () => {
+  it.each<[string, string | undefined, object | null, object, string]>([
+    ['became_unavailable', 'sold_out', OPEN, GONE, 'sold out (was 348.81 EUR)'],
+    ['became_unavailable', 'sales_closed', OPEN, GONE, 'sales closed (was 348.81 EUR)'],
+    ['became_unavailable', 'unknown', OPEN, GONE, 'no longer available (was 348.81 EUR)'],
+    ['became_unavailable', undefined, { ...OPEN, price: null }, GONE, 'no longer available'],
+    ['became_available', undefined, GONE, OPEN, 'can be booked for 348.81 EUR'],
+    [
+      'became_available',
+      undefined,
+      GONE,
+      { ...OPEN, price: null },
+      'can be booked, price not known',
+    ],
+    [
+      'price_changed',
+      undefined,
+      OPEN,
+      { ...OPEN, price: euros('400') },
+      'price up from 348.81 to 400 EUR',
+    ],
+    [
+      'price_changed',
+      undefined,
+      OPEN,
+      { ...OPEN, price: euros('99.90') },
+      'price down from 348.81 to 99.90 EUR',
+    ],
+    [
+      'price_changed',
+      undefined,
+      OPEN,
+      { ...OPEN, price: { amount: '300.00', currency: 'USD' } },
+      'price 300.00 USD (was 348.81 EUR)',
+    ],
+    [
+      'price_changed',
+      undefined,
+      OPEN,
+      { ...OPEN, price: null },
+      'price not known any more (was 348.81 EUR)',
+    ],
+    ['price_changed', undefined, { ...OPEN, price: null }, OPEN, 'price 348.81 EUR'],
+    [
+      'legs_changed',
+      undefined,
+      UNKNOWN,
+      { ...GONE, outbound: leg('unavailable', OUT) },
+      'not available',
+    ],
+    [
+      'legs_changed',
+      undefined,
+      OPEN,
+      { ...UNKNOWN, outbound: leg('unknown', OUT) },
+      'availability not known',
+    ],
+    ['watch_started', undefined, null, OPEN, 'watched from now on, can be booked for 348.81 EUR'],
+    ['expired', 'departed', OPEN, UNKNOWN, 'departed'],
+    [
+      'expired',
+      'departs_on_passed',
+      OPEN,
+      UNKNOWN,
+      'no longer watched, its departure date has passed',
+    ],
+    ['expired', 'never_available', OPEN, UNKNOWN, 'no longer watched, not available in 30 days'],
+    ['expired', undefined, OPEN, UNKNOWN, 'no longer watched'],
+    ['a_new_kind', undefined, OPEN, OPEN, 'a new kind'],
+  ])(
+    'the sentence of %s with the reason %s names the flight and what happened',
+    (kind, reason, before, after, words) => {
+      expect(sentence(kind, before, after, reason)).toBe(
+        `PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: ${words}`,
+      )
+    },
+  )
+
+  it('a pair is named with its return flight, which of both was lost, and the year of another year', () => {
+    const lost = fare('not_bookable', leg('available'), leg('unavailable'))
+    const pair =
+      'PMI ⇄ BCN, 24 Nov 10:25, Llevant Airways 1579, back 9 Jan 2027 18:00, Llevant Airways 1580/77'
+
+    expect(sentence('became_unavailable', PAIR, lost, 'sold_out')).toBe(
+      `${pair}: sold out (return flight; was 348.81 EUR)`,
+    )
+    expect(sentence('legs_changed', PAIR, lost)).toBe(
+      `${pair}: outbound flight available, return flight not available`,
+    )
+  })
+
+  it('another flight or itinerary is named with the one before it', () => {
+    const later = { ...OPEN, outbound: leg('available', { ...OUT, departsAt: '2026-11-24 12:00' }) }
+    const named = 'PMI → BCN, 24 Nov 12:00, Llevant Airways 1579'
+    const was = 'was PMI → BCN, 24 Nov 10:25, Llevant Airways 1579'
+
+    expect(sentence('identity_changed', OPEN, later)).toBe(
+      `${named}: another flight in its place (${was})`,
+    )
+    expect(sentence('itinerary_changed', OPEN, later)).toBe(
+      `${named}: new times, flight numbers or stops (${was})`,
+    )
+    expect(sentence('itinerary_changed', OPEN, OPEN)).toMatch(
+      /: new times, flight numbers or stops$/,
+    )
+  })
+
+  it('a fare of which no flight is known is named by its ids', () => {
+    const change: ShownChange = { kind: 'watch_started', before: null, after: UNKNOWN }
+
+    expect(changeSentence({ ...change, flightId: '7', returnFlightId: '8' }, 2026)).toBe(
+      'flight 7, back 8: watched from now on, availability not known',
+    )
+    expect(changeSentence({ ...change, fareId: 4 }, 2026)).toMatch(/^fare 4: /)
+  })
+})
+
+describe('a hostile name in the sentence of a change', () => {
+  const withAirline = (airline: string) =>
+    sentence('became_available', GONE, { ...OPEN, outbound: leg('available', { ...OUT, airline }) })
+
+  it.each([
+    ['a line end and a header', 'A\r\nBcc: x', 'A Bcc: x'],
+    ['control characters', 'A\u0000\u001b[2J\u0085B', 'A [2J B'],
+    ['an override of the direction', 'A\u202eTUO DLOS\u2066\u200f', 'A TUO DLOS'],
+    ['characters without width', 'A\u200b\ufeff\u{e0041}B', 'A B'],
+    ['a URL', 'https://evil.example/x', 'https evil\u2024example/x'],
+    ['a domain and a mention', 'pay@jet2.com @here', 'pay\uff20jet2\u2024com \uff20here'],
+    ['a lone surrogate', 'A\ud800B', 'A\ufffdB'],
+    ['stacked marks', `A${'\u0301'.repeat(40)}`, `A${'\u0301'.repeat(3)}`],
+    ['a script that is written from the right', 'אל על', '\u2068אל על\u2069'],
+    ['ten thousand characters', 'A'.repeat(10_000), `${'A'.repeat(59)}…`],
+  ])('%s stays text in one line', (_, airline, shown) => {
+    expect(withAirline(airline)).toBe(
+      `PMI → BCN, 24 Nov 10:25, ${shown} 1579: can be booked for 348.81 EUR`,
+    )
+  })
+
+  it('a name in every place leaves the sentence below its bound', () => {
+    const long = 'X'.repeat(5_000)
+    const flight = {
+      from: long,
+      to: long,
+      airline: long,
+      numbers: Array(500).fill(9),
+      departsAt: long,
+    }
+    const odd = fare('bookable', leg('available', flight), leg('available', flight), euros('1'))
+
+    expect(sentence('identity_changed', PAIR, odd).length).toBeLessThanOrEqual(400)
+  })
+})

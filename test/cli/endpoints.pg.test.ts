@@ -1,0 +1,70 @@
+import { expect } from 'vitest'
+import { openDatabase, sql } from '../../src/db/database.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { aWorld, inWorld, jsonLines } from './operator-fixtures.ts'
+
+const KEY = { ENCRYPTION_KEY: 'the first key of the test' }
+const NEW_KEY = {
+  ENCRYPTION_KEY: 'the second key of the test',
+  ENCRYPTION_KEY_PREVIOUS: KEY.ENCRYPTION_KEY,
+}
+
+it('an operator creates an endpoint, changes it, finds its dead delivery and sends it again', async ({
+  databaseUrl,
+}) => {
+  const world = await aWorld(databaseUrl, 'postgres')
+  const farewatch = inWorld({ ...world, env: { ...world.env, ...KEY } })
+  const owner = ['--reseller', 'northwind']
+  await farewatch('resellers', 'create', 'northwind')
+  const { db, close } = openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog })
+
+  const refused = await farewatch('endpoints', 'create', ...owner, '--target', 'http://a.example/')
+  const created = await farewatch(
+    ...['endpoints', 'create', ...owner, '--target', 'https://receiver.example/CANARY/hooks/path'],
+    ...['--kinds', 'became_available', 'expired', '--price-below', '99.50EUR', '--json'],
+  )
+  const [made] = jsonLines(created)
+  const id = String(made?.id)
+  const updated = jsonLines(
+    await farewatch(
+      ...['endpoints', 'update', id, ...owner, '--clear', 'kinds', '--sold-out', '--json'],
+    ),
+  )
+  const rotated = await farewatch('endpoints', 'rotate', id, ...owner)
+  const tested = jsonLines(await farewatch('endpoints', 'test', id, ...owner, '--json'))
+  const deliveryId = String(tested[0]?.deliveryId)
+  await sql`
+    update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
+  `.execute(db)
+  const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
+  const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
+  const replayed = await farewatch('deliveries', 'replay', ...owner, '--since', '2026-01-01')
+  const listed = await farewatch('endpoints', 'list', ...owner)
+  const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
+    'endpoints',
+    'reseal',
+  )
+  const deleted = await farewatch('endpoints', 'delete', id, ...owner)
+  await close()
+
+  expect(refused).toMatchObject({ exit: 2, stdout: '' })
+  expect(refused.stderr).toContain('target must begin with https://')
+  expect(made).toMatchObject({
+    target: 'receiver.example/…path',
+    kinds: ['became_available', 'expired'],
+    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+    secret: expect.stringMatching(/^whsec_/) as string,
+  })
+  expect(updated).toMatchObject([{ kinds: null, rules: { sold_out: true } }])
+  expect(rotated.stdout).toMatch(/^whsec_\S{44}\n$/)
+  expect(dead).toMatchObject([{ id: deliveryId, type: 'webhook.test', deadReason: 'blocked' }])
+  expect(shown.stdout).toContain('dead: blocked')
+  expect(replayed).toMatchObject({ exit: 0, stdout: '1 delivery sent again\n' })
+  expect(listed.stdout).toMatch(/receiver\.example\/…path +enabled +all; sold out +1 +0/)
+  expect(resealed.stdout).toBe('1 endpoint encrypted again\n')
+  expect(deleted).toMatchObject({ exit: 0, stdout: `endpoint ${id} deleted\n` })
+  for (const { stdout, stderr } of [refused, created, shown, listed]) {
+    expect(`${stdout}${stderr}`).not.toContain('CANARY')
+  }
+})

@@ -1,0 +1,219 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { beforeAll, describe, expect, onTestFinished } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { createDispatcher } from '../../src/delivery/dispatch/dispatcher.ts'
+import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
+import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
+import { createOpenTarget } from '../../src/delivery/sealing/sealed-endpoints.ts'
+import { createTransport } from '../../src/delivery/send/transport.ts'
+import { fareOf, listWith, newCaller, type ResellerCalls, watch } from '../api/reseller-calls.ts'
+import { fanOutAll } from '../delivery/delivery-fixtures.ts'
+import { openApi, startApi, TEST_SEALER } from '../support/api-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
+
+const ROOT = path.join(import.meta.dirname, '../..')
+const CLIENT = path.join(ROOT, 'clients/typescript')
+
+function run(command: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: CLIENT, encoding: 'utf8' })
+  return { status, output: stdout + stderr }
+}
+
+const OK = expect.objectContaining({ status: 0 }) as object
+
+/** Runs an example in a process of its own, which ends with the test. */
+function startExample(name: string, args: readonly string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [`examples/${name}`, ...args], {
+    cwd: CLIENT,
+    env: { ...process.env, ...env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => void child.once('close', resolve))
+  const lines = () => text.split('\n').filter((line) => line !== '')
+  return {
+    kill: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+    ended,
+    lines,
+    lineWith: (part: string) =>
+      until(`a line with "${part}" in\n${text}`, () => lines().find((line) => line.includes(part))),
+  }
+}
+
+function serverOf(base: string, { key }: ResellerCalls) {
+  return { FAREWATCH_URL: base, FAREWATCH_KEY: key }
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-client-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+const NETWORKS = ['127.0.0.0/8']
+
+/** The delivery of a worker. */
+function startDelivery(db: Db) {
+  const transport = createTransport({
+    policy: { allowHttp: true, allowedNetworks: NETWORKS },
+    scrub: (text) => text,
+  })
+  const dispatcher = createDispatcher({
+    db,
+    formats: [createWebhookFormat({ transport })],
+    openTarget: createOpenTarget(TEST_SEALER),
+    onRecorded: () => undefined,
+    random: Math.random,
+    log: silentLog,
+  })
+  onTestFinished(async () => {
+    await dispatcher.close(1_000)
+    await transport.close()
+  })
+  return dispatcher
+}
+
+/** Waits until the results of this many requests are recorded. */
+async function recorded(db: Db, requests: number): Promise<void> {
+  await until(`the results of ${requests} requests`, async () => {
+    const attempts = await db.selectFrom('delivery_attempt').select('outcome').execute()
+    return attempts.length === requests
+  })
+}
+
+beforeAll(() => {
+  expect(run('npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')).toEqual(OK)
+})
+
+describe('the TypeScript client', () => {
+  it('the types are those of the document, and everything compiles with TypeScript 5 and 7', () => {
+    expect(run('npm', 'run', '-s', 'check')).toEqual(OK)
+    expect(run('npx', 'tsc', '--version').output).toContain('Version 5.')
+
+    const newest = path.join(ROOT, 'node_modules/.bin/tsc')
+    expect(run(newest, '--version').output).toContain('Version 7.')
+    expect(run(newest, '-p', '.')).toEqual(OK)
+  })
+
+  it('the example saves a file of watches, unless a watch would lose a setting', async ({ db }) => {
+    const { base, close } = await openApi(db)
+    onTestFinished(close)
+    const ana = await newCaller(db, base, 'ana')
+    const file = path.join(await newFolder(), 'watches.csv')
+    const save = async (text: string) => {
+      await writeFile(file, text)
+      const example = startExample('import-watches.ts', ['summer', file], serverOf(base, ana))
+      await example.ended
+      return example.lines()
+    }
+    const header =
+      'reference,flight_id,residents_adults,non_residents_adults,price_threshold_percent'
+
+    expect(await save(`${header}\nA-1,101,1,0,5\nA-2,102,1,0,\n`)).toEqual([
+      '2 added, 0 changed, 0 unchanged',
+    ])
+    expect(await save(`${header}\nA-1,101,1,0,\n`)).toEqual([
+      '1 watches would lose a setting; nothing was saved',
+    ])
+    expect((await save(`${header}\nA-1,101,0,0,\n`))[0]).toContain('/2/residents_adults')
+  })
+
+  it('the example follows the stream over restarts of itself and of the server', async ({ db }) => {
+    const first = await openApi(db)
+    const ana = await newCaller(db, first.base, 'ana')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const fareId = await fareOf(db, '101')
+    const file = path.join(await newFolder(), 'last-seq.txt')
+    const start = () => startExample('follow-stream.ts', [file], serverOf(first.base, ana))
+    const change = (answer: Parameters<typeof record>[3]) => record(db, fareId, new Date(), answer)
+
+    await change(available('100.00'))
+    const example = start()
+    await example.lineWith('following after 1')
+    await change(available('101.00'))
+    await example.lineWith('2 summer A-1: price_changed, bookable')
+    await first.close()
+    await change(available('102.00'))
+    const second = await openApi(db, { port: Number(new URL(first.base).port) })
+    onTestFinished(second.close)
+    await example.lineWith('3 summer A-1: price_changed')
+    await until('the number is saved', async () => (await readFile(file, 'utf8')) === '3')
+    await example.kill()
+    await change(available('103.00'))
+    const again = start()
+    await again.lineWith('4 summer A-1: price_changed')
+    await change(gone)
+    await change(gone)
+    await again.lineWith('5 summer A-1: became_unavailable, not_bookable')
+
+    expect([...example.lines(), ...again.lines()].map((line) => line.split(':')[0])).toEqual([
+      'summer A-1',
+      'following after 1',
+      '2 summer A-1',
+      '3 summer A-1',
+      'following after 3',
+      '4 summer A-1',
+      '5 summer A-1',
+    ])
+  })
+
+  it('the example receives the webhooks of an endpoint, ignores repeated ones and refuses others', async ({
+    db,
+  }) => {
+    const base = await startApi(db, { allowedNetworks: NETWORKS })
+    const ana = await newCaller(db, base, 'ana')
+    const port = await freePort()
+    const target = `http://127.0.0.1:${port}/`
+    const { body: endpoint } = await ana.send('POST', '/webhook-endpoints', { target })
+    const secret = String(endpoint.secret)
+    const example = startExample('receive-webhooks.ts', [], {
+      WEBHOOK_SECRET: secret,
+      PORT: String(port),
+    })
+    await example.lineWith('listening on')
+    await listWith(ana, 'summer', [watch('A-1')])
+    const fareId = await fareOf(db, '101')
+    const { dispatch } = startDelivery(db)
+    const deliver = async () => {
+      await fanOutAll(db)
+      await dispatch()
+    }
+
+    await record(db, fareId, new Date(), available('100.00'))
+    await deliver()
+    await recorded(db, 1)
+    await replayRange(db, ana.resellerId, {
+      endpointId: String(endpoint.id),
+      from: 1,
+      through: 1,
+    })
+    await deliver()
+    await recorded(db, 2)
+    const forged = await fetch(target, { method: 'POST', body: '{"type":"fare.expired"}' })
+    await record(db, fareId, new Date(), available('101.00'))
+    await deliver()
+    await example.lineWith('fare.price_changed 2')
+
+    expect(forged.status).toBe(400)
+    expect(example.lines().slice(1)).toEqual([
+      'fare.watch_started 1 summer A-1: bookable',
+      expect.stringMatching(/^refused: /) as string,
+      'fare.price_changed 2 summer A-1: bookable',
+    ])
+  })
+})

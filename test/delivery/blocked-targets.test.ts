@@ -1,0 +1,162 @@
+import { expect, it } from 'vitest'
+import { isAllowedAddress, urlFault } from '../../src/delivery/send/target-policy.ts'
+import { createTransport } from '../../src/delivery/send/transport.ts'
+import { startReceiver, targetOf } from './receiver.ts'
+
+const PUBLIC_ONLY = { allowHttp: true, allowedNetworks: [] }
+const BODY = { headers: {}, body: '{}' }
+const { signal } = new AbortController()
+
+const SPECIAL = [
+  '127.0.0.1',
+  '127.8.9.10',
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.1.1',
+  '169.254.169.254',
+  '168.63.129.16',
+  '100.64.0.1',
+  '100.100.100.200',
+  '0.0.0.0',
+  '0.1.2.3',
+  '224.0.0.1',
+  '255.255.255.255',
+  '240.0.0.1',
+  '198.18.0.1',
+  '192.0.0.192',
+  '192.88.99.1',
+  '::',
+  '::1',
+  '::ffff:10.0.0.1',
+  '::ffff:7f00:1',
+  '::127.0.0.1',
+  '64:ff9b::10.0.0.1',
+  '64:ff9b::808:808',
+  '64:ff9b:1::1',
+  '2002:a00:1::',
+  '2001:0:a00:1::',
+  '2001:db8::1',
+  'fe80::1',
+  'fec0::1',
+  'fc00::1',
+  'fd00:ec2::254',
+  'ff02::1',
+  '100::1',
+]
+
+it.each(SPECIAL)('the address %s is not allowed', (address) => {
+  expect(isAllowedAddress(address, [])).toBe(false)
+})
+
+it.each(['93.184.215.14', '1.1.1.1', '2606:4700:4700::1111', '::ffff:1.1.1.1'])(
+  'the public address %s is allowed',
+  (address) => {
+    expect(isAllowedAddress(address, [])).toBe(true)
+  },
+)
+
+it.each([
+  ['10.1.2.3', true],
+  ['::ffff:10.1.2.3', true],
+  ['10.2.0.1', false],
+  ['fd00:1::5', true],
+  ['fd00:2::5', false],
+])('with two networks allowed, the address %s gives %s', (address, allowed) => {
+  expect(isAllowedAddress(address, ['10.1.0.0/16', 'fd00:1::/32'])).toBe(allowed)
+})
+
+const FORMS = [
+  'https://127.0.0.1/',
+  'https://2130706433/',
+  'https://0x7f000001/',
+  'https://0177.0.0.1/',
+  'https://127.1/',
+  'https://127.0.0.1./',
+  'https://１２７.0.0.1/',
+  'https://0/',
+  'https://[::1]/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[::ffff:7f00:1]/',
+  'https://[64:ff9b::7f00:1]/',
+  'https://localhost/',
+  'https://LOCALHOST./',
+  'https://a.localhost/',
+  'http://169.254.169.254/latest/meta-data/',
+]
+
+it.each(FORMS)('the URL %s is refused before anything is resolved', async (address) => {
+  const resolved: string[] = []
+  const transport = createTransport({
+    policy: PUBLIC_ONLY,
+    scrub: (text) => text,
+    resolve: async (hostname) => {
+      resolved.push(hostname)
+      return ['1.1.1.1']
+    },
+  })
+
+  const result = await transport.post(targetOf(address), BODY, signal)
+
+  expect(result).toEqual({ kind: 'blocked', outcome: 'blocked', status: null, answer: '' })
+  expect(resolved).toEqual([])
+  await transport.close()
+})
+
+it.each([
+  ['ftp://receiver.example/', 'must begin with https://'],
+  ['http://receiver.example/', 'must begin with https://'],
+  ['https://user@receiver.example/', 'must hold no user name and no password'],
+  ['https://:key@receiver.example/', 'must hold no user name and no password'],
+  ['https://receiver.example/#part', 'must hold no fragment'],
+  ['receiver.example', 'must be a URL of the form https://…'],
+  [`https://receiver.example/${'x'.repeat(2_000)}`, 'must not be longer than 2000 characters'],
+])('the URL %s has the fault "%s"', (url, fault) => {
+  expect(urlFault(url, { allowHttp: false, allowedNetworks: [] })).toBe(fault)
+})
+
+it('plain http is allowed by a setting, and on loopback if its network is allowed', () => {
+  const url = 'http://receiver.example/'
+  const loopback = 'http://127.0.0.1:8090/'
+
+  expect(urlFault(url, { allowHttp: true, allowedNetworks: [] })).toBeUndefined()
+  expect(urlFault(loopback, { allowHttp: true, allowedNetworks: [] })).toBeDefined()
+  expect(
+    urlFault(loopback, { allowHttp: false, allowedNetworks: ['127.0.0.1/32'] }),
+  ).toBeUndefined()
+})
+
+it.each(SPECIAL)('a name that resolves to %s is blocked without a connection', async (address) => {
+  const transport = createTransport({
+    policy: PUBLIC_ONLY,
+    scrub: (text) => text,
+    resolve: async () => ['1.1.1.1', address],
+  })
+
+  const result = await transport.post(targetOf('http://receiver.example:9/'), BODY, signal)
+
+  expect(result).toMatchObject({ kind: 'blocked' })
+  await transport.close()
+})
+
+it('a name is resolved once a connect, and another address of it is blocked at the next connect', async () => {
+  await using receiver = await startReceiver((_request, response) =>
+    response.writeHead(200, { connection: 'close' }).end(),
+  )
+  const answers = [['127.0.0.1'], ['127.0.0.2']]
+  const transport = createTransport({
+    policy: { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] },
+    scrub: (text) => text,
+    resolve: async () => answers.shift() ?? [],
+  })
+  const target = targetOf(`http://receiver.example:${receiver.port}/`)
+
+  const first = await transport.post(target, BODY, signal)
+  const second = await transport.post(target, BODY, signal)
+
+  expect([first.kind, second.kind]).toEqual(['delivered', 'blocked'])
+  expect(receiver.requests.map(({ headers }) => headers.host)).toEqual([
+    `receiver.example:${receiver.port}`,
+  ])
+  expect(answers).toEqual([])
+  await transport.close()
+})

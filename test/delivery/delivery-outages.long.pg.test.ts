@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import type { ResellerId } from '../../src/base/reseller-id.ts'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
+import { createEndpoint } from '../../src/delivery/endpoints/change-endpoints.ts'
+import { createSealer } from '../../src/delivery/sealing/sealer.ts'
+import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
+import { startOwnRedis } from '../chaos/own-redis.ts'
+import type { RunningCommand } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import {
+  blockTable,
+  killWorker,
+  startWorker,
+  untilReady,
+  workerSessions,
+} from '../verify/worker-fixtures.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { appendRecords, makeDue, type Receiver, startReceiver } from './delivery-fixtures.ts'
+
+const KEY = 'a-key-of-this-test-0123456789abcdef'
+const POLICY = { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] }
+const A = { reference: 'A' }
+
+async function startDelivering(
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningCommand> {
+  const worker = startWorker({
+    databaseUrl,
+    upstreamUrl: 'http://127.0.0.1:9',
+    settings: {
+      ENCRYPTION_KEY: KEY,
+      WEBHOOK_ALLOW_HTTP: 'on',
+      WEBHOOK_ALLOWED_NETWORKS: POLICY.allowedNetworks.join(),
+      ...settings,
+    },
+  })
+  await untilReady(worker)
+  return worker
+}
+
+/** An endpoint of a new reseller at the receiver. */
+async function prepare(db: Db, { url }: Receiver): Promise<{ resellerId: number; id: string }> {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const targetRules = {
+    urls: POLICY,
+    slackHosts: [],
+    email: { smtpUrl: undefined, from: undefined, allowed: [] },
+  }
+  const { id } = await createEndpoint(
+    { db, resellerId: resellerId as ResellerId },
+    { sealer: createSealer(KEY), targetRules },
+    { target: url },
+  )
+  return { resellerId, id }
+}
+
+async function deliveries(db: Db): Promise<{ state: string; attempts: number }[]> {
+  return db.selectFrom('delivery').select(['state', 'attempts']).orderBy('seq').execute()
+}
+
+async function allDelivered(db: Db, count: number): Promise<boolean> {
+  const rows = await deliveries(db).catch(() => [])
+  return rows.length === count && rows.every(({ state }) => state === 'delivered')
+}
+
+it('a delivery whose process was killed after the receiver’s 200 is made again under the same id', async ({
+  db,
+  databaseUrl,
+}) => {
+  const receiver = await startReceiver()
+  const { resellerId, id } = await prepare(db, receiver)
+  const first = await startDelivering(databaseUrl)
+  const release = await blockTable(databaseUrl, 'farewatch_private.delivery_attempt')
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await receiver.arrived(1)
+  await until('a record of the result that waits', async () =>
+    (await workerSessions(db)).some(
+      ({ statement, waits }) => waits && statement.includes('delivery_attempt'),
+    ),
+  )
+
+  await killWorker(db, first)
+  await release()
+  expect(await deliveries(db)).toEqual([{ state: 'pending', attempts: 0 }])
+  await makeDue(db, id)
+  await startDelivering(databaseUrl)
+  await until('the delivery', () => allDelivered(db, 1))
+
+  expect(receiver.received).toHaveLength(2)
+  expect(receiver.received[0]?.ids).toEqual(receiver.received[1]?.ids)
+})
+
+it('a flushed queue loses no delivery and no retry', async ({ db, databaseUrl }) => {
+  const redis = await startOwnRedis()
+  onTestFinished(() => redis.close())
+  let status = 500
+  const receiver = await startReceiver((_, res) => res.writeHead(status).end())
+  const { resellerId } = await prepare(db, receiver)
+  await startDelivering(databaseUrl, { REDIS_URL: redis.url })
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await until('a failed attempt', async () => (await deliveries(db))[0]?.attempts === 1)
+
+  await redis.command('flushall')
+  status = 200
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  await until('all deliveries', () => allDelivered(db, 3))
+
+  expect(receiver.received).toHaveLength(4)
+})
+
+it('a database that is away for a minute loses no delivery, and what was answered meanwhile is not sent again', async () => {
+  const postgres = await startChaosPostgres()
+  onTestFinished(() => postgres.close())
+  const databaseUrl = await postgres.createDatabase('farewatch_delivery_test')
+  const database = openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog })
+  onTestFinished(() => database.close())
+  const { db } = database
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_, res) => {
+    if (receiver.received.length === 1) waiting.push(res)
+    else res.end()
+  })
+  const { resellerId } = await prepare(db, receiver)
+  await startDelivering(databaseUrl)
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  await receiver.arrived(1)
+
+  await postgres.crash()
+  waiting[0]?.end()
+  await delay(60_000)
+  await postgres.start()
+  await until('all deliveries', () => allDelivered(db, 2))
+  await sql`select 1`.execute(db)
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await until('the next delivery', () => allDelivered(db, 3))
+
+  expect(new Set(receiver.received.flatMap(({ ids }) => ids)).size).toBe(3)
+  expect(receiver.received).toHaveLength(3)
+})

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { type Digest, digestFault, nextDigestAt } from '../../src/delivery/formats/digest.ts'
+
+const next = (digest: Digest | null, now: string) =>
+  nextDigestAt(digest, new Date(now)).toISOString()
+const madrid = (hour: number): Digest => ({ daily_at: hour, zone: 'Europe/Madrid' })
+
+describe('the next time of a digest', () => {
+  it.each<[string, Digest | null, string, string]>([
+    ['no digest: at once', null, '2026-11-22T10:07:31.000Z', '2026-11-22T10:07:31.000Z'],
+    [
+      'a quarter of an hour',
+      { every: '15m' },
+      '2026-11-22T10:07:31.000Z',
+      '2026-11-22T10:15:00.000Z',
+    ],
+    [
+      'exactly at a quarter',
+      { every: '15m' },
+      '2026-11-22T10:15:00.000Z',
+      '2026-11-22T10:30:00.000Z',
+    ],
+    ['an hour', { every: '1h' }, '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
+    ['later today', madrid(7), '2026-11-22T05:59:59.999Z', '2026-11-22T06:00:00.000Z'],
+    ['exactly at the hour', madrid(7), '2026-11-22T06:00:00.000Z', '2026-11-23T06:00:00.000Z'],
+    [
+      'the local day is ahead of UTC',
+      { daily_at: 0, zone: 'Pacific/Kiritimati' },
+      '2026-11-22T09:00:00.000Z',
+      '2026-11-22T10:00:00.000Z',
+    ],
+    [
+      'the local day is behind UTC',
+      { daily_at: 23, zone: 'Pacific/Pago_Pago' },
+      '2026-11-22T03:00:00.000Z',
+      '2026-11-22T10:00:00.000Z',
+    ],
+    [
+      'the day before summer time begins',
+      madrid(7),
+      '2027-03-27T07:00:00.000Z',
+      '2027-03-28T05:00:00.000Z',
+    ],
+    [
+      'the hour that the clocks skip',
+      madrid(2),
+      '2027-03-27T12:00:00.000Z',
+      '2027-03-28T01:00:00.000Z',
+    ],
+    [
+      'after the hour that the clocks skip',
+      madrid(2),
+      '2027-03-28T01:00:00.000Z',
+      '2027-03-29T00:00:00.000Z',
+    ],
+    [
+      'the hour that is there twice',
+      madrid(2),
+      '2026-10-24T12:00:00.000Z',
+      '2026-10-25T01:00:00.000Z',
+    ],
+    [
+      'after the hour that is there twice',
+      madrid(2),
+      '2026-10-25T01:00:00.000Z',
+      '2026-10-26T01:00:00.000Z',
+    ],
+  ])('%s', (_, digest, now, due) => {
+    expect(next(digest, now)).toBe(due)
+  })
+
+  it('a daily digest has one time a day, also where clocks change', () => {
+    for (const zone of [
+      'Europe/Madrid',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Africa/Casablanca',
+      'Asia/Kolkata',
+    ]) {
+      let at = new Date('2026-01-01T12:00:00Z')
+      for (let days = 0; days < 366; days += 1) {
+        const due = nextDigestAt({ daily_at: 2, zone }, at)
+        const hours = (due.getTime() - at.getTime()) / 3_600_000
+        expect(days === 0 ? 24 : hours, `${zone} ${due.toISOString()}`).toBeGreaterThanOrEqual(23)
+        expect(hours).toBeLessThanOrEqual(25)
+        at = due
+      }
+    }
+  })
+})
+
+describe('the form of a digest', () => {
+  it.each([
+    [{ every: '15m' }, undefined],
+    [{ every: '1h' }, undefined],
+    [{ daily_at: 0, zone: 'UTC' }, undefined],
+    [{ daily_at: 23, zone: 'America/Argentina/Buenos_Aires' }, undefined],
+    [{ every: '5m' }, 'every must be'],
+    [{ every: 'toString' }, 'every must be'],
+    [{ daily_at: 24, zone: 'UTC' }, 'daily_at must be'],
+    [{ daily_at: 7.5, zone: 'UTC' }, 'daily_at must be'],
+    [{ daily_at: 7, zone: 'Europe/Nowhere' }, 'zone must be'],
+    [{ daily_at: 7, zone: '+02:00' }, 'zone must be'],
+  ])('the fault of %j begins with "%s"', (digest, fault) => {
+    const found = digestFault(digest as Digest)
+    if (fault === undefined) expect(found).toBeUndefined()
+    else expect(found).toContain(fault)
+  })
+})

@@ -1,0 +1,309 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'vitest'
+import { readFeedPage } from '../../src/changes/watch-feed-page.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import type { Format } from '../../src/delivery/formats/format.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import {
+  addEndpoint,
+  appendRecords,
+  makeDue,
+  postFormat,
+  startDispatcher,
+  startReceiver,
+} from './delivery-fixtures.ts'
+
+interface DeliveryRow {
+  readonly state: string
+  readonly attempts: number
+  readonly dead_reason: string | null
+  readonly claimed: boolean
+  readonly dueInMs: number | null
+}
+
+async function deliveryRows(db: Db, endpointId: string): Promise<DeliveryRow[]> {
+  const { rows } = await sql<DeliveryRow>`
+    select state, attempts, dead_reason, claim_id is not null as claimed,
+           round(extract(epoch from due_at - clock_timestamp()) * 1000)::float8 as "dueInMs"
+      from delivery where endpoint_id = ${endpointId} order by seq
+  `.execute(db)
+  return rows
+}
+
+async function attemptOutcomes(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('delivery_attempt').select('outcome').orderBy('id').execute()
+  return rows.map(({ outcome }) => outcome)
+}
+
+async function openUntil(db: Db, id: string): Promise<Date | null> {
+  const { open_until } = await db
+    .selectFrom('webhook_endpoint')
+    .select('open_until')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return open_until
+}
+
+const A = { reference: 'A' }
+
+it('a record arrives as the feed shows it, under one id, and is recorded with its attempt', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const receiver = await startReceiver()
+  const id = await addEndpoint(db, resellerId, { address: receiver.url })
+  await appendRecords(db, { resellerId, ...A }, [{}, { kind: 'expired', reason: 'departed' }])
+  const dispatcher = startDispatcher(db)
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+
+  const page = await readFeedPage(db, { resellerId, after: 0, limit: 10, filter: {} })
+  const bodies = receiver.received.flatMap(({ body }) => body)
+  const bySeq = bodies.toSorted((a, b) => Number(a.data.seq) - Number(b.data.seq))
+  expect(bySeq.map(({ type }) => type)).toEqual(['fare.price_changed', 'fare.expired'])
+  expect(bySeq.map(({ data }) => data)).toEqual(JSON.parse(JSON.stringify(page.items)))
+  expect(new Set(receiver.received.flatMap(({ ids }) => ids)).size).toBe(2)
+  const done = { state: 'delivered', attempts: 1, dead_reason: null, claimed: false, dueInMs: null }
+  expect(await deliveryRows(db, id)).toEqual([done, done])
+  expect(await attemptOutcomes(db)).toEqual(['ok', 'ok'])
+})
+
+it('twenty endpoints that hang delay no other endpoint', async ({ db }) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const receiver = await startReceiver(({ path }, res) => {
+    if (path !== '/hangs') res.end()
+  })
+  for (let i = 0; i < 20; i += 1) {
+    await addEndpoint(db, resellerId, { address: `${receiver.url}/hangs` })
+  }
+  const healthy: string[] = []
+  for (let i = 0; i < 5; i += 1) {
+    healthy.push(await addEndpoint(db, resellerId, { address: `${receiver.url}/good` }))
+  }
+  await appendRecords(
+    db,
+    { resellerId, ...A },
+    Array.from({ length: 30 }, () => ({})),
+  )
+  const dispatcher = startDispatcher(db)
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(5 * 30)
+
+  for (const id of healthy) {
+    expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
+  }
+  expect(receiver.received.filter(({ path }) => path === '/hangs')).toHaveLength(20 * 4)
+})
+
+it('an endpoint has four requests in progress over all processes, and one before its first success', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_, res) => waiting.push(res))
+  await addEndpoint(db, resellerId, { address: `${receiver.url}/proven` })
+  await addEndpoint(db, resellerId, { address: `${receiver.url}/unproven`, proven: false })
+  await appendRecords(
+    db,
+    { resellerId, ...A },
+    Array.from({ length: 9 }, () => ({})),
+  )
+  const dispatchers = [startDispatcher(db), startDispatcher(db)]
+
+  await Promise.all(dispatchers.map((dispatcher) => dispatcher.dispatch()))
+  await dispatchers[0]?.dispatch()
+  await dispatchers[1]?.dispatch()
+  await receiver.arrived(5)
+
+  const paths = receiver.received.map(({ path }) => path)
+  expect(paths.filter((path) => path === '/proven')).toHaveLength(4)
+  expect(paths.filter((path) => path === '/unproven')).toHaveLength(1)
+})
+
+it('the circuit breaker stops attempts without using them up, then lets one through', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  let status = 500
+  const receiver = await startReceiver((_, res) => res.writeHead(status).end())
+  const id = await addEndpoint(db, resellerId, { address: receiver.url, proven: false })
+  await appendRecords(
+    db,
+    { resellerId, ...A },
+    Array.from({ length: 8 }, () => ({})),
+  )
+  const dispatcher = startDispatcher(db)
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(5)
+  await dispatcher.dispatch()
+
+  const rows = await deliveryRows(db, id)
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 0, 0, 0])
+  expect(rows[0]?.dueInMs).toBeGreaterThan(3_000)
+  expect(receiver.received).toHaveLength(5)
+  expect(await openUntil(db, id)).not.toBeNull()
+
+  status = 200
+  await sql`update webhook_endpoint set open_until = now() - interval '1 second'`.execute(db)
+  await makeDue(db, id)
+  await dispatcher.dispatch()
+  await receiver.arrived(6)
+  expect(receiver.received).toHaveLength(6)
+  await dispatcher.recorded(5 + 8)
+  expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
+  expect(await openUntil(db, id)).toBeNull()
+})
+
+it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to the other endpoints', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const receiver = await startReceiver(({ path }, res) => {
+    res.writeHead(path === '/gone' ? 410 : 200).end()
+  })
+  const gone = await addEndpoint(db, resellerId, { address: `${receiver.url}/gone`, proven: false })
+  await addEndpoint(db, resellerId, { address: `${receiver.url}/other`, kinds: ['expired'] })
+  const unrelated = await resellerWith(db, [cells(A)], 'southwind')
+  await addEndpoint(db, unrelated, { address: `${receiver.url}/unrelated` })
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  const dispatcher = startDispatcher(db)
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+
+  const events = receiver.received.filter(({ path }) => path !== '/gone')
+  expect(events).toMatchObject([
+    {
+      path: '/other',
+      body: [{ type: 'webhook.disabled', data: { endpointId: gone, reason: 'gone' } }],
+    },
+  ])
+  const rows = await deliveryRows(db, gone)
+  expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual([
+    ['pending', 1],
+    ['pending', 0],
+  ])
+})
+
+it('a delivery that a killed process held is made again under its id, and a late result is dropped', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_, res) => waiting.push(res))
+  const id = await addEndpoint(db, resellerId, { address: receiver.url })
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  const [slow, other] = [startDispatcher(db), startDispatcher(db)]
+  await slow.dispatch()
+  await receiver.arrived(1)
+
+  await other.dispatch()
+  expect(receiver.received).toHaveLength(1)
+  await makeDue(db, id)
+  await other.dispatch()
+  await receiver.arrived(2)
+  waiting[0]?.end()
+  await slow.dispatch()
+  expect((await deliveryRows(db, id))[0]).toMatchObject({ state: 'pending', attempts: 0 })
+  waiting[1]?.end()
+  await other.recorded(1)
+
+  expect(receiver.received[0]?.ids).toEqual(receiver.received[1]?.ids)
+  expect((await deliveryRows(db, id))[0]).toMatchObject({ state: 'delivered', attempts: 1 })
+})
+
+it('payloads over 20 kB and blocked addresses end as dead, and a postponed message uses no attempt', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const results: Record<string, Awaited<ReturnType<Format['send']>>> = {
+    blocked: { kind: 'blocked', outcome: 'address_blocked', status: null, answer: '' },
+    postponed: { kind: 'postponed', outcome: 'rate_limited', retryAfterMs: 60_000 },
+  }
+  const format: Format = {
+    name: 'webhook',
+    maxMessages: 1,
+    send: async ({ address }) => results[address] ?? { kind: 'delivered', status: 200, answer: '' },
+  }
+  const blocked = await addEndpoint(db, resellerId, { address: 'blocked' })
+  const postponed = await addEndpoint(db, resellerId, { address: 'postponed' })
+  const good = await addEndpoint(db, resellerId, { address: 'good' })
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  const dispatcher = startDispatcher(db, { formats: [format] })
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(3)
+  const large = { before: { text: 'x'.repeat(20_000) } }
+  await appendRecords(db, { resellerId, ...A }, [large])
+  await dispatcher.dispatch()
+  await dispatcher.recorded(5)
+
+  const dead = { state: 'dead', claimed: false, dueInMs: null }
+  expect(await deliveryRows(db, blocked)).toMatchObject([
+    { ...dead, dead_reason: 'blocked', attempts: 1 },
+    { ...dead, dead_reason: 'too_large', attempts: 0 },
+  ])
+  const [first] = await deliveryRows(db, postponed)
+  expect(first).toMatchObject({ state: 'pending', attempts: 0 })
+  expect(first?.dueInMs).toBeGreaterThan(30_000)
+  expect(await deliveryRows(db, good)).toMatchObject([{ state: 'delivered' }, dead])
+  expect(await attemptOutcomes(db)).toEqual(['address_blocked', 'ok'])
+})
+
+it('a format that joins messages gets all that is due in one request, and one request at a time', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_, res) => waiting.push(res))
+  await addEndpoint(db, resellerId, { address: receiver.url, format: 'slack' })
+  await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
+  const dispatcher = startDispatcher(db, { formats: [postFormat('slack', 250)] })
+
+  await dispatcher.dispatch()
+  await receiver.arrived(1)
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  await dispatcher.dispatch()
+  expect(receiver.received).toHaveLength(1)
+  waiting[0]?.end()
+  await receiver.arrived(2)
+  waiting[1]?.end()
+  await dispatcher.recorded(5)
+
+  const seqs = receiver.received.map(({ body }) => body.map(({ data }) => data.seq))
+  expect(seqs).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
+})
+
+it('a dispatcher that closes releases its requests, and another one makes them at once', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const receiver = await startReceiver(({ ids }, res) => {
+    // The first request of each delivery hangs.
+    if (seen.has(String(ids))) res.end()
+    seen.add(String(ids))
+  })
+  const seen = new Set<string>()
+  const id = await addEndpoint(db, resellerId, { address: receiver.url })
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  const [first, second] = [startDispatcher(db), startDispatcher(db)]
+  await first.dispatch()
+  await receiver.arrived(2)
+
+  await first.close(500)
+  expect(await deliveryRows(db, id)).toMatchObject([
+    { state: 'pending', claimed: false, attempts: 0 },
+    { state: 'pending', claimed: false, attempts: 0 },
+  ])
+  await second.dispatch()
+  await second.recorded(2)
+
+  expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
+})

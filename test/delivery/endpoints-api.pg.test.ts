@@ -1,0 +1,224 @@
+import { expect } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import {
+  assertEncryptionKey,
+  createOpenTarget,
+  resealEndpoints,
+  WrongEncryptionKeyError,
+} from '../../src/delivery/sealing/sealed-endpoints.ts'
+import { createSealer } from '../../src/delivery/sealing/sealer.ts'
+import { newCaller } from '../api/reseller-calls.ts'
+import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+const URL = 'https://receiver.example/hooks/CANARY-PATH?token=CANARY-QUERY'
+const ENDPOINTS = '/webhook-endpoints'
+
+async function sealedRow(db: Db, id: string) {
+  const { rows } = await sql<{
+    id: string
+    target: Buffer
+    secret: Buffer
+    previousSecret: Buffer | null
+    cursor: number
+  }>`
+    select id, target, secret, previous_secret as "previousSecret", cursor_seq as cursor
+      from webhook_endpoint where id = ${id}
+  `.execute(db)
+  const [row] = rows
+  if (row === undefined) throw new Error('there is no such endpoint')
+  return row
+}
+
+it('an endpoint is created, changed, tested, rotated and deleted, and shows its secret only when it is made', async ({
+  db,
+}) => {
+  const base = await startApi(db)
+  const { send, get } = await newCaller(db, base, 'northwind')
+
+  const made = await send('POST', ENDPOINTS, {
+    target: URL,
+    kinds: ['became_available'],
+    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+  })
+  const id = String(made.body.id)
+  const path = `${ENDPOINTS}/${id}`
+  const changed = await send('PATCH', path, { kinds: null, lists: ['summer'], enabled: false })
+  const disabled = await send('POST', `${path}/test`)
+  const enabled = await send('PATCH', path, { enabled: true })
+  const tested = await send('POST', `${path}/test`)
+  const rotated = await send('POST', `${path}/rotate-secret`)
+  const shown = await get(path)
+  const all = await get(ENDPOINTS)
+  const row = await sealedRow(db, id)
+  const deleted = await send('DELETE', path)
+
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({
+    target: 'receiver.example/…UERY',
+    format: 'webhook',
+    enabled: true,
+    kinds: ['became_available'],
+    secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/) as string,
+  })
+  expect(changed.body).toMatchObject({
+    kinds: null,
+    lists: ['summer'],
+    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+    enabled: false,
+    disabledReason: 'paused',
+  })
+  expect(disabled.body).toMatchObject({ code: 'delivery.endpoint_disabled' })
+  expect(enabled.body).toMatchObject({ enabled: true, disabledReason: null, disabledAt: null })
+  expect(tested.status).toBe(202)
+  expect(shown.body).toMatchObject({ pending: 1, dead: 0 })
+  expect(shown.body).not.toHaveProperty('secret')
+  expect(all.body).toEqual({ items: [shown.body] })
+  expect(createOpenTarget(TEST_SEALER)(row)).toEqual({
+    endpointId: id,
+    address: URL,
+    secrets: [rotated.body.secret, made.body.secret],
+  })
+  const untilMs = Date.parse(String(rotated.body.previousSecretUntil)) - Date.now()
+  expect(untilMs / 3_600_000).toBeCloseTo(24, 0)
+  expect(deleted.status).toBe(204)
+  expect((await get(path)).status).toBe(404)
+})
+
+const INVALID: readonly (readonly [body: object, pointer: string | undefined])[] = [
+  [{ target: 'http://receiver.example/' }, '/target'],
+  [{ target: 'https://127.0.0.1/' }, '/target'],
+  [{ target: 'https://user:pass@receiver.example/' }, '/target'],
+  [{ target: 'ops@agency.example', format: 'email' }, '/target'],
+  [{ target: 'https://receiver.example/', format: 'slack' }, '/target'],
+  [{ target: URL, digest: { every: '1h' } }, '/digest'],
+  [{ target: URL, kinds: [] }, '/kinds'],
+  [{ target: URL, kinds: ['sold_out'] }, '/kinds/0'],
+  [{ target: URL, reasons: ['sold'] }, '/reasons/0'],
+  [{ target: URL, lists: ['..'] }, '/lists'],
+  [{ target: URL, rules: {} }, '/rules'],
+  [{ target: URL, rules: { sold_out: false } }, '/rules/sold_out'],
+  [
+    { target: URL, rules: { price_below: { amount: '-1', currency: 'EUR' } } },
+    '/rules/price_below/amount',
+  ],
+  [
+    { target: URL, rules: { price_below: { amount: '1', currency: 'eur' } } },
+    '/rules/price_below/currency',
+  ],
+  [{ target: URL, description: 'a\nb' }, '/description'],
+  [{ target: URL, secret: 'whsec_eA==' }, '/secret'],
+  [{}, '/target'],
+]
+
+it('an invalid endpoint is refused, and the problem points at its fault', async ({ db }) => {
+  const { send } = await newCaller(db, await startApi(db), 'northwind')
+
+  for (const [body, pointer] of INVALID) {
+    const refused = await send('POST', ENDPOINTS, body)
+
+    expect(refused.body, refused.text).toMatchObject({ code: 'request.invalid_body', pointer })
+    expect(refused.text).not.toContain('CANARY')
+  }
+})
+
+it('a reseller has at most 20 endpoints, also if it creates several at once', async ({ db }) => {
+  const { send } = await newCaller(db, await startApi(db), 'northwind')
+
+  const made = await Promise.all(
+    Array.from({ length: 23 }, () => send('POST', ENDPOINTS, { target: URL })),
+  )
+
+  const refused = made.filter(({ status }) => status === 409)
+  expect(made.filter(({ status }) => status === 201)).toHaveLength(20)
+  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('delivery.too_many_endpoints'))
+})
+
+it('the endpoints and deliveries of another reseller do not exist', async ({ db }) => {
+  const base = await startApi(db)
+  const own = await newCaller(db, base, 'northwind')
+  const other = await newCaller(db, base, 'other')
+  const { id } = (await own.send('POST', ENDPOINTS, { target: URL })).body
+  const { deliveryId } = (await own.send('POST', `${ENDPOINTS}/${id}/test`)).body
+  const path = `${ENDPOINTS}/${id}`
+
+  const answers = [
+    await other.get(path),
+    await other.send('PATCH', path, { enabled: false }),
+    await other.send('DELETE', path),
+    await other.send('POST', `${path}/rotate-secret`),
+    await other.send('POST', `${path}/test`),
+    await other.get(`${path}/deliveries`),
+    await other.get(`${path}/deliveries/${deliveryId}`),
+    await other.send('POST', `${path}/deliveries/${deliveryId}/retry`),
+    await other.send('POST', `${path}/replay`, { from: 1, through: 9 }),
+  ]
+
+  expect(answers.map(({ status }) => status)).toEqual(Array(9).fill(404))
+  expect((await other.get(ENDPOINTS)).body).toEqual({ items: [] })
+  expect((await own.get(path)).body).toMatchObject({ enabled: true, pending: 1 })
+})
+
+it('without ENCRYPTION_KEY no endpoint is made', async ({ db }) => {
+  const base = await startApi(db, { sealer: createSealer(undefined) })
+  const { send } = await newCaller(db, base, 'northwind')
+
+  const refused = await send('POST', ENDPOINTS, { target: URL })
+
+  expect(refused.status).toBe(503)
+  expect(refused.body).toMatchObject({ code: 'delivery.no_encryption_key' })
+})
+
+it('a wrong key is refused at the start, and a former key opens endpoints until they are resealed', async ({
+  db,
+}) => {
+  const { send } = await newCaller(db, await startApi(db), 'northwind')
+  const wrong = createSealer('another encryption key')
+  await assertEncryptionKey(db, wrong)
+  const { id, secret } = (await send('POST', ENDPOINTS, { target: URL })).body
+  await send('POST', `${ENDPOINTS}/${id}/rotate-secret`)
+  const both = createSealer('another encryption key', 'the encryption key of the tests')
+
+  await expect(assertEncryptionKey(db, wrong)).rejects.toThrow(WrongEncryptionKeyError)
+  await expect(assertEncryptionKey(db, createSealer(undefined))).rejects.toThrow(/ENCRYPTION_KEY/)
+  await assertEncryptionKey(db, both)
+  const resealed = [await resealEndpoints(db, both), await resealEndpoints(db, both)]
+  await assertEncryptionKey(db, wrong)
+
+  expect(resealed).toEqual([1, 0])
+  const opened = createOpenTarget(wrong)(await sealedRow(db, String(id)))
+  expect(opened).toMatchObject({ address: URL, secrets: [expect.any(String), secret] })
+})
+
+it('the URL and the secret of an endpoint are in no log line, no table and no other answer', async ({
+  db,
+}) => {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'trace',
+    scrub: (line) => line,
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const { send, get } = await newCaller(db, await startApi(db, { log }), 'northwind')
+
+  const { id, secret } = (await send('POST', ENDPOINTS, { target: URL })).body
+  const path = `${ENDPOINTS}/${id}`
+  const answers = [
+    await send('PATCH', path, { target: `${URL}&more=CANARY-MORE` }),
+    await send('POST', ENDPOINTS, { target: `${URL}#CANARY-PART` }),
+    await send('POST', ENDPOINTS, { target: URL, kinds: ['CANARY-KIND'] }),
+    await get(ENDPOINTS),
+    await get(path),
+    await send('POST', `${path}/test`),
+  ]
+
+  const { rows } = await sql<{ row: string }>`
+    select to_jsonb(e)::text as row from webhook_endpoint e union all select to_jsonb(d)::text from delivery d
+  `.execute(db)
+  const hex = (text: string) => Buffer.from(text).toString('hex')
+  const key = String(secret).slice('whsec_'.length)
+  const all = [...lines, ...answers.map(({ text }) => text), ...rows.map(({ row }) => row)].join()
+  expect(rows).toHaveLength(2)
+  for (const text of ['CANARY', hex('CANARY'), key, hex(key)]) expect(all).not.toContain(text)
+})

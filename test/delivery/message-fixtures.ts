@@ -1,0 +1,49 @@
+import type { Message } from '../../src/delivery/formats/format.ts'
+
+const OUT = {
+  from: 'PMI',
+  to: 'BCN',
+  airline: 'Llevant Airways',
+  numbers: [1579],
+  departsAt: '2026-11-24 10:25',
+}
+
+/** A message that a fare sold out, with this airline, reference and number. */
+export function soldOut({
+  airline = OUT.airline,
+  reference = 'A-1',
+  seq = 1,
+}: {
+  readonly airline?: string
+  readonly reference?: string
+  readonly seq?: number
+} = {}): Message {
+  const flight = { ...OUT, airline }
+  const price = { amount: '348.81', currency: 'EUR' }
+  const recordedAt = '2026-11-22T13:00:00.000Z'
+  return {
+    deliveryId: `0190a7c0-0000-7000-8000-${String(seq).padStart(12, '0')}`,
+    type: 'fare.became_unavailable',
+    timestamp: recordedAt,
+    data: {
+      seq,
+      kind: 'became_unavailable',
+      reason: 'sold_out',
+      list: 'summer',
+      reference,
+      flightId: '101',
+      returnFlightId: null,
+      before: { pair: 'bookable', outbound: { belief: 'available', flight }, return: null, price },
+      after: {
+        pair: 'not_bookable',
+        outbound: { belief: 'unavailable', flight: null },
+        return: null,
+        price: null,
+      },
+      recordedAt,
+    },
+  }
+}
+
+export const SOLD_OUT =
+  'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR) [summer / A-1]'

@@ -1,0 +1,184 @@
+import { Webhook } from 'standardwebhooks'
+import { expect, onTestFinished } from 'vitest'
+import { createLogger } from '../../src/base/logger.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
+import { createOpenTarget } from '../../src/delivery/sealing/sealed-endpoints.ts'
+import type { Resolve } from '../../src/delivery/send/guarded-connector.ts'
+import { createTransport } from '../../src/delivery/send/transport.ts'
+import { newCaller, type ResellerCalls } from '../api/reseller-calls.ts'
+import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { makeDue, startDispatcher } from './delivery-fixtures.ts'
+import { type Answer, type Receiver, startReceiver } from './receiver.ts'
+
+const LOOPBACK = ['127.0.0.1/32']
+
+interface Started {
+  readonly calls: ResellerCalls
+  readonly dispatcher: ReturnType<typeof startDispatcher>
+  readonly lines: readonly string[]
+}
+
+/** The API and a dispatcher that may deliver to loopback. */
+async function start(
+  db: Db,
+  given: { readonly deadlineMs?: number; readonly resolve?: Resolve } = {},
+): Promise<Started> {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'trace',
+    scrub: (line) => line,
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const transport = createTransport({
+    policy: { allowHttp: true, allowedNetworks: LOOPBACK },
+    scrub: (text) => text,
+    ...given,
+  })
+  onTestFinished(() => transport.close())
+  const dispatcher = startDispatcher(db, {
+    formats: [createWebhookFormat({ transport })],
+    openTarget: createOpenTarget(TEST_SEALER),
+    log,
+  })
+  const base = await startApi(db, { log, allowedNetworks: LOOPBACK })
+  return { calls: await newCaller(db, base, 'northwind'), dispatcher, lines }
+}
+
+async function newEndpoint({ send }: ResellerCalls, target: string) {
+  const made = await send('POST', '/webhook-endpoints', { target })
+  if (made.status !== 201) throw new Error(made.text)
+  const path = `/webhook-endpoints/${String(made.body.id)}`
+  return { id: String(made.body.id), secret: String(made.body.secret), path }
+}
+
+function verifies(secret: string, request: Receiver['requests'][number] | undefined): boolean {
+  try {
+    new Webhook(secret).verify(request?.body ?? '', request?.headers as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
+
+it('a secret that is rotated between two attempts signs the second one together with the former one', async ({
+  db,
+}) => {
+  const { calls, dispatcher, lines } = await start(db)
+  const statuses = [500, 204]
+  await using receiver = await startReceiver(({ path, headers }, response) => {
+    // As some error pages do.
+    response.writeHead(statuses.shift() ?? 204)
+    response.end(response.statusCode === 204 ? undefined : JSON.stringify({ path, headers }))
+  })
+  const { id, secret, path } = await newEndpoint(calls, `${receiver.url}/hook/CANARY-TOKEN`)
+  const { deliveryId } = (await calls.send('POST', `${path}/test`)).body
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  const { body: rotated } = await calls.send('POST', `${path}/rotate-secret`)
+  await makeDue(db, id)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+  const delivery = await calls.get(`${path}/deliveries/${String(deliveryId)}`)
+
+  const [first, second] = receiver.requests
+  expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(
+    Array(2).fill(deliveryId),
+  )
+  const newSecret = String(rotated.secret)
+  expect([verifies(secret, first), verifies(newSecret, first)]).toEqual([true, false])
+  expect([verifies(secret, second), verifies(newSecret, second)]).toEqual([true, true])
+  expect(JSON.parse(second?.body ?? '')).toMatchObject({
+    type: 'webhook.test',
+    data: { endpointId: id },
+  })
+  expect(delivery.body).toMatchObject({
+    state: 'delivered',
+    attemptsMade: [
+      { status: 500, outcome: 'http_5xx', answer: expect.stringContaining('[redacted]') as string },
+      { status: 204, outcome: 'ok' },
+    ],
+  })
+  const { rows } = await sql<{ row: string }>`
+    select to_jsonb(a)::text as row from delivery_attempt a
+    union all select to_jsonb(d)::text from delivery d
+    union all select to_jsonb(e)::text from webhook_endpoint e
+  `.execute(db)
+  const all = [...lines, delivery.text, ...rows.map(({ row }) => row)].join()
+  for (const text of ['CANARY', secret.slice(6), newSecret.slice(6)])
+    expect(all).not.toContain(text)
+})
+
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (_request, response) =>
+    void response.writeHead(code, headers).end()
+
+const FAULTS: Readonly<Record<string, { readonly answer: Answer; readonly outcome: string }>> = {
+  hangs: { answer: () => undefined, outcome: 'timeout' },
+  resets: {
+    answer: (_request, { socket }) => void socket?.resetAndDestroy(),
+    outcome: 'reset',
+  },
+  redirects: { answer: status(302, { location: 'http://169.254.169.254/' }), outcome: 'http_3xx' },
+  fails: { answer: status(500), outcome: 'http_5xx' },
+  waits: { answer: status(429, { 'retry-after': '3600' }), outcome: 'http_4xx' },
+  leaves: { answer: status(410), outcome: 'gone' },
+  succeeds: { answer: status(200), outcome: 'ok' },
+}
+
+it('each fault of a receiver has its outcome, and a healthy receiver gets its message', async ({
+  db,
+}) => {
+  const { calls, dispatcher } = await start(db, { deadlineMs: 300 })
+  const paths = new Map<string, string>()
+  for (const [name, { answer }] of Object.entries(FAULTS)) {
+    const receiver = await startReceiver(answer)
+    onTestFinished(() => receiver[Symbol.asyncDispose]())
+    const { path } = await newEndpoint(calls, `${receiver.url}/${name}`)
+    paths.set(name, path)
+    await calls.send('POST', `${path}/test`)
+  }
+
+  await dispatcher.dispatch()
+  // Once `leaves` is disabled, the six others are sent `webhook.disabled`.
+  await dispatcher.recorded(Object.keys(FAULTS).length + 6)
+
+  const { rows } = await sql<{ outcome: string; state: string; dueInSeconds: number | null }>`
+    select a.outcome, d.state, extract(epoch from d.due_at - a.started_at)::float8 as "dueInSeconds"
+      from delivery d join delivery_attempt a on a.delivery_id = d.id
+     where d.type = 'webhook.test' order by d.id
+  `.execute(db)
+  expect(rows.map(({ outcome }) => outcome)).toEqual(
+    Object.values(FAULTS).map(({ outcome }) => outcome),
+  )
+  expect(rows.map(({ state }) => state)).toEqual([...Array(6).fill('pending'), 'delivered'])
+  expect(rows[4]?.dueInSeconds).toBeGreaterThan(3_590)
+  const shown = await calls.get(paths.get('leaves') ?? '')
+  expect(shown.body).toMatchObject({ enabled: false, disabledReason: 'gone' })
+})
+
+it('a name that comes to resolve to a private address is not tried again', async ({ db }) => {
+  const addresses = [['127.0.0.1'], ['10.0.0.1']]
+  const { calls, dispatcher } = await start(db, { resolve: async () => addresses.shift() ?? [] })
+  await using receiver = await startReceiver(status(500, { connection: 'close' }))
+  const { id, path } = await newEndpoint(calls, 'https://receiver.example/')
+  const http = `http://receiver.example:${receiver.port}/`
+  const target = TEST_SEALER.seal(http, `${id} target`)
+  await sql`update webhook_endpoint set target = ${target} where id = ${id}`.execute(db)
+  await calls.send('POST', `${path}/test`)
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  await makeDue(db, id)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+
+  const dead = await calls.get(`${path}/deliveries`)
+  expect(receiver.requests).toHaveLength(1)
+  expect(dead.body).toMatchObject({
+    items: [{ deadReason: 'blocked', lastAttempt: { outcome: 'blocked', status: null } }],
+  })
+})

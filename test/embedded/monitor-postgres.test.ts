@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { monitorPostgres } from '../../src/embedded/monitor-postgres.ts'
+import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { until } from '../support/until.ts'
+import { acquire, query, sharedHome } from './postgres-home.ts'
+
+function collectingLogger() {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+  const of = (msg: string) =>
+    lines.map((line) => JSON.parse(line)).filter((line) => line.msg === msg)
+  return { log, of }
+}
+
+/** Checks follow each other without the usual time between them. */
+const FAST_CLOCK = {
+  now: systemClock.now,
+  sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(10, signal),
+}
+
+describe('the monitor of the embedded PostgreSQL', () => {
+  const place = sharedHome()
+
+  async function kill(): Promise<void> {
+    const server = await findPostmaster(place().data)
+    process.kill(server?.pid ?? Number.NaN, 'SIGKILL')
+  }
+
+  it('restarts a server that dies on its port three times, then ends with the reason in the log', async () => {
+    const { log, of } = collectingLogger()
+    const server = await acquire(place().home)
+    const { signal } = new AbortController()
+    const monitor = monitorPostgres(server, { clock: FAST_CLOCK, log }, signal)
+    monitor.catch(() => undefined)
+
+    for (const n of [1, 2, 3]) {
+      await kill()
+      await until('a restart', () => of('embedded postgres restarted').length === n)
+      expect(await query(server.url, 'select 1 as one')).toEqual({ one: 1 })
+    }
+    await kill()
+
+    await expect(monitor).rejects.toMatchObject({ code: 'embedded.died' })
+    expect(of('embedded postgres died: restarting it').map((line) => line.restart)).toEqual([
+      1, 2, 3,
+    ])
+    const ended = of('embedded postgres died and 3 restarts did not help')
+    expect(ended).toMatchObject([{ level: 'fatal', reason: expect.any(String) }])
+    await server.release()
+  })
+
+  it('logs why a restart fails, and counts it as a restart', async () => {
+    const { log, of } = collectingLogger()
+    const reason = 'No space left on device'
+    const dead = {
+      check: async () => ({ kind: 'died', reason }) as const,
+      restart: () => Promise.reject(new Error(reason)),
+    }
+    const { signal } = new AbortController()
+
+    const monitor = monitorPostgres(dead, { clock: FAST_CLOCK, log }, signal)
+
+    await expect(monitor).rejects.toThrow(`3 restarts did not help`)
+    await expect(monitor).rejects.toThrow(reason)
+    expect(of('embedded postgres did not start')).toHaveLength(3)
+  })
+
+  it('does not restart a server that is silent, and ends after ten checks', async () => {
+    const { log, of } = collectingLogger()
+    let checks = 0
+    const silent = {
+      check: async () => {
+        checks += 1
+        return { kind: 'silent', reason: 'timeout' } as const
+      },
+      restart: () => Promise.reject(new Error('a silent server is not restarted')),
+    }
+
+    const monitor = monitorPostgres(
+      silent,
+      { clock: FAST_CLOCK, log },
+      new AbortController().signal,
+    )
+
+    await expect(monitor).rejects.toMatchObject({ code: 'embedded.died' })
+    expect(checks).toBe(10)
+    expect(of('embedded postgres does not answer')).toMatchObject([{ reason: 'timeout' }])
+  })
+
+  it('does not start a released server again', async () => {
+    const server = await acquire(place().home)
+    await server.release()
+
+    await server.restart()
+
+    expect(await findPostmaster(place().data)).toBeUndefined()
+  })
+})

@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { CONTENDERS } from '../../bench/schedule/contenders.ts'
+import { simulate } from '../../bench/schedule/simulate.ts'
+import { fares, hashOf } from '../../bench/schedule/worlds.ts'
+import {
+  expectedChanges,
+  NO_EXPOSURE,
+  observeInterval,
+  rateOf,
+} from '../../src/recheck/policy/estimator.ts'
+import {
+  bucketOf,
+  createFactorTable,
+  factorOf,
+  learnFactor,
+} from '../../src/recheck/policy/factor-table.ts'
+import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
+import { changesPerDay, createRateModel, NEW_FARE } from '../../src/recheck/policy/rate-model.ts'
+import { segmentsOf } from '../../src/recheck/policy/span-factors.ts'
+import { eventValue, ticketOf } from '../../src/recheck/policy/ticket.ts'
+
+const DAY = 86_400
+const NO_SUMS = { tickets: 0, fares: 0, requestsPerSecond: 1 }
+
+describe('the estimator', () => {
+  it('the true rate is the fixed point of the update, however many changes an interval holds', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.001, max: 20, noNaN: true }), (x) => {
+        const foundShare = 1 - Math.exp(-x)
+        expect(foundShare * expectedChanges(x)).toBeCloseTo(x, 9)
+      }),
+    )
+  })
+
+  it('an interval with a change counts as the changes that it is expected to hold', () => {
+    const interval = { change: 1, exposure: 1, elapsedDays: 0, rate: 1 }
+
+    expect(observeInterval(NO_EXPOSURE, interval).changes).toBeCloseTo(1.5819767, 6)
+    expect(observeInterval(NO_EXPOSURE, { ...interval, rate: 1e-12 }).changes).toBe(1)
+  })
+
+  it('thirty days later an observation counts e times less', () => {
+    const old = { changes: 4, exposure: 8 }
+
+    const now = observeInterval(old, { change: 0, exposure: 0, elapsedDays: 30, rate: 1 })
+
+    expect(now.changes).toBeCloseTo(4 / Math.E, 9)
+    expect(now.exposure).toBeCloseTo(8 / Math.E, 9)
+  })
+
+  it('the rate of a fare without checks is the prior rate, and that of many checks its own', () => {
+    expect(rateOf(NO_EXPOSURE, 0.3)).toBeCloseTo(0.3, 9)
+    expect(rateOf({ changes: 2_000, exposure: 1_000 }, 0.3)).toBeCloseTo(2, 1)
+  })
+})
+
+describe('a ticket', () => {
+  it('a ticket is the root of weight, value and rate', () => {
+    expect(ticketOf({ weight: 4, value: 5, changesPerDay: 0.45 }, NO_SUMS)).toBeCloseTo(3, 9)
+  })
+
+  it('a ticket is at least a fifth of the mean ticket', () => {
+    const sums = { tickets: 500, fares: 100, requestsPerSecond: 1 }
+
+    expect(ticketOf({ weight: 1, value: 1, changesPerDay: 1e-9 }, sums)).toBe(1)
+  })
+
+  it('a fare counts at most three changes during one check of every fare', () => {
+    const sums = { tickets: 0, fares: DAY, requestsPerSecond: 1 }
+
+    expect(ticketOf({ weight: 1, value: 1, changesPerDay: 1_000 }, sums)).toBeCloseTo(
+      Math.sqrt(3),
+      9,
+    )
+  })
+
+  it('a rate that is no positive number counts as one change a day, and the ticket stays a number', () => {
+    const rates = [Number.NaN, Number.POSITIVE_INFINITY, -3, 0]
+
+    expect(
+      rates.map((changesPerDay) => ticketOf({ weight: 4, value: 1, changesPerDay }, NO_SUMS)),
+    ).toEqual([2, 2, 2, 2])
+  })
+
+  it('a reopening is worth more than a sell-out, and a sell-out more than a price', () => {
+    expect(eventValue(['price_changed', 'became_available'])).toBe(5)
+    expect(eventValue(['became_unavailable'])).toBe(2)
+    expect(eventValue(['price_changed'])).toBe(1)
+    expect(eventValue([])).toBe(0)
+  })
+})
+
+describe('a factor', () => {
+  it('a factor is relative to its reference bucket and stays within its bounds', () => {
+    const table = createFactorTable([1, 2], 2)
+    learnFactor(table, 0, { expected: 10_000, observed: 80_000 })
+    learnFactor(table, 2, { expected: 10_000, observed: 20_000 })
+
+    expect(factorOf(table, 0)).toBeCloseTo(4, 2)
+    expect(factorOf(table, 2)).toBe(1)
+    learnFactor(table, 0, { expected: 0, observed: 1e9 })
+    expect(factorOf(table, 0)).toBe(30)
+    learnFactor(table, 1, { expected: 1e9, observed: 0 })
+    expect(factorOf(table, 1)).toBe(0.2)
+  })
+
+  it('a bucket that has seen nothing has the factor of an ordinary time', () => {
+    expect(factorOf(createFactorTable([1], 1), 0)).toBe(1)
+  })
+
+  it('a value on an edge belongs to the bucket below it', () => {
+    expect([0, 1, 1.5, 2, 3].map((value) => bucketOf({ edges: [1, 2] }, value))).toEqual([
+      0, 0, 1, 1, 2,
+    ])
+  })
+
+  it('the segments of an interval cover it up to the departure, and each has its own buckets', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(90 * DAY),
+        fc.nat(40 * DAY),
+        fc.nat(40 * DAY),
+        (departsAt, changedAt, length) => {
+          const [from, to] = [changedAt, changedAt + length]
+          const segments = segmentsOf({ departsAt, changedAt }, { from, to })
+          const days = segments.reduce((sum, segment) => sum + segment.days, 0)
+          expect(days * DAY).toBeCloseTo(Math.max(0, Math.min(to, departsAt) - from), 3)
+          const keys = segments.map((s) => `${s.hazardBucket} ${s.recencyBucket}`)
+          expect(new Set(keys).size).toBe(keys.length)
+        },
+      ),
+    )
+  })
+})
+
+describe('the rate model', () => {
+  const first = { at: 0, state: 'available', changed: false, value: 0, departsAt: null } as const
+
+  it('a change counts for the state at the start of its interval', () => {
+    const model = createRateModel()
+    const seen = learnCheck(model, NEW_FARE, { ...first, route: null })
+
+    const lost = { ...first, at: DAY, state: 'unavailable', changed: true, value: 2 } as const
+    const { rates, state } = learnCheck(model, seen, { ...lost, route: null })
+
+    expect(state).toBe('unavailable')
+    expect(rates.available.changes).toBeGreaterThan(1)
+    expect(rates.unavailable).toEqual(NO_EXPOSURE)
+  })
+
+  it('the first lesson after a start adds to the loaded rates of all fares', () => {
+    const model = createRateModel()
+    model.all.available = { changes: 500, exposure: 1_000 }
+    const at = 20_000 * DAY
+    const seen = learnCheck(model, NEW_FARE, { ...first, at, route: null })
+
+    learnCheck(model, seen, { ...first, at: at + DAY, route: null })
+
+    expect(model.all.available.changes).toBe(500)
+    expect(model.all.available.exposure).toBeGreaterThan(1_000)
+  })
+
+  it('the rate of a fare rises for some hours when its route changes, unless the factor is off', () => {
+    const ratesOf = (surprise: boolean) => {
+      const model = createRateModel({ hazard: true, recency: true, surprise })
+      for (const bucket of [3, 4, 5, 6, 7]) {
+        learnFactor(model.surprise.still, bucket, { expected: 100, observed: 1_000 })
+      }
+      for (let fare = 0; fare < 8; fare += 1) {
+        const memory = learnCheck(model, NEW_FARE, { ...first, at: DAY - 3_600, route: 'a' })
+        const hit = { ...first, at: DAY + fare * 60, changed: true, value: 1, route: 'a' }
+        learnCheck(model, memory, hit)
+      }
+      const rateAt = (at: number) => changesPerDay(model, NEW_FARE, { at, route: 'a' })
+      return { during: rateAt(DAY + 600), later: rateAt(2 * DAY) }
+    }
+
+    expect(ratesOf(true).during).toBeGreaterThan(5 * ratesOf(true).later)
+    expect(ratesOf(false).during).toBe(ratesOf(false).later)
+  })
+})
+
+describe('the simulation', () => {
+  it('the same seed makes the same world', () => {
+    const make = (seed: number) => hashOf(fares({ seed, size: 100, equalWeights: false }))
+
+    expect(make(1)).toBe(make(1))
+    expect(make(1)).not.toBe(make(2))
+  })
+
+  it('the policy detects the changes of fares sooner than round robin, and more slowly without its factors', () => {
+    const world = fares({ seed: 1, size: 200, equalWeights: false })
+    const delayOf = (name: keyof typeof CONTENDERS) =>
+      simulate(world, CONTENDERS[name](world.requestsPerSecond)).weighted
+
+    expect(delayOf('ours')).toBeLessThan(0.6 * delayOf('round robin'))
+    expect(delayOf('ours')).toBeLessThan(delayOf('ours without factors'))
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+import { place, routes, sync } from './sync-fixtures.ts'
+
+async function select(db: Db, statement: string): Promise<unknown[]> {
+  const { rows } = await sql<object>`${sql.raw(statement)}`.execute(db)
+  return rows
+}
+
+describe('farewatch.route_history', () => {
+  it('an interval names its runs and the lists around its end, and a closed one changed later', async ({
+    db,
+  }) => {
+    const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    const missed = await sync(db, routes('PMI-MAD'))
+    const removed = await sync(db, [...routes('PMI-MAD'), ...routes('PMI-LIS')])
+
+    expect(
+      await select(
+        db,
+        `select destination_id, is_current, added_run_id, removed_run_id,
+                last_seen_at = (select arrived_at from farewatch.sync_runs where id = ${added.runId}) as last_seen,
+                first_missed_at = (select arrived_at from farewatch.sync_runs where id = ${missed.runId}) as first_missed
+           from farewatch.route_history order by 1`,
+      ),
+    ).toEqual([
+      {
+        destination_id: 'BCN',
+        is_current: false,
+        added_run_id: added.runId,
+        removed_run_id: removed.runId,
+        last_seen: true,
+        first_missed: true,
+      },
+      {
+        destination_id: 'LIS',
+        is_current: true,
+        added_run_id: removed.runId,
+        removed_run_id: null,
+        last_seen: null,
+        first_missed: null,
+      },
+      {
+        destination_id: 'MAD',
+        is_current: true,
+        added_run_id: added.runId,
+        removed_run_id: null,
+        last_seen: null,
+        first_missed: null,
+      },
+    ])
+    expect(
+      await select(
+        db,
+        `select destination_id from farewatch.route_history
+          where changed_at > (select finished_at from farewatch.sync_runs where id = ${missed.runId}) order by 1`,
+      ),
+    ).toEqual([{ destination_id: 'BCN' }, { destination_id: 'LIS' }])
+  })
+})
+
+describe('farewatch.route_changes', () => {
+  it('a change has its valid time and the names that both places had then', async ({ db }) => {
+    const at = (city: string) => ({
+      departure: place('PMI', { city }),
+      destination: place('MAD', { country: 'España' }),
+    })
+    await sync(db, routes('AAA-BBB'))
+    const first = await sync(db, [...routes('AAA-BBB'), at('Palma')], { confirmations: 1 })
+    await sync(db, [...routes('AAA-BBB'), at('Palma de Mallorca')], { confirmations: 1 })
+    await sync(db, routes('AAA-BBB'), { confirmations: 1 })
+
+    expect(
+      await select(
+        db,
+        `select kind, departure_iata, departure_city, destination_city, destination_country,
+                valid_at = (select fetched_at from farewatch.sync_runs where id = ${first.runId}) as at_first
+           from farewatch.route_changes order by seq`,
+      ),
+    ).toEqual([
+      {
+        kind: 'route_added',
+        departure_iata: 'PMI',
+        departure_city: 'Palma',
+        destination_city: 'City MAD',
+        destination_country: 'España',
+        at_first: true,
+      },
+      {
+        kind: 'place_changed',
+        departure_iata: null,
+        departure_city: null,
+        destination_city: null,
+        destination_country: null,
+        at_first: false,
+      },
+      {
+        kind: 'route_removed',
+        departure_iata: 'PMI',
+        departure_city: 'Palma de Mallorca',
+        destination_city: 'City MAD',
+        destination_country: 'España',
+        at_first: false,
+      },
+    ])
+  })
+})
+
+describe('the indexes of the feeds', () => {
+  it.for([
+    [`route_changes where departure_id = 'PMI' and destination_id = 'MAD'`, 'route_change_route'],
+    [`route_changes where place_id = 'PMI'`, 'route_change_place'],
+    [`route_changes where recorded_at > '2026-01-01T00:00Z'`, 'route_change_recorded'],
+    [`availability_changes where recorded_at > '2026-01-01T00:00Z'`, 'availability_change_recent'],
+    [`availability_survival where tracked_fare_id = 1`, 'fare_belief_version_timeline'],
+    [`route_history where departure_id = 'PMI'`, 'route_version_timeline'],
+  ] as const)('%s can be read by the index %s', async ([from, index], { db }) => {
+    const plan = await db.connection().execute(async (session) => {
+      await sql`set enable_seqscan = off`.execute(session)
+      return select(session, `explain (costs off) select * from farewatch.${from}`)
+    })
+    expect(JSON.stringify(plan)).toContain(index)
+  })
+
+  it('all intervals of routes are read from an index alone', async ({ db }) => {
+    const plan = await db.connection().execute(async (session) => {
+      await sql`set enable_seqscan = off`.execute(session)
+      return select(
+        session,
+        'explain (costs off) select departure_id, destination_id, valid_from, valid_to from farewatch.route_history',
+      )
+    })
+    expect(JSON.stringify(plan)).toContain('Index Only Scan using route_version_timeline')
+  })
+
+  it('a network by country reads no availability', async ({ db }) => {
+    const plan = await select(
+      db,
+      'explain (costs off) select departure_country, count(*) from farewatch.routes_as_of(now()) group by 1',
+    )
+    expect(JSON.stringify(plan)).toContain('route_version')
+    expect(JSON.stringify(plan)).not.toContain('route_availability')
+  })
+})
+
+describe('farewatch.places', () => {
+  it('a place has the facts of its airport where its code is known, and nothing guessed elsewhere', async ({
+    db,
+  }) => {
+    const other = place('X1', { iata: '', city: 'Palma', country: 'Spain' })
+    await sync(db, [...routes('PMI-MAD'), { departure: place('PMI'), destination: other }])
+
+    expect(
+      await select(
+        db,
+        `select place_id, iso_country, continent, zone, round(latitude)::int as latitude from farewatch.places order by 1`,
+      ),
+    ).toEqual([
+      { place_id: 'MAD', iso_country: 'ES', continent: 'EU', zone: 'Europe/Madrid', latitude: 40 },
+      { place_id: 'PMI', iso_country: 'ES', continent: 'EU', zone: 'Europe/Madrid', latitude: 40 },
+      { place_id: 'X1', iso_country: null, continent: null, zone: null, latitude: null },
+    ])
+    expect(
+      await select(
+        db,
+        `select round(farewatch.route_distance_km('PMI', 'MAD'))::int as km,
+                farewatch.route_distance_km('PMI', 'X1') as unknown, farewatch.route_distance_km('PMI', 'PMI') as same`,
+      ),
+    ).toEqual([{ km: 546, unknown: null, same: 0 }])
+  })
+
+  it('a place without live routes was last seen by the last list that had one', async ({ db }) => {
+    const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-MAD'))
+    const last = await sync(db, routes('PMI-MAD'))
+
+    expect(
+      await select(
+        db,
+        `select p.place_id, f.id as first_run, l.id as last_run
+           from farewatch.places p
+           join farewatch.sync_runs f on f.fetched_at = p.first_seen_at
+           join farewatch.sync_runs l on l.arrived_at = p.last_seen_at
+          order by 1`,
+      ),
+    ).toEqual([
+      { place_id: 'BCN', first_run: first.runId, last_run: first.runId },
+      { place_id: 'MAD', first_run: first.runId, last_run: last.runId },
+      { place_id: 'PMI', first_run: first.runId, last_run: last.runId },
+    ])
+  })
+})

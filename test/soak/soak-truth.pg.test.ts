@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, inject, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { selectOne } from '../../src/db/transaction.ts'
+import { startFarewatch } from '../support/child-process.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import {
+  type DrivenRecord,
+  falseRecords,
+  type Legs,
+  type Loss,
+  planLosses,
+  recordedLosses,
+  startDrivenUpstream,
+} from './driven-truth.ts'
+import { drain, seeded } from './run-soak.ts'
+
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 120)
+const REQUESTS_PER_SECOND = 40
+const QUESTIONS = 200
+const FAULT_SHARE = 0.1
+/** A first loss is confirmed after about this time. */
+const CONFIRMATION_SECONDS = 20
+const ENOUGH_FOR_P95 = 20
+const TOKEN = 'soak-access-token'
+
+/** Every fifth fare has a return flight. */
+const FARES: readonly Legs[] = Array.from({ length: QUESTIONS }, (_, i) =>
+  i % 5 === 0 ? [`1${1_000 + i}`, `2${1_000 + i}`] : [`1${1_000 + i}`],
+)
+
+function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string | null) {
+  const worker = startFarewatch(['worker'], {
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
+    UPSTREAM_BASE_URL: upstreamUrl,
+    UPSTREAM_ACCESS_TOKEN: TOKEN,
+    UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
+    MIN_RECHECK_SECONDS: '1',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    ADMIN_PORT: '0',
+  })
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+/** Runs two workers against a driven upstream behind a faulty proxy. Returns the plan and the records. */
+async function run(db: Db, databaseUrl: string, redisUrl: string | null) {
+  let losses: readonly Loss[] = []
+  const upstream = await startDrivenUpstream(() => losses)
+  const proxy = await startFaultyProxy(upstream.url, FAULT_SHARE, seeded(11))
+  onTestFinished(async () => {
+    await proxy.close()
+    await upstream.close()
+  })
+  const rows = FARES.map(([flightId = '', returnFlightId = ''], i) =>
+    cells({ reference: `w${i}`, flight_id: flightId, return_flight_id: returnFlightId }),
+  )
+  await resellerWith(db, rows, 'ana')
+  const workers = [0, 1].map(() => startWorker(databaseUrl, proxy.url, redisUrl))
+  const startMs = Date.now()
+  const endMs = startMs + SECONDS * 1000
+  losses = planLosses({ fares: FARES, startMs, endMs, random: seeded(7) })
+  await delay(endMs - startMs)
+  await drain(db)
+  for (const worker of workers) worker.child.kill('SIGTERM')
+  expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual([0, 0])
+  const corrupted = Object.values(proxy.corrupted).reduce((sum, n) => sum + n, 0)
+  return { losses, endMs, records: await readRecords(db), asked: proxy.requestsMs, corrupted }
+}
+
+async function readRecords(db: Db): Promise<DrivenRecord[]> {
+  const { rows } = await sql<DrivenRecord>`
+    select array_remove(array[f.flight_id, f.return_flight_id], null) as legs, c.kind,
+           (extract(epoch from c.detected_at) * 1000)::float8 as "detectedMs",
+           (extract(epoch from c.recorded_at) * 1000)::float8 as "recordedMs"
+      from availability_change c
+      join tracked_fare f on f.id = c.tracked_fare_id
+     order by c.seq
+  `.execute(db)
+  return rows
+}
+
+async function readExpectedInterval(db: Db): Promise<number> {
+  const { seconds } = await selectOne(
+    sql<{ seconds: number }>`
+      select extract(epoch from expected_interval)::float8 as seconds from recheck_clock
+    `,
+    db,
+  )
+  return seconds
+}
+
+function percentile(sortedMs: readonly number[], share: number): number {
+  return (sortedMs[Math.ceil(sortedMs.length * share) - 1] ?? Number.NaN) / 1000
+}
+
+async function expectTrue(db: Db, databaseUrl: string, redisUrl: string | null): Promise<void> {
+  const { losses, endMs, records, asked, corrupted } = await run(db, databaseUrl, redisUrl)
+  const found = recordedLosses({ fares: FARES, endMs }, losses, records)
+  const long = found.filter(({ lastsMs }) => lastsMs >= 60_000)
+  const took = long.flatMap(({ tookMs }) => tookMs ?? []).sort((a, b) => a - b)
+  const expectedInterval = await readExpectedInterval(db)
+  const wrong = falseRecords(losses, records)
+  process.stdout.write(
+    `driven truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s: ${asked.length} answers, ` +
+      `${corrupted} corrupted, ${losses.length} losses, ${records.length} records, ${wrong.length} false; ` +
+      `${long.length} losses of 60 s or more, ${long.length - took.length} missed; ` +
+      `recorded after ${percentile(took, 0.95).toFixed(1)} s at p95, expected interval ${expectedInterval.toFixed(1)} s\n`,
+  )
+
+  expect((await sql`select kind from incident`.execute(db)).rows).toEqual([])
+  expect(corrupted).toBeGreaterThan(asked.length * FAULT_SHARE * 0.7)
+  expect(wrong).toEqual([])
+  expect(long.length).toBeGreaterThan(SECONDS / 100)
+  expect(long.filter(({ tookMs }) => tookMs === undefined)).toEqual([])
+  // One loss of a few may meet two corrupted answers in a row, so the 95th percentile of a few losses says nothing.
+  const share = took.length < ENOUGH_FOR_P95 ? 0.5 : 0.95
+  expect(percentile(took, share)).toBeLessThan(2 * expectedInterval + CONFIRMATION_SECONDS)
+}
+
+describe('an upstream with known losses behind a proxy that corrupts a tenth of the answers', () => {
+  const timeout = (SECONDS + 300) * 1000
+
+  it('no record is false, no loss of 60 s or more is missed, and the losses are recorded in time', {
+    timeout,
+  }, async ({ db, databaseUrl }) => {
+    await expectTrue(db, databaseUrl, null)
+  })
+
+  it.skipIf(inject('redisUrl') === null)(
+    'with a queue on Redis, no record is false, no loss of 60 s or more is missed, and the losses are recorded in time',
+    { timeout },
+    async ({ db, databaseUrl }) => {
+      const redisUrl = new URL(inject('redisUrl') ?? '')
+      redisUrl.pathname = '/9'
+      await expectTrue(db, databaseUrl, redisUrl.href)
+    },
+  )
+})

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { reportChecks } from '../../src/verify/checks/check-events.ts'
+import type { RecordedCheck } from '../../src/verify/checks/record-checks.ts'
+
+const LOST = {
+  fareId: 7,
+  check: { observation: { evidence: { latencyMs: 12 } } },
+  decision: {
+    outcome: { outbound: 'unavailable', return: null },
+    held: [],
+    changes: [{ kind: 'became_unavailable', detectedAt: '2026-01-31T12:00:00Z' }],
+  },
+} as unknown as RecordedCheck
+
+it.each([
+  ['info', 0],
+  ['debug', 1],
+] as const)('a changed fare writes no log line above debug: at %s %i', (level, count) => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level, scrub: (text) => text, destination })
+
+  reportChecks(
+    { metrics: createMetrics(), log, clock: systemClock },
+    { recorded: [LOST], checked: 1, late: 0, blocked: 0 },
+  )
+
+  expect(lines).toHaveLength(count)
+})

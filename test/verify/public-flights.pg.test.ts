@@ -1,0 +1,110 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { place, sync } from '../route-sync/sync-fixtures.ts'
+import { it } from '../support/test-database.ts'
+import { available, endFares, gone, minute, record, trackFare } from './fare-fixtures.ts'
+
+function flightAt(departsAt: string, from = 'PMI', to = 'MAD'): LegObservation {
+  const leg = available()
+  if (leg.kind !== 'available') return leg
+  const itinerary = `${departsAt}|3900`
+  const flight = { ...leg.flight.flight, departsAt, from, to }
+  return { kind: 'available', flight: { ...leg.flight, itinerary, departsAt, flight } }
+}
+
+async function historyOf(db: Db, fareId: number): Promise<unknown[]> {
+  const { rows } = await sql<{ pair: string; departs: string }>`
+    select pair, outbound_departs_local::text as departs
+      from farewatch.availability_history where tracked_fare_id = ${fareId} order by valid_from
+  `.execute(db)
+  return rows.map(({ pair, departs }) => [pair, departs])
+}
+
+describe('the flights of a fare in the public SQL', () => {
+  it('each leg shows its codes, places, airline, numbers and departure, so that fares join routes', async ({
+    db,
+  }) => {
+    const [palma, madrid] = [place('p1', { iata: 'PMI' }), place('p2', { iata: 'MAD' })]
+    await sync(db, [{ departure: palma, destination: madrid }])
+    const fare = await trackFare(db, { returnFlightId: 'F2' })
+    await record(
+      db,
+      fare,
+      minute(0),
+      flightAt('2027-07-10 08:00'),
+      flightAt('2027-01-20 21:00', 'MAD', 'Springfield'),
+    )
+
+    const { rows } = await sql`
+      select outbound_departure_iata, outbound_departure_place_id, outbound_destination_iata, outbound_destination_place_id,
+             outbound_airline, outbound_flight_numbers, outbound_departs_local::text, outbound_departs_at,
+             return_departure_place_id, return_destination_iata, return_destination_place_id, return_departs_at
+        from farewatch.availability_current
+    `.execute(db)
+    expect(rows).toEqual([
+      {
+        outbound_departure_iata: 'PMI',
+        outbound_departure_place_id: 'p1',
+        outbound_destination_iata: 'MAD',
+        outbound_destination_place_id: 'p2',
+        outbound_airline: 'VY',
+        outbound_flight_numbers: [3900],
+        outbound_departs_local: '2027-07-10 08:00:00',
+        outbound_departs_at: new Date('2027-07-10T06:00Z'),
+        return_departure_place_id: 'p2',
+        return_destination_iata: null,
+        return_destination_place_id: null,
+        return_departs_at: new Date('2027-01-20T20:00Z'),
+      },
+    ])
+    const { rows: joined } = await sql`
+      select r.destination_city, h.non_residents_adults
+        from farewatch.availability_history h
+        join farewatch.routes_current r
+          on (r.departure_id, r.destination_id) = (h.outbound_departure_place_id, h.outbound_destination_place_id)
+    `.execute(db)
+    expect(joined).toEqual([{ destination_city: 'City p2', non_residents_adults: 1 }])
+  })
+
+  it('a code that two places have names neither of them', async ({ db }) => {
+    await sync(db, [
+      { departure: place('p1', { iata: 'PMI' }), destination: place('p2', { iata: 'PMI' }) },
+    ])
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+
+    const { rows } = await sql`
+      select outbound_departure_iata as iata, outbound_departure_place_id as place from farewatch.availability_current
+    `.execute(db)
+    expect(rows).toEqual([{ iata: 'PMI', place: null }])
+  })
+
+  it('an interval keeps the flights that it had when it ended', async ({ db }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), flightAt('2027-01-10 08:00'))
+    await record(db, fare, minute(1), gone)
+    await record(db, fare, minute(2), gone)
+    await record(db, fare, minute(3), flightAt('2027-01-10 09:30'))
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+    await endFares(db)
+
+    expect(await historyOf(db, fare)).toEqual([
+      ['bookable', '2027-01-10 08:00:00'],
+      ['not_bookable', '2027-01-10 08:00:00'],
+      ['bookable', '2027-01-10 09:30:00'],
+    ])
+    const { rows } = await sql`select from fare_flights`.execute(db)
+    expect(rows).toHaveLength(2)
+  })
+
+  it('PostgreSQL leaves out the joins that a query does not use', async ({ db }) => {
+    const { rows } = await sql<Record<string, string>>`
+      explain (costs off) select pair, valid_from from farewatch.availability_history where tracked_fare_id = 1
+    `.execute(db)
+
+    const plan = rows.flatMap((row) => Object.values(row)).join('\n')
+    expect(plan).toContain('fare_belief_version')
+    expect(plan).not.toMatch(/fare_flights|place_version|airport|tracked_fare_pkey/)
+  })
+})

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+
+const found = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim()
+/** With REQUIRE_CHROMIUM=1 a missing browser fails the test, because a skipped test proves nothing. */
+export const canBrowse = found !== '' || process.env.REQUIRE_CHROMIUM !== undefined
+const BUSY_MACHINE_MS = 60_000
+
+export interface OpenArgs {
+  readonly base: string
+  /** The key that the tab has already. */
+  readonly key?: string
+  readonly colorScheme?: 'light' | 'dark'
+  readonly path?: string
+}
+
+export interface OpenPage {
+  readonly page: Page
+  /** What the browser complained about: errors of scripts, blocked content, failed requests. */
+  readonly complaints: string[]
+}
+
+/** Opens the page in a browser of its own, which closes after the test. */
+export async function openPage({
+  base,
+  key,
+  colorScheme = 'light',
+  path = '',
+}: OpenArgs): Promise<OpenPage> {
+  const browser: Browser = await chromium.launch({ executablePath: found, args: ['--no-sandbox'] })
+  onTestFinished(() => browser.close())
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1400, height: 900 } })
+  context.setDefaultTimeout(BUSY_MACHINE_MS)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  await page.addInitScript({
+    content: `
+      ${key === undefined ? '' : `sessionStorage.setItem('farewatch.key', ${JSON.stringify(key)})`}
+      document.addEventListener('securitypolicyviolation', (event) => {
+        console.error('blocked: ' + event.violatedDirective + ' ' + event.blockedURI)
+      })`,
+  })
+  await page.goto(`${base}/${path}`)
+  return { page, complaints }
+}

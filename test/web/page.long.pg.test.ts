@@ -1,0 +1,189 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { describe, expect, onTestFinished } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { fareOf } from '../api/reseller-calls.ts'
+import { seedApi } from '../api/seed.ts'
+import { manyRoutes, place, sync } from '../route-sync/sync-fixtures.ts'
+import { startApi } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
+import { manyCells, resellerWith } from '../watch/watch-fixtures.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+const VIEWS = ['now', 'map', 'changes', 'watches', 'runs', 'schedule']
+
+/** The rules of accessibility that a page breaks, with the elements that break them. */
+async function axeFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+    'axe.run().then(({ violations }) => violations)',
+  )
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`)
+}
+
+/** Resolves when nothing of the view is loading any more. */
+async function loaded(page: Page): Promise<void> {
+  await until('the view', async () => (await page.getByText('Loading …').count()) === 0)
+}
+
+/** The API with streams that last, and notifications. */
+async function startLiveApi(db: Db, url: string): Promise<string> {
+  const listener = createListener({ url, log: silentLog })
+  onTestFinished(() => listener.close())
+  return startApi(db, { listener, streams: { lasting: true } })
+}
+
+describe.runIf(canBrowse)('the page in a browser', () => {
+  it.for(['light', 'dark'] as const)(
+    'breaks no serious rule of accessibility in %s colours',
+    async (colorScheme, { db }) => {
+      await seedApi(db)
+      const { key, text } = await createApiKey(db, { resellerId: null })
+      expect(key.scopes).toContain('operate')
+      const base = await startApi(db)
+      const { page } = await openPage({ base, colorScheme })
+      await page.getByLabel('Key').waitFor()
+      const faults = [...(await axeFaults(page))]
+      await page.getByLabel('Key').fill(text)
+      await page.getByRole('button', { name: 'Open' }).click()
+      for (const view of VIEWS) {
+        await page.goto(`${base}/#/${view}`)
+        await loaded(page)
+        faults.push(...(await axeFaults(page)).map((fault) => `${view}: ${fault}`))
+      }
+      expect(faults).toEqual([])
+    },
+  )
+
+  it('shows ten thousand watches, of which it renders those in view', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(10_000))
+    const { text } = await createApiKey(db, { resellerId })
+    const { page, complaints } = await openPage({
+      base: await startApi(db),
+      key: text,
+      path: '#/watches',
+    })
+
+    await page.getByText('10,000 watches').last().waitFor()
+    const list = page.getByRole('list', { name: 'Watches' })
+    const rendered = await list.getByRole('listitem').count()
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await list.locator('[aria-posinset="10000"]').waitFor()
+
+    expect(rendered).toBeLessThan(60)
+    expect(complaints).toEqual([])
+  })
+
+  it('shows names from the upstream as text', async ({ db }) => {
+    const hostile = '<img src=x onerror=alert(1)>'
+    await sync(db, [{ departure: place('PMI', { city: hostile }), destination: place('MAD') }])
+    const { text } = await createApiKey(db, { resellerId: null })
+    const { page, complaints } = await openPage({
+      base: await startApi(db),
+      key: text,
+      path: '#/map',
+    })
+    page.on('dialog', (dialog) => void dialog.dismiss().then(() => complaints.push('a script ran')))
+
+    const map = page.getByRole('img', { name: /World map/ })
+    await map.waitFor()
+    await page.getByText('1', { exact: true }).first().waitFor()
+    const box = await map.boundingBox()
+    expect(box).not.toBeNull()
+    const at = await page.evaluate(`import('/assets/map/network-map.js').then(({ projectionFor }) =>
+      projectionFor({ width: ${box?.width ?? 0} - 2, height: ${box?.height ?? 0} - 2 }, { x: 0, y: 0, k: 1 })([2.74, 39.55]))`)
+    const [x = 0, y = 0] = at as [number, number]
+    await map.click({ position: { x, y } })
+
+    await page.getByRole('heading', { name: `PMI ${hostile}` }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('approves a held list', async ({ db }) => {
+    const all = manyRoutes(40)
+    await sync(db, all)
+    const held = await sync(db, all.slice(0, 20))
+    const { text } = await createApiKey(db, { resellerId: null })
+    const base = await startApi(db)
+    const { page } = await openPage({ base, key: text, path: '#/now' })
+    page.on('dialog', (dialog) => void dialog.accept())
+
+    await page.getByRole('link', { name: `Review run ${held.runId}` }).click()
+    await page.getByText('If it were approved now').waitFor()
+    await page.getByText('Spain: 20 of 40').waitFor()
+    await page.getByRole('button', { name: 'Approve' }).click()
+
+    await page.getByText('routes: approved').waitFor()
+  })
+
+  it('imports a file that is dropped, after it has shown what would change', async ({ db }) => {
+    const { id } = await createReseller(db, 'ana')
+    const { text } = await createApiKey(db, { resellerId: id })
+    const { page, complaints } = await openPage({
+      base: await startApi(db),
+      key: text,
+      path: '#/watches',
+    })
+    const csv =
+      'reference,flight_id,residents_adults,non_residents_adults\nA-1,101,0,1\nA-2,102,0,2\n'
+
+    await page.getByText('You watch nothing yet.').waitFor()
+    const data = await page.evaluateHandle(`(() => {
+      const data = new DataTransfer()
+      data.items.add(new File([${JSON.stringify(csv)}], 'summer.csv', { type: 'text/csv' }))
+      return data
+    })()`)
+    await page.locator('.drop').dispatchEvent('drop', { dataTransfer: data })
+    await page.getByRole('button', { name: 'Preview summer.csv' }).click()
+    await page.getByText('2 watches would be added').waitFor()
+    await page.getByRole('button', { name: 'Import' }).click()
+
+    await page.getByRole('link', { name: /A-2/ }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('leaves when its key is revoked', async ({ db, databaseUrl }) => {
+    const { id } = await createReseller(db, 'ana')
+    const made = await createApiKey(db, { resellerId: id })
+    const { page } = await openPage({
+      base: await startLiveApi(db, databaseUrl),
+      key: made.text,
+      path: '#/now',
+    })
+
+    await page.getByRole('heading', { name: 'Are the fares fresh?' }).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await revokeApiKey(db, made.key.id)
+
+    await page.getByLabel('Key').waitFor()
+    expect(await page.getByRole('heading', { name: 'Are the fares fresh?' }).count()).toBe(0)
+  })
+
+  it('shows a change by itself, also after its stream was lost', async ({ db, databaseUrl }) => {
+    const { keys } = await seedApi(db)
+    const base = await startLiveApi(db, databaseUrl)
+    const { page } = await openPage({ base, key: keys.alpha, path: '#/changes' })
+    const fareId = await fareOf(db, '101')
+
+    await page.getByText('live', { exact: true }).waitFor()
+    await record(db, fareId, new Date(), gone)
+    await record(db, fareId, new Date(Date.now() + 10), gone)
+    await page
+      .getByText(/sold out/)
+      .first()
+      .waitFor()
+    await page.context().setOffline(true)
+    await record(db, fareId, new Date(Date.now() + 20), available('77.70'))
+    await page.context().setOffline(false)
+
+    await page.getByText('can be booked, 77.70 EUR').waitFor()
+  })
+})
