@@ -15,7 +15,6 @@ import type {
   PairState,
   PriceReason,
   RatedState,
-  RouteChangeKind,
   RouteListName,
   RunResolution,
   RunStatus,
@@ -25,8 +24,6 @@ export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
-
-export type Timestamp = ColumnType<Date, Date | string, Date | string>
 
 export type UpstreamBreakerBreaker = 'auth' | 'errors'
 
@@ -39,18 +36,6 @@ export interface Airport {
   latitude: number
   longitude: number
   zone: string
-}
-
-export interface ApiKey {
-  created_at: Generated<Date>
-  expires_at: Date | null
-  hash: Buffer
-  id: Generated<number>
-  last_used_at: Date | null
-  prefix: string
-  reseller_id: number | null
-  revoked_at: Date | null
-  scopes: string[]
 }
 
 export interface AvailabilityChange {
@@ -73,60 +58,6 @@ export interface CheckMinute {
   checks: number
   minute: Date
   unknown: number
-}
-
-export interface DailyCountryPairs {
-  available: number
-  day: ColumnType<Date, string, string>
-  departure_country: string
-  destination_country: string
-  live: number
-}
-
-export interface DailyFares {
-  bookable: number
-  bookable_share: string | null
-  currency: string | null
-  day: ColumnType<Date, string, string>
-  days_to_departure: number
-  departure_iata: string | null
-  departure_place_id: string | null
-  destination_iata: string | null
-  destination_place_id: string | null
-  fares: number
-  has_return: boolean
-  median: string | null
-  non_residents_adults: number
-  non_residents_children: number
-  non_residents_infants: number
-  p10: string | null
-  p90: string | null
-  residents_adults: number
-  residents_children: number
-  residents_infants: number
-}
-
-export interface DailyNetwork {
-  added: number
-  available: number
-  country: string
-  day: ColumnType<Date, string, string>
-  known: number
-  live: number
-  removed: number
-}
-
-export interface DailyPlaceDegree {
-  day: ColumnType<Date, string, string>
-  destinations: number
-  origins: number
-  place_id: string
-}
-
-export interface DailyRollup {
-  computed_at: Date
-  database_bytes: number | null
-  day: ColumnType<Date, string, string>
 }
 
 export interface Delivery {
@@ -166,35 +97,6 @@ export interface Evidence {
   body: Buffer
   created_at: Generated<Date>
   hash: string
-}
-
-export interface FareBeliefVersion {
-  currency: string | null
-  flights_id: number | null
-  outbound: string
-  pair: string
-  price: string | null
-  price_checked_at: Date | null
-  price_reason: string | null
-  return: string | null
-  tracked_fare_id: number
-  valid_from: Date
-  valid_to: Date | null
-}
-
-export interface FareFlights {
-  id: Generated<number>
-  outbound_airline: string | null
-  outbound_departs_local: Timestamp | null
-  outbound_from: string | null
-  outbound_numbers: number[] | null
-  outbound_to: string | null
-  return_airline: string | null
-  return_departs_local: Timestamp | null
-  return_from: string | null
-  return_numbers: number[] | null
-  return_to: string | null
-  tracked_fare_id: number
 }
 
 export interface FareSchedule {
@@ -245,11 +147,6 @@ export interface FareState {
   tracked_fare_id: number
 }
 
-export interface FeedHead {
-  feed: string
-  last_seq: Generated<number>
-}
-
 export interface Incident {
   closed_at: Date | null
   detail: Generated<ColumnType<unknown, string, string>>
@@ -271,11 +168,6 @@ export interface PendingAbsence {
   first_missed_at: Date
   last_seen_at: Date
   list: RouteListName
-}
-
-export interface PlaceCode {
-  iata: string
-  place_id: string | null
 }
 
 export interface PlaceVersion {
@@ -323,66 +215,11 @@ export interface Reseller {
   name: string
 }
 
-export interface RouteAvailabilityVersion {
-  available: boolean
-  departure_id: string
-  destination_id: string
-  valid_from: Date
-  valid_to: Date | null
-}
-
-export interface RouteChange {
-  after: ColumnType<unknown, string, string> | null
-  before: ColumnType<unknown, string, string> | null
-  departure_id: string | null
-  destination_id: string | null
-  first_missed_at: Date
-  id: Generated<string>
-  kind: RouteChangeKind
-  last_seen_at: Date | null
-  place_id: string | null
-  recorded_at: Generated<Date>
-  seq: number
-  sync_run_id: number
-}
-
-export interface RouteVersion {
-  added_by: number
-  changed_at: Generated<Date | null>
-  departure_id: string
-  destination_id: string
-  first_missed_at: Date | null
-  last_seen_at: Date | null
-  removed_by: number | null
-  valid_from: Date
-  valid_to: Date | null
-}
-
 export interface Schedule {
   cron: string
   last_due_at: Date | null
   name: string
   next_due_at: Date
-}
-
-export interface ShownFlights {
-  id: number | null
-  outbound_airline: string | null
-  outbound_departs_at: Date | null
-  outbound_departs_local: Timestamp | null
-  outbound_departure_iata: string | null
-  outbound_departure_place_id: string | null
-  outbound_destination_iata: string | null
-  outbound_destination_place_id: string | null
-  outbound_flight_numbers: number[] | null
-  return_airline: string | null
-  return_departs_at: Date | null
-  return_departs_local: Timestamp | null
-  return_departure_iata: string | null
-  return_departure_place_id: string | null
-  return_destination_iata: string | null
-  return_destination_place_id: string | null
-  return_flight_numbers: number[] | null
 }
 
 export interface Snapshot {
@@ -551,37 +388,23 @@ export interface WebhookEndpoint {
 
 export interface DB {
   airport: Airport
-  api_key: ApiKey
   availability_change: AvailabilityChange
   check_minute: CheckMinute
-  daily_country_pairs: DailyCountryPairs
-  daily_fares: DailyFares
-  daily_network: DailyNetwork
-  daily_place_degree: DailyPlaceDegree
-  daily_rollup: DailyRollup
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
   email_pace: EmailPace
   evidence: Evidence
-  fare_belief_version: FareBeliefVersion
-  fare_flights: FareFlights
   fare_schedule: FareSchedule
   fare_state: FareState
-  feed_head: FeedHead
   incident: Incident
   migration_note: MigrationNote
   pending_absence: PendingAbsence
-  place_code: PlaceCode
   place_version: PlaceVersion
   process: Process
   recheck_clock: RecheckClock
   recheck_factor: RecheckFactor
   reseller: Reseller
-  route_availability_version: RouteAvailabilityVersion
-  route_change: RouteChange
-  route_version: RouteVersion
   schedule: Schedule
-  shown_flights: ShownFlights
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun
