@@ -88,7 +88,7 @@ export async function jobPerDelivery(
   }
   await queue.work<{ id: string }>(QUEUE, ({ id }) => deliver(id), { concurrency: CONNECTIONS })
   await measure(async () => {
-    // As many at once as jobs run.
+    // As many jobs are added at a time as run at a time.
     for (let i = 0; i < ids.length; i += CONNECTIONS) {
       const some = ids.slice(i, i + CONNECTIONS)
       await Promise.all(some.map((id) => queue.enqueue(QUEUE, { payload: { id } })))

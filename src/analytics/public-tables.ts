@@ -84,7 +84,7 @@ export function chooseTables(
   })
 }
 
-/** The columns by which a table tells what is new since an instant, best first. */
+/** The columns that say when a row was written or changed. `--since` uses the first one that the table has. */
 const CHANGED_AT = ['changed_at', 'recorded_at', 'finished_at', 'day']
 
 /** The condition for rows that are new since a number of the feed, or since an instant. Throws ExportError. */

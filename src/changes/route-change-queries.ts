@@ -69,7 +69,7 @@ export async function readRouteChanges(
   return { head: rows[0]?.head ?? 0, changes }
 }
 
-/** How many records before a page are read to find the one before its first: as many as of the page itself. */
+/** The record before the first one of a page is searched among so many records. A page searches as many. */
 const READ_BEFORE = 100_000
 
 /**

@@ -39,7 +39,7 @@ export async function asAnalyst<T>(
     await client.query('set local search_path = farewatch')
     // A question over a long history sorts and hashes in memory. With the default of 4 MB it would write files.
     await client.query(`set local work_mem = '64MB'`)
-    // An export lasts as long as its reader.
+    // An export takes as long as its reader needs.
     if (isUnlimited) {
       await client.query('set local statement_timeout = 0')
       await client.query('set local idle_in_transaction_session_timeout = 0')

@@ -52,7 +52,7 @@ export function createRateStore(clock: Clock): RateStore {
   }
 }
 
-/** The model as all processes have shared it: for those that read it once. */
+/** The model that the database has, from all processes. A command that reads it once needs no store. */
 export async function readSharedModel(db: Db): Promise<RateModel> {
   const model = createRateModel()
   const cells = await db

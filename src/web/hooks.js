@@ -23,7 +23,7 @@ export function useResource(load, inputs, { everyMs } = {}) {
   )
   const [round, setRound] = useState(0)
   const progress = useRef(/** @type {Set<'running' | 'again'>} */ (new Set()))
-  // A load that is running ends first: a slow answer would otherwise never arrive.
+  // A request in progress ends before the next one begins. Otherwise, a slow answer would never be shown.
   const reload = useCallback(() => {
     if (progress.current.has('running')) progress.current.add('again')
     else setRound((last) => last + 1)

@@ -3,8 +3,8 @@ import { html } from './html.js'
 import { clockText } from './times.js'
 
 /**
- * What was believed of a watch in the last days, as a band of coloured stretches. A pattern tells the states apart
- * without their colours.
+ * What was believed of a watch in the last days, as a band of coloured stretches. Each state also has a
+ * pattern, for readers who do not see its colour.
  * @param {{ intervals: readonly { from: string, to: string | null, pair: string }[], start: number, now: number }} props
  */
 export function Strip({ intervals, start, now }) {

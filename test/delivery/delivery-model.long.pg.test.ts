@@ -96,7 +96,7 @@ async function dispatchAndDie(model: Model): Promise<void> {
   const { db, close } = openDatabase({ url: model.url, applicationName: 'dies', log: silentLog })
   await dispatcherOf(model, db).dispatch()
   await close()
-  // What the process still records may meet this statement.
+  // The process may still be writing results while this statement runs.
   await inTransaction(model.db, async (tx) => {
     await sql`update delivery set due_at = now() where claim_id is not null`.execute(tx)
   })

@@ -18,7 +18,7 @@ interface FeedRecord extends ShownChange {
 export interface JoinedText {
   /** One line: the sentence of the only message, or how many there are. */
   readonly title: string
-  /** The sentences, and what is left out. */
+  /** The sentences, then a line with the number of changes that are left out. */
   readonly lines: readonly string[]
 }
 

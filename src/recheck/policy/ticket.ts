@@ -1,6 +1,9 @@
 import type { FareChangeKind, RatedState } from '../../base/kinds.ts'
 
-/** What it is worth to detect a change early: a fare that can be booked again is taken first. */
+/**
+ * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the most, because
+ * other sellers take its seats.
+ */
 const EVENT_VALUES: Readonly<Partial<Record<FareChangeKind, number>>> = {
   became_available: 5,
   became_unavailable: 2,

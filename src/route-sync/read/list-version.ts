@@ -24,7 +24,7 @@ interface FormRuns {
   readonly snapshots: RouteListName
   /** The lists whose runs may change the form. */
   readonly changedBy: readonly RouteListName[]
-  /** A condition: the runs of them that do. */
+  /** The SQL condition for the runs of these lists that change the form. */
   readonly changes: typeof CHANGED
 }
 

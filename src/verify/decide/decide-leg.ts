@@ -53,7 +53,7 @@ export interface LegStep {
   readonly past: boolean
   /** The changes that the answer would have made, had no incident held them. */
   readonly held: readonly HeldKind[]
-  /** Whether the answer showed all that is believed of the leg after it. */
+  /** Whether the answer itself showed everything that the belief says of the leg after this step. */
   readonly confirmed: boolean
 }
 

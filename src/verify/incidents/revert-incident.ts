@@ -240,7 +240,7 @@ async function appendReversals(
   return (await appendAvailabilityChanges(tx, drafts)).map(({ seq }) => seq)
 }
 
-/** The restored beliefs are old: what became of them is asked at once. */
+/** The restored beliefs are old, so these fares are checked at once. */
 async function checkSoon(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update fare_schedule set lane = 'confirmation', lane_due_at = clock_timestamp()

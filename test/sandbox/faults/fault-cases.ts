@@ -5,7 +5,7 @@ import { SHAPE_CASES } from './shape-cases.ts'
 import { VERIFY_CASES } from './verify-cases.ts'
 import { WIRE_CASES } from './wire-cases.ts'
 
-/** What each fault does, as a client on a socket sees it: a fault without a case does not compile, and fails. */
+/** What each fault does, as a client on a socket sees it. A fault without a case does not compile. */
 export const FAULT_CASES: Readonly<Record<FaultName, readonly FaultCase[]>> = {
   ...WIRE_CASES,
   ...BODY_CASES,
