@@ -9441,7 +9441,7 @@ export interface operations {
                      *       "budget": null,
                      *       "versions": {
                      *         "farewatch": "0.0.0",
-                     *         "schema": "0042_interval_changes",
+                     *         "schema": "0012_example",
                      *         "postgresql": "18.4"
                      *       }
                      *     }
