@@ -40,13 +40,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        // They measure budgets, memory and blocks in real time: alone in a process, and no more of them than cores.
+        // They measure budgets, memory and blocks in real time: each is alone in its process. Most of them wait most of the time.
         test: {
           name: 'long',
           include: LONG,
           ...STORES,
           isolate: true,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
       },
