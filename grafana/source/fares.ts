@@ -135,6 +135,25 @@ export const FARES: Dashboard = {
         timeseries(
           [
             {
+              expr: 'max by (priority, share) (farewatch_detection_delay_seconds{bound="midpoint"})',
+              legend: '{{priority}} {{share}}',
+            },
+            {
+              expr: 'max by (priority) (farewatch_detection_delay_seconds{bound="at_most",share="0.95"})',
+              legend: '{{priority}} 0.95 at most',
+            },
+          ],
+          {
+            title: 'Time until a change is detected',
+            about:
+              'The changes of the last day. A change happened between the last check without it and the first with it: estimated at half of this time, and at most all of it. Healthy: below what you promise.',
+            unit: 's',
+            runbook: 'BeliefsStale',
+          },
+        ),
+        timeseries(
+          [
+            {
               expr: 'sum by (reason) (rate(farewatch_checks_dropped_total[$__rate_interval]))',
               legend: '{{reason}}',
             },

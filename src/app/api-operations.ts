@@ -24,6 +24,7 @@ import { REVIEW_OPERATIONS } from '../route-sync/review/review-endpoints.ts'
 import { INCIDENT_OPERATIONS } from '../verify/incidents/incident-endpoints.ts'
 import type { OnDemand } from '../verify/on-demand/coalesce-requests.ts'
 import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
+import type { DelayReader } from '../verify/read/detection-delay.ts'
 import { STATUS_OPERATIONS } from '../verify/read/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../verify/read/watch-history-endpoints.ts'
 import { WATCH_STRIP_OPERATIONS } from '../verify/read/watch-strips-endpoints.ts'
@@ -51,6 +52,8 @@ export interface ApiDeps extends EndpointDeps {
   readonly requestsPerSecond: number
   /** The version of farewatch. */
   readonly version: string
+  /** Reads how late changes were detected. */
+  readonly readDelays?: DelayReader
 }
 
 /** Every operation of the API, in the order of the documentation. */

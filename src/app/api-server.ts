@@ -15,6 +15,7 @@ import { createRenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { listSyncRuns } from '../route-sync/runs/sync-run-queries.ts'
 import { listIncidents } from '../verify/incidents/incident-queries.ts'
 import { createOnDemand } from '../verify/on-demand/coalesce-requests.ts'
+import { createDelayReader } from '../verify/read/detection-delay.ts'
 import { type Freshness, readFreshness } from '../verify/read/read-status.ts'
 import { disableReseller } from '../watch/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'
@@ -111,6 +112,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
     version: packageJson.version,
+    readDelays: createDelayReader(requestDatabase.db, () => performance.now()),
     sealer: app.sealer,
     targetRules: targetRulesOf(config),
   }

@@ -78,6 +78,11 @@ export function fareGauges({ gauge }: Declare) {
       'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any.',
       ['share'],
     ),
+    detectionDelay: gauge(
+      'farewatch_detection_delay_seconds',
+      'How late the changes of the last day were detected, by the priority of their watches (all), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to the first check with it, midpoint half of it. No value without changes.',
+      ['priority', 'share', 'bound'],
+    ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }
 }

@@ -41,6 +41,7 @@ export const texts = {
   now: {
     routes: 'Are the routes fresh?',
     fares: 'Are the fares fresh?',
+    delay: 'How soon are changes detected?',
     upstream: 'Is the upstream well?',
     budget: 'Is the budget used?',
     held: 'Is anything held?',
@@ -78,6 +79,8 @@ export const texts = {
     expired: 'ended',
     paused: 'paused',
   },
+  /** @param {string} name */
+  priority: (name) => (name === 'all' ? 'all changes' : `${name} priority`),
   whys: {
     first_check: 'first check',
     confirmation: 'a loss or another flight is checked again',

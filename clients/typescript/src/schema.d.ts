@@ -1494,6 +1494,24 @@ export interface components {
                 /** @description The share of the whole budget that those checks used. */
                 used: number;
             } | null;
+            /** @description How late the changes of the last day were detected, in seconds. A change happened between the last good check that did not show it and the first check that did. `atMostSeconds` is the whole time between them, `midpointSeconds` half of it. Empty without changes. Null for a reseller. */
+            detectionDelays: {
+                /**
+                 * @description The watches that the changes concern.
+                 * @enum {string}
+                 */
+                priority: "all";
+                /** @description Number of changes. */
+                changes: number;
+                midpointSeconds: {
+                    p50: number;
+                    p95: number;
+                };
+                atMostSeconds: {
+                    p50: number;
+                    p95: number;
+                };
+            }[] | null;
             versions: {
                 farewatch: string;
                 schema: string;

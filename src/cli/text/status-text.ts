@@ -16,6 +16,7 @@ export function statusText(overview: Overview, width: number): string {
     ...listLines(overview),
     ...heldLines(overview),
     ...fareLines(overview),
+    ...delayLines(overview),
     ...budgetLines(overview),
     ['upstream', upstreamText(overview)],
     ['incidents', incidentsText(overview)],
@@ -79,6 +80,22 @@ function fareLines({ beliefs }: Overview): [string, string][] {
     ['fares', head],
     ['', ages],
   ]
+}
+
+function delayLines({ detectionDelays }: Overview): [string, string][] {
+  return (detectionDelays ?? []).map(({ priority, changes, midpointSeconds, atMostSeconds }) => {
+    const times = [midpointSeconds.p50, midpointSeconds.p95].map(shortText)
+    const whose = priority === 'all' ? '' : ` (${priority})`
+    return [
+      '',
+      `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`,
+    ]
+  })
+}
+
+/** Tenths below ten seconds, because a delay may be short. */
+function shortText(seconds: number): string {
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds * 1000)
 }
 
 function budgetLines({ budget, upstream }: Overview): [string, string][] {

@@ -3,6 +3,7 @@ import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { readOpenKinds } from '../incidents/incident-queries.ts'
+import { readDetectionDelays } from './detection-delay.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
@@ -20,9 +21,22 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   for (const [i, share] of SHARES.entries()) {
     metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
   }
+  await setDelayGauge(db, metrics)
   const incidents = await readOpenKinds(db)
   for (const kind of INCIDENT_KINDS)
     metrics.incidentsOpen.set({ kind }, incidents.includes(kind) ? 1 : 0)
+}
+
+async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void> {
+  const delays = await readDetectionDelays(db)
+  detectionDelay.reset()
+  for (const { priority, midpointSeconds, atMostSeconds } of delays) {
+    const bounds = { midpoint: midpointSeconds, at_most: atMostSeconds }
+    for (const [bound, { p50, p95 }] of Object.entries(bounds)) {
+      detectionDelay.set({ priority, bound, share: '0.5' }, p50)
+      detectionDelay.set({ priority, bound, share: '0.95' }, p95)
+    }
+  }
 }
 
 interface BeliefCount {

@@ -19,6 +19,7 @@ import { isPaused } from '../../upstream/budget/throttle.ts'
 import { FRESH_INTERVALS, readFreshSeconds } from '../../watch/staleness.ts'
 import type { Incident } from '../incidents/incident.ts'
 import { listIncidents } from '../incidents/incident-queries.ts'
+import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
 
 export interface StatusDeps {
   readonly db: Db
@@ -27,6 +28,8 @@ export interface StatusDeps {
   readonly requestsPerSecond: number
   /** The version of farewatch. */
   readonly version: string
+  /** Reads the detection delays. If unset, they are read each time. */
+  readonly readDelays?: DelayReader
 }
 
 /** How fresh and how reliable the data is at one moment. */
@@ -40,6 +43,8 @@ export interface Status {
   readonly incidents: Pick<Incident, 'kind' | 'openedAt'>[]
   /** Null for a reseller. */
   readonly budget: BudgetUse | null
+  /** Of the changes of the last day, by priority. Null for a reseller. */
+  readonly detectionDelays: readonly DetectionDelay[] | null
   readonly versions: DatabaseVersions & { readonly farewatch: string }
 }
 
@@ -81,10 +86,10 @@ const SHOWN_INCIDENTS = 10
 
 /**
  * Reads the status of the whole service, or the status that one reseller may see: the ages of its own fares only, and
- * no budget, because both would show what other resellers watch.
+ * neither budget nor delays, because they would show what other resellers watch.
  */
 export async function readStatus(
-  { db, clock, requestsPerSecond, version }: StatusDeps,
+  { db, clock, requestsPerSecond, version, readDelays }: StatusDeps,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
   const [lists, held, beliefs, health, incidents, versions] = await Promise.all([
@@ -96,6 +101,7 @@ export async function readStatus(
     readVersions(db),
   ])
   const asked = { requestsPerSecond, share: health.share }
+  const isOperator = resellerId === undefined
   return {
     at: clock.now(),
     lists,
@@ -108,7 +114,8 @@ export async function readStatus(
     beliefs,
     upstream: upstreamState(health),
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
-    budget: resellerId === undefined ? await readBudgetUse(db, asked) : null,
+    budget: isOperator ? await readBudgetUse(db, asked) : null,
+    detectionDelays: isOperator ? await (readDelays?.() ?? readDetectionDelays(db)) : null,
     versions: { farewatch: version, ...versions },
   }
 }

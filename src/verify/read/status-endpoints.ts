@@ -4,6 +4,7 @@ import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { ListName, Reason } from '../../route-sync/read/sync-run-endpoints.ts'
+import { DELAY_GROUPS } from './detection-delay.ts'
 import { readStatus, type StatusDeps } from './read-status.ts'
 
 const { shared } = operations<StatusDeps>()
@@ -74,6 +75,16 @@ const Budget = object({
   used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
 })
 
+const Delay = object({ p50: Seconds, p95: Seconds })
+const DetectionDelays = Type.Array(
+  object({
+    priority: oneOf(DELAY_GROUPS, { description: 'The watches that the changes concern.' }),
+    changes: Type.Integer({ description: 'Number of changes.' }),
+    midpointSeconds: Delay,
+    atMostSeconds: Delay,
+  }),
+)
+
 const StatusAnswer = object(
   {
     at: Instant,
@@ -90,6 +101,12 @@ const StatusAnswer = object(
     budget: orNull(
       Budget,
       'For operators. Null for a reseller: it would show what other resellers watch.',
+    ),
+    detectionDelays: orNull(
+      DetectionDelays,
+      'How late the changes of the last day were detected, in seconds. A change happened between the last good check that ' +
+        'did not show it and the first check that did. `atMostSeconds` is the whole time between them, `midpointSeconds` ' +
+        'half of it. Empty without changes. Null for a reseller.',
     ),
     versions: object({
       farewatch: Type.String(),

@@ -25,6 +25,7 @@ export function NowView({ caller }) {
     <div class="cards">
       <${RoutesCard} status=${data} />
       <${FaresCard} status=${data} />
+      ${data.detectionDelays && html`<${DelayCard} delays=${data.detectionDelays} />`}
       <${UpstreamCard} status=${data} />
       ${data.budget && html`<${BudgetCard} budget=${data.budget} />`}
       <${HeldCard} status=${data} isOperator=${isOperator} />
@@ -92,6 +93,29 @@ function FaresCard({ status: { beliefs } }) {
     }
   <//>`
 }
+
+/** How late the changes of the last day were detected. @param {{ delays: any[] }} props */
+function DelayCard({ delays }) {
+  const all = delays.find(({ priority }) => priority === 'all')
+  if (!all) {
+    return html`<${Card} title=${texts.now.delay} level="idle" sentence="No change was detected in the last day." />`
+  }
+  const { p50, p95 } = all.midpointSeconds
+  return html`<${Card} title=${texts.now.delay} level="good"
+    sentence=${`Half of ${texts.count(all.changes, 'change')} in a day were detected within about ${shortText(p50)}, 95 % within ${shortText(p95)}.`}>
+    <div class="figures">
+      ${delays.map(
+        ({ priority, midpointSeconds }) => html`
+        <${Figure} label=${`p50, ${texts.priority(priority)}`}>${shortText(midpointSeconds.p50)}<//>
+        <${Figure} label=${`p95, ${texts.priority(priority)}`}>${shortText(midpointSeconds.p95)}<//>`,
+      )}
+      <${Figure} label="p95 at most">${shortText(all.atMostSeconds.p95)}<//>
+    </div>
+  <//>`
+}
+
+/** A delay may be below a second. @param {number} seconds */
+const shortText = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds))
 
 /** @param {{ status: any }} props */
 function UpstreamCard({ status: { upstream, at } }) {

@@ -1,0 +1,63 @@
+import { FARE_CHANGE_KINDS } from '../../base/kinds.ts'
+import { createTtlCache } from '../../base/ttl-cache.ts'
+import { type Db, sql } from '../../db/database.ts'
+
+/** A median and a 95th percentile, in seconds. */
+export interface DelaySeconds {
+  readonly p50: number
+  readonly p95: number
+}
+
+/**
+ * How late changes were detected. A change happened after the last good check that did not show it, and by the first check
+ * that did: the time between the two bounds its delay.
+ */
+export interface DetectionDelay {
+  /** The watches that the changes concern. */
+  readonly priority: DelayGroup
+  /** The number of changes. */
+  readonly changes: number
+  /** The delays if every change happened in the middle of its bounds. */
+  readonly midpointSeconds: DelaySeconds
+  /** The delays if every change happened at the beginning of its bounds: no delay was longer. */
+  readonly atMostSeconds: DelaySeconds
+}
+
+export const DELAY_GROUPS = ['all'] as const
+export type DelayGroup = (typeof DELAY_GROUPS)[number]
+
+interface DelayRow {
+  readonly changes: number
+  readonly seconds: readonly [p50: number, p95: number] | null
+}
+
+/**
+ * Reads the detection delays of the changes that checks found in the last day. Changes before which nothing was known have
+ * no delay, and neither have ends and reversals, which no check found: these cite no answer.
+ */
+export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
+  const { rows } = await sql<DelayRow>`
+    select count(*) as changes,
+           percentile_disc(array[0.5, 0.95])
+             within group (order by extract(epoch from detected_at - last_good_check_at)::float8) as seconds
+      from availability_change
+     where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
+       and last_good_check_at <= detected_at and evidence_hash is not null
+  `.execute(db)
+  return rows.flatMap(({ changes, seconds }) => {
+    if (seconds === null) return []
+    const [p50, p95] = seconds
+    const midpointSeconds = { p50: p50 / 2, p95: p95 / 2 }
+    return [{ priority: 'all', changes, midpointSeconds, atMostSeconds: { p50, p95 } }]
+  })
+}
+
+export type DelayReader = () => Promise<DetectionDelay[]>
+
+const CACHE_MS = 60_000
+
+/** A reader for requests: it reads all changes of a day, so callers of one minute share its answer. */
+export function createDelayReader(db: Db, nowMs: () => number): DelayReader {
+  const cache = createTtlCache<DetectionDelay[]>({ ttlMs: CACHE_MS, nowMs, maxKeys: 1 })
+  return () => cache.get('', () => readDetectionDelays(db))
+}
