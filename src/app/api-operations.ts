@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
+import { AVAILABILITY_CHANGE_OPERATIONS } from '../changes/availability-change-endpoints.ts'
 import type { FeedPoller } from '../changes/feed-poller.ts'
 import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
 import { OPERATOR_STREAM_OPERATIONS } from '../changes/stream/operator-stream-endpoints.ts'
@@ -10,6 +11,7 @@ import { WATCH_CHANGE_OPERATIONS } from '../changes/watch-change-endpoints.ts'
 import type { Db } from '../db/database.ts'
 import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import { DELIVERY_OPERATIONS } from '../delivery/endpoints/delivery-endpoints.ts'
+import { DELIVERY_LOG_OPERATIONS } from '../delivery/endpoints/delivery-log-endpoints.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/endpoints/webhook-endpoints.ts'
 import type { Operation } from '../http/operation.ts'
 import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
@@ -25,6 +27,7 @@ import { INCIDENT_OPERATIONS } from '../verify/incidents/incident-endpoints.ts'
 import type { OnDemand } from '../verify/on-demand/coalesce-requests.ts'
 import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
 import type { DelayReader } from '../verify/read/detection-delay.ts'
+import { FARE_OPERATIONS } from '../verify/read/fare-endpoints.ts'
 import { STATUS_OPERATIONS } from '../verify/read/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../verify/read/watch-history-endpoints.ts'
 import { WATCH_STRIP_OPERATIONS } from '../verify/read/watch-strips-endpoints.ts'
@@ -69,6 +72,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...WATCH_CHANGE_OPERATIONS,
   ...WEBHOOK_ENDPOINT_OPERATIONS,
   ...DELIVERY_OPERATIONS,
+  ...DELIVERY_LOG_OPERATIONS,
   ...WATCH_STREAM_OPERATIONS,
   ...ROUTE_CHANGE_OPERATIONS,
   ...HISTORY_OPERATIONS,
@@ -79,5 +83,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...RESELLER_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
+  ...AVAILABILITY_CHANGE_OPERATIONS,
+  ...FARE_OPERATIONS,
   ...OPERATOR_STREAM_OPERATIONS,
 ]

@@ -78,6 +78,23 @@ export async function readAvailabilityChanges(
   db: Db,
   { after, limit }: { after: number; limit: number },
 ): Promise<AvailabilityChange[]> {
+  return shown(db).where('c.seq', '>', after).orderBy('c.seq').limit(limit).execute()
+}
+
+/** The last records of a fare, newest first. */
+export async function readChangesOfFare(
+  db: Db,
+  fareId: number,
+  limit: number,
+): Promise<AvailabilityChange[]> {
+  return shown(db)
+    .where('c.tracked_fare_id', '=', fareId)
+    .orderBy('c.seq', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+function shown(db: Db) {
   return db
     .selectFrom('availability_change as c')
     .innerJoin('tracked_fare as f', 'f.id', 'c.tracked_fare_id')
@@ -95,8 +112,15 @@ export async function readAvailabilityChanges(
       'c.detected_at as detectedAt',
       'c.recorded_at as recordedAt',
     ])
-    .where('c.seq', '>', after)
-    .orderBy('c.seq')
-    .limit(limit)
-    .execute()
+}
+
+/** The last number of the feed; every record up to it is committed. 0 while the feed is empty. */
+export async function readAvailabilityHead(db: Db): Promise<number> {
+  const { head } = await selectOne(
+    sql<{ head: number }>`
+      select coalesce(max(last_seq), 0) as head from feed_head where feed = 'availability'
+    `,
+    db,
+  )
+  return head
 }

@@ -486,6 +486,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/watch-changes/{seq}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a record to your endpoints
+         * @description An endpoint whose filters the record does not pass has no delivery. Deliveries that are over are kept for 30 days.
+         */
+        get: operations["listRecordDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook-endpoints/{endpointId}/recent-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the last deliveries of an endpoint with their states, newest first */
+        get: operations["listRecentDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch-changes/stream": {
         parameters: {
             query?: never;
@@ -864,6 +901,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/availability-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the changes of all fares, oldest first
+         * @description Pass the `seq` of the response as `after` of the next request. `/changes/stream` sends the same records.
+         */
+        get: operations["listAvailabilityChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/availability-changes/{seq}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the upstream’s answer that a change was decided on */
+        get: operations["readAvailabilityChangeEvidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watch-changes/{seq}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the upstream’s answer that a record was decided on */
+        get: operations["readWatchChangeEvidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find the tracked fares of an outbound flight */
+        get: operations["findFares"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fares/{fareId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what is believed of a tracked fare, its history, its changes and its next check */
+        get: operations["readFare"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/changes/stream": {
         parameters: {
             query?: never;
@@ -888,6 +1013,27 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AvailabilityChange: {
+            /** @description The number of the record. Numbers have no gaps. */
+            seq: number;
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["AvailabilityChangeKind"];
+            reason: components["schemas"]["ChangeReason"] | null;
+            fareId: number;
+            flightId: string;
+            returnFlightId: string | null;
+            before: components["schemas"]["Belief"];
+            after: components["schemas"]["Belief"];
+            /** @description The change happened after this instant. Null if unknown. */
+            lastGoodCheckAt: string | null;
+            /** Format: date-time */
+            detectedAt: string;
+            /** Format: date-time */
+            recordedAt: string;
+        };
+        /** @enum {string} */
+        AvailabilityChangeKind: "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired";
         Belief: {
             /** @description bookable: all legs are available. not_bookable: a leg is unavailable. unknown: otherwise. */
             pair: components["schemas"]["PairState"];
@@ -924,6 +1070,13 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** @description Whether this is the open demo, which needs no key and shows all that an operator reads. */
             demo: boolean;
+        };
+        ChangeEvidence: {
+            /** @description The HTTP status of the answer. Null if the record follows from no answer, such as the end of a fare. */
+            status: number | null;
+            latencyMs: number | null;
+            /** @description The answer as text, without credentials. Null if there was none, or if it is older than 90 days. */
+            answer: string | null;
         };
         /** @enum {string} */
         ChangeReason: "sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available";
@@ -986,6 +1139,66 @@ export interface components {
             outcome: string;
             /** @description The first kilobyte of the answer, without your secrets. */
             answer: string;
+        };
+        Fare: {
+            fareId: number;
+            flightId: string;
+            returnFlightId: string | null;
+            /** @description How many active watches it has. */
+            watchers: number;
+            pair: components["schemas"]["PairState"];
+            outbound: components["schemas"]["LegBelief"];
+            return: components["schemas"]["LegBelief"] | null;
+            price: string | null;
+            currency: string | null;
+            priceCheckedAt: string | null;
+            /** @description Why the last answers did not show the price. */
+            priceReason: string | null;
+            lastGoodCheckAt: string | null;
+            lastCheckAt: string | null;
+            /** @description Why the last check was unknown. Null if it was good. */
+            lastReason: string | null;
+            expiredAt: string | null;
+            endedAt: string | null;
+            /** @description The expected next check. Null if the fare is not checked any more. */
+            next: {
+                /** Format: date-time */
+                at: string;
+                /** @description What decides the time, in words. */
+                why: string;
+            } | null;
+            /** @description Why it is checked as often as it is. Null if it is not checked. */
+            pace: components["schemas"]["FarePace"] | null;
+            /** @description The last 50 intervals of belief, newest first. */
+            timeline: {
+                /** Format: date-time */
+                from: string;
+                to: string | null;
+                pair: components["schemas"]["PairState"];
+                outbound: components["schemas"]["LegBelief"];
+                return: components["schemas"]["LegBelief"] | null;
+                price: string | null;
+                currency: string | null;
+                priceCheckedAt: string | null;
+                /** @description Why the last answers did not show the price. */
+                priceReason: string | null;
+            }[];
+            /** @description The last 20 changes, newest first. */
+            changes: components["schemas"]["AvailabilityChange"][];
+        };
+        FarePace: {
+            /** @description Estimated, at present. */
+            changesPerDay: number;
+            factors: {
+                departure: number;
+                lastChange: number;
+                route: number;
+            };
+            weight: number;
+            eventValue: number;
+            /** @description Its share of the budget, relative to the other fares. */
+            ticket: number;
+            expectedIntervalSeconds: number;
         };
         Flight: {
             from: string;
@@ -1071,6 +1284,31 @@ export interface components {
             longitude: number | null;
             /** @description The IANA time zone. */
             zone: string | null;
+        };
+        LoggedDelivery: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            endpointId: string;
+            /** @description The number of the record in your feed. Null for an event. */
+            seq: number | null;
+            /** @description The type of an event. Null for a record. */
+            type: string | null;
+            /** @enum {string} */
+            format: "webhook" | "slack" | "email";
+            /** @description The target of the endpoint, without its secret parts. */
+            target: string;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "dead";
+            deadReason: ("too_old" | "blocked" | "too_large") | null;
+            /** @description How many attempts were made since the delivery began or was sent again. */
+            attempts: number;
+            /** Format: date-time */
+            recordedAt: string;
+            /** @description When the next attempt is due. Null once it is over. */
+            dueAt: string | null;
+            endedAt: string | null;
+            lastAttempt: components["schemas"]["DeliveryAttempt"] | null;
         };
         NetworkChange: {
             departureId: string;
@@ -1964,15 +2202,20 @@ export interface components {
     };
     pathItems: never;
 }
+export type AvailabilityChange = components['schemas']['AvailabilityChange'];
+export type AvailabilityChangeKind = components['schemas']['AvailabilityChangeKind'];
 export type Belief = components['schemas']['Belief'];
 export type BeliefInterval = components['schemas']['BeliefInterval'];
 export type BeliefIntervalPage = components['schemas']['BeliefIntervalPage'];
 export type Caller = components['schemas']['Caller'];
+export type ChangeEvidence = components['schemas']['ChangeEvidence'];
 export type ChangeReason = components['schemas']['ChangeReason'];
 export type DeadDelivery = components['schemas']['DeadDelivery'];
 export type DeadDeliveryPage = components['schemas']['DeadDeliveryPage'];
 export type Delivery = components['schemas']['Delivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type Fare = components['schemas']['Fare'];
+export type FarePace = components['schemas']['FarePace'];
 export type Flight = components['schemas']['Flight'];
 export type HeldRunReview = components['schemas']['HeldRunReview'];
 export type Incident = components['schemas']['Incident'];
@@ -1984,6 +2227,7 @@ export type Leg = components['schemas']['Leg'];
 export type LegBelief = components['schemas']['LegBelief'];
 export type ListName = components['schemas']['ListName'];
 export type LocatedPlace = components['schemas']['LocatedPlace'];
+export type LoggedDelivery = components['schemas']['LoggedDelivery'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type OwnKey = components['schemas']['OwnKey'];
 export type PairState = components['schemas']['PairState'];
@@ -2506,10 +2750,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-22T15:18:23.154Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-22T15:18:23.154Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-22T15:18:23.187Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-22T15:18:23.154Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T02:48:51.581Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T02:48:51.581Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T02:48:51.707Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T02:48:51.581Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -2996,7 +3240,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-22T15:18:23.221Z",
+                     *           "createdAt": "2026-11-23T02:48:51.972Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3142,7 +3386,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-22T15:18:24.722Z",
+                     *       "createdAt": "2026-11-23T02:49:02.432Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3319,7 +3563,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-22T15:18:23.221Z",
+                     *       "createdAt": "2026-11-23T02:48:51.972Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3614,7 +3858,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-22T15:18:23.221Z",
+                     *       "createdAt": "2026-11-23T02:48:51.972Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4195,7 +4439,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4214,8 +4458,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-22T15:18:23.222Z",
-                     *           "beganAt": "2026-11-22T15:18:23.222Z",
+                     *           "createdAt": "2026-11-23T02:48:51.975Z",
+                     *           "beganAt": "2026-11-23T02:48:51.975Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4585,7 +4829,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *       "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4604,8 +4848,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-22T15:18:23.222Z",
-                     *       "beganAt": "2026-11-22T15:18:23.222Z",
+                     *       "createdAt": "2026-11-23T02:48:51.975Z",
+                     *       "beganAt": "2026-11-23T02:48:51.975Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4636,13 +4880,13 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-22T15:18:23.234Z",
-                     *       "lastCheckAt": "2026-11-22T15:18:23.234Z",
+                     *       "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
+                     *       "lastCheckAt": "2026-11-23T02:48:52.090Z",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-22T15:18:23.234Z",
+                     *       "priceCheckedAt": "2026-11-23T02:48:52.090Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-22T15:19:23.234Z",
+                     *         "notBefore": "2026-11-23T02:49:52.090Z",
                      *         "why": "scheduled"
                      *       }
                      *     }
@@ -4945,7 +5189,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *       "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4964,8 +5208,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-22T15:18:23.222Z",
-                     *       "beganAt": "2026-11-22T15:18:23.222Z",
+                     *       "createdAt": "2026-11-23T02:48:51.975Z",
+                     *       "beganAt": "2026-11-23T02:48:51.975Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5336,12 +5580,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-22T15:18:27.025Z",
+                     *       "takenAt": "2026-11-23T02:49:12.561Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5371,13 +5615,13 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-22T15:18:23.234Z",
-                     *           "lastCheckAt": "2026-11-22T15:18:23.234Z",
+                     *           "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
+                     *           "lastCheckAt": "2026-11-23T02:48:52.090Z",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-22T15:18:23.234Z",
+                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-22T15:19:23.234Z",
+                     *             "notBefore": "2026-11-23T02:49:52.090Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5519,12 +5763,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-22T15:18:27.181Z",
+                     *       "takenAt": "2026-11-23T02:49:13.219Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5554,13 +5798,13 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-22T15:18:23.234Z",
-                     *           "lastCheckAt": "2026-11-22T15:18:23.234Z",
+                     *           "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
+                     *           "lastCheckAt": "2026-11-23T02:48:52.090Z",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-22T15:18:23.234Z",
+                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-22T15:19:23.234Z",
+                     *             "notBefore": "2026-11-23T02:49:52.090Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5714,7 +5958,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-22T15:18:23.234Z",
+                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -5879,7 +6123,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-22T15:18:23.234Z",
+                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6042,13 +6286,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-22T15:18:23.234Z",
+                     *               "from": "2026-11-23T02:48:52.090Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6217,7 +6461,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a203d6-42f6-7125-8168-70db053e2c93",
+                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6255,9 +6499,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-22T15:18:23.234Z",
-                     *           "recordedAt": "2026-11-22T15:18:23.260Z",
-                     *           "observedAt": "2026-11-22T15:18:23.234Z",
+                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
+                     *           "recordedAt": "2026-11-23T02:48:52.184Z",
+                     *           "observedAt": "2026-11-23T02:48:52.090Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6408,8 +6652,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-22T15:18:23.291Z",
-                     *           "updatedAt": "2026-11-22T15:18:23.291Z"
+                     *           "createdAt": "2026-11-23T02:48:52.343Z",
+                     *           "updatedAt": "2026-11-23T02:48:52.343Z"
                      *         }
                      *       ]
                      *     }
@@ -6586,7 +6830,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a203d6-5815-7f8d-aa4b-feca0a33873a",
+                     *       "id": "01a2064e-c976-738e-bd57-cd913a258dae",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6606,8 +6850,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-22T15:18:28.630Z",
-                     *       "updatedAt": "2026-11-22T15:18:28.630Z",
+                     *       "createdAt": "2026-11-23T02:49:16.409Z",
+                     *       "updatedAt": "2026-11-23T02:49:16.409Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -6854,8 +7098,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-22T15:18:23.291Z",
-                     *       "updatedAt": "2026-11-22T15:18:23.291Z"
+                     *       "createdAt": "2026-11-23T02:48:52.343Z",
+                     *       "updatedAt": "2026-11-23T02:48:52.343Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7196,8 +7440,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-22T15:18:23.291Z",
-                     *       "updatedAt": "2026-11-22T15:18:29.004Z"
+                     *       "createdAt": "2026-11-23T02:48:52.343Z",
+                     *       "updatedAt": "2026-11-23T02:49:17.158Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7388,9 +7632,9 @@ export interface operations {
                      *       "lastSuccessAt": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-23T15:18:29.379Z",
-                     *       "createdAt": "2026-11-22T15:18:23.291Z",
-                     *       "updatedAt": "2026-11-22T15:18:29.379Z",
+                     *       "previousSecretUntil": "2026-11-24T02:49:18.479Z",
+                     *       "createdAt": "2026-11-23T02:48:52.343Z",
+                     *       "updatedAt": "2026-11-23T02:49:18.479Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7604,7 +7848,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a203d6-5b8f-7883-ad9a-c496d5854b9c"
+                     *       "deliveryId": "01a2064e-d44b-7aac-a8a8-e5f484fe1a55"
                      *     }
                      */
                     "application/json": {
@@ -7778,10 +8022,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-22T15:18:23.292Z",
-                     *           "endedAt": "2026-11-22T15:18:23.292Z",
+                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *           "endedAt": "2026-11-23T02:48:52.345Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-22T15:18:23.292Z",
+                     *             "startedAt": "2026-11-23T02:48:52.352Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -7946,12 +8190,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-22T15:18:23.292Z",
+                     *       "recordedAt": "2026-11-23T02:48:52.345Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-22T15:18:23.292Z",
+                     *       "endedAt": "2026-11-23T02:48:52.345Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-22T15:18:23.292Z",
+                     *           "startedAt": "2026-11-23T02:48:52.352Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8414,6 +8658,340 @@ export interface operations {
             };
         };
     };
+    listRecordDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One delivery for each endpoint. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "farewatch-demo": components["headers"]["farewatch-demo"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "00000000-0000-7000-8000-00000000d001",
+                     *           "endpointId": "00000000-0000-7000-8000-00000000e001",
+                     *           "format": "webhook",
+                     *           "target": "receiver.example/…ares",
+                     *           "seq": 1,
+                     *           "type": null,
+                     *           "state": "dead",
+                     *           "deadReason": "too_old",
+                     *           "attempts": 8,
+                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *           "dueAt": null,
+                     *           "endedAt": "2026-11-23T02:48:52.345Z",
+                     *           "lastAttempt": {
+                     *             "startedAt": "2026-11-23T02:48:52.352Z",
+                     *             "durationMs": 120,
+                     *             "status": 503,
+                     *             "outcome": "http_5xx",
+                     *             "answer": "upgrading"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        items: components["schemas"]["LoggedDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.missing_scope`: The key lacks the required scope
+             *
+             *     `access.resellers_only`: Only resellers may use the endpoint
+             */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such resource */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRecentDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example 00000000-0000-7000-8000-00000000e001
+                 */
+                endpointId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deliveries of the last records, and of the last events. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "farewatch-demo": components["headers"]["farewatch-demo"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "00000000-0000-7000-8000-00000000d001",
+                     *           "endpointId": "00000000-0000-7000-8000-00000000e001",
+                     *           "format": "webhook",
+                     *           "target": "receiver.example/…ares",
+                     *           "seq": 1,
+                     *           "type": null,
+                     *           "state": "dead",
+                     *           "deadReason": "too_old",
+                     *           "attempts": 8,
+                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *           "dueAt": null,
+                     *           "endedAt": "2026-11-23T02:48:52.345Z",
+                     *           "lastAttempt": {
+                     *             "startedAt": "2026-11-23T02:48:52.352Z",
+                     *             "durationMs": 120,
+                     *             "status": 503,
+                     *             "outcome": "http_5xx",
+                     *             "answer": "upgrading"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        items: components["schemas"]["LoggedDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.missing_scope`: The key lacks the required scope
+             *
+             *     `access.resellers_only`: Only resellers may use the endpoint
+             */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such resource */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamWatchChanges: {
         parameters: {
             query?: {
@@ -8455,7 +9033,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a203d6-42f6-7125-8168-70db053e2c93","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-22T15:18:23.234Z","recordedAt":"2026-11-22T15:18:23.260Z","observedAt":"2026-11-22T15:18:23.234Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a2064e-6a07-70ec-9513-df6d6d6dd5f1","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:48:52.090Z","recordedAt":"2026-11-23T02:48:52.184Z","observedAt":"2026-11-23T02:48:52.090Z","previous":0}
                      *
                      *     :
                      */
@@ -8611,7 +9189,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a203d6-42df-736a-ac94-4f2543307840",
+                     *           "id": "01a2064e-695d-7b79-b049-6210b0182f8e",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -8620,9 +9198,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-22T15:18:23.154Z",
-                     *           "firstMissedAt": "2026-11-22T15:18:23.187Z",
-                     *           "recordedAt": "2026-11-22T15:18:23.199Z",
+                     *           "lastSeenAt": "2026-11-23T02:48:51.581Z",
+                     *           "firstMissedAt": "2026-11-23T02:48:51.707Z",
+                     *           "recordedAt": "2026-11-23T02:48:51.805Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -8780,19 +9358,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-22T15:18:23.154Z",
+                     *       "since": "2026-11-23T02:48:51.581Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-22T15:18:23.175Z",
+                     *           "validFrom": "2026-11-23T02:48:51.652Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-22T15:18:23.154Z",
+                     *           "validFrom": "2026-11-23T02:48:51.581Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -8948,7 +9526,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-22T15:18:23.154Z",
+                     *           "validFrom": "2026-11-23T02:48:51.581Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9260,7 +9838,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-22T15:18:31.714Z",
+                     *       "to": "2026-11-23T02:49:32.437Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -9276,7 +9854,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-22T15:18:23.187Z"
+                     *           "at": "2026-11-23T02:48:51.707Z"
                      *         }
                      *       ]
                      *     }
@@ -9412,19 +9990,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-22T15:18:31.964Z",
+                     *       "at": "2026-11-23T02:49:33.674Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-22T15:18:23.187Z",
-                     *           "lastAttemptAt": "2026-11-22T15:18:23.202Z",
+                     *           "lastSuccessAt": "2026-11-23T02:48:51.707Z",
+                     *           "lastAttemptAt": "2026-11-23T02:48:51.841Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-22T15:18:23.175Z",
-                     *           "lastAttemptAt": "2026-11-22T15:18:23.174Z",
+                     *           "lastSuccessAt": "2026-11-23T02:48:51.652Z",
+                     *           "lastAttemptAt": "2026-11-23T02:48:51.649Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -9433,7 +10011,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-22T15:18:23.203Z",
+                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -9445,10 +10023,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 8.730365,
-                     *           "p90": 8.730365,
-                     *           "p99": 8.730365,
-                     *           "max": 8.730365
+                     *           "p50": 41.58368,
+                     *           "p90": 41.58368,
+                     *           "p99": 41.58368,
+                     *           "max": 41.58368
                      *         }
                      *       },
                      *       "upstream": {
@@ -9457,6 +10035,7 @@ export interface operations {
                      *       },
                      *       "incidents": [],
                      *       "budget": null,
+                     *       "detectionDelays": null,
                      *       "versions": {
                      *         "farewatch": "0.0.0",
                      *         "schema": "0012_example",
@@ -9603,10 +10182,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-22T15:18:23.202Z",
-                     *           "arrivedAt": "2026-11-22T15:18:23.203Z",
-                     *           "fetchedAt": "2026-11-22T15:18:23.203Z",
-                     *           "finishedAt": "2026-11-22T15:18:23.212Z",
+                     *           "startedAt": "2026-11-23T02:48:51.841Z",
+                     *           "arrivedAt": "2026-11-23T02:48:51.911Z",
+                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
+                     *           "finishedAt": "2026-11-23T02:48:51.936Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -9621,9 +10200,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 2,
+                     *             "diff": 4,
                      *             "fetch": 0,
-                     *             "stage": 1
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -9763,10 +10342,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-22T15:18:23.151Z",
-                     *       "arrivedAt": "2026-11-22T15:18:23.154Z",
-                     *       "fetchedAt": "2026-11-22T15:18:23.154Z",
-                     *       "finishedAt": "2026-11-22T15:18:23.172Z",
+                     *       "startedAt": "2026-11-23T02:48:51.573Z",
+                     *       "arrivedAt": "2026-11-23T02:48:51.581Z",
+                     *       "fetchedAt": "2026-11-23T02:48:51.581Z",
+                     *       "finishedAt": "2026-11-23T02:48:51.644Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -9781,10 +10360,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 4,
-                     *         "apply": 4,
+                     *         "diff": 21,
+                     *         "apply": 11,
                      *         "fetch": 0,
-                     *         "stage": 4
+                     *         "stage": 13
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -9940,10 +10519,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-22T15:18:23.202Z",
-                     *           "arrivedAt": "2026-11-22T15:18:23.203Z",
-                     *           "fetchedAt": "2026-11-22T15:18:23.203Z",
-                     *           "finishedAt": "2026-11-22T15:18:23.212Z",
+                     *           "startedAt": "2026-11-23T02:48:51.841Z",
+                     *           "arrivedAt": "2026-11-23T02:48:51.911Z",
+                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
+                     *           "finishedAt": "2026-11-23T02:48:51.936Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -9958,9 +10537,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 2,
+                     *             "diff": 4,
                      *             "fetch": 0,
-                     *             "stage": 1
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10100,10 +10679,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-22T15:18:23.202Z",
-                     *         "arrivedAt": "2026-11-22T15:18:23.203Z",
-                     *         "fetchedAt": "2026-11-22T15:18:23.203Z",
-                     *         "finishedAt": "2026-11-22T15:18:23.212Z",
+                     *         "startedAt": "2026-11-23T02:48:51.841Z",
+                     *         "arrivedAt": "2026-11-23T02:48:51.911Z",
+                     *         "fetchedAt": "2026-11-23T02:48:51.911Z",
+                     *         "finishedAt": "2026-11-23T02:48:51.936Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10118,9 +10697,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 2,
+                     *           "diff": 4,
                      *           "fetch": 0,
-                     *           "stage": 1
+                     *           "stage": 3
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -10412,10 +10991,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-22T15:18:23.202Z",
-                     *       "arrivedAt": "2026-11-22T15:18:23.203Z",
-                     *       "fetchedAt": "2026-11-22T15:18:32.833Z",
-                     *       "finishedAt": "2026-11-22T15:18:32.843Z",
+                     *       "startedAt": "2026-11-23T02:48:51.841Z",
+                     *       "arrivedAt": "2026-11-23T02:48:51.911Z",
+                     *       "fetchedAt": "2026-11-23T02:49:38.765Z",
+                     *       "finishedAt": "2026-11-23T02:49:38.821Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -10430,10 +11009,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 4,
-                     *         "apply": 4,
+                     *         "diff": 21,
+                     *         "apply": 18,
                      *         "fetch": 0,
-                     *         "stage": 2
+                     *         "stage": 13
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -10763,7 +11342,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-22T15:18:23.214Z",
+                     *           "createdAt": "2026-11-23T02:48:51.940Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -10772,7 +11351,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-22T15:18:23.227Z",
+                     *           "createdAt": "2026-11-23T02:48:52.015Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -10929,7 +11508,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-22T15:18:33.391Z",
+                     *       "createdAt": "2026-11-23T02:49:42.719Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -11099,8 +11678,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-22T15:18:23.227Z",
-                     *       "disabledAt": "2026-11-22T15:18:33.638Z",
+                     *       "createdAt": "2026-11-23T02:48:52.015Z",
+                     *       "disabledAt": "2026-11-23T02:49:43.718Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -11374,11 +11953,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_8OSIFJxR",
-                     *           "createdAt": "2026-11-22T15:18:23.294Z",
+                     *           "prefix": "fwk_SR4kLv3R",
+                     *           "createdAt": "2026-11-23T02:48:52.362Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-22T15:18:33.904Z"
+                     *           "lastUsedAt": "2026-11-23T02:49:45.170Z"
                      *         }
                      *       ]
                      *     }
@@ -11522,8 +12101,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_8OSIFJxR",
-                     *           "createdAt": "2026-11-22T15:18:23.294Z",
+                     *           "prefix": "fwk_SR4kLv3R",
+                     *           "createdAt": "2026-11-23T02:48:52.362Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -11535,8 +12114,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_7JL7YsvR",
-                     *           "createdAt": "2026-11-22T15:18:23.294Z",
+                     *           "prefix": "fwk_mQxkykz5",
+                     *           "createdAt": "2026-11-23T02:48:52.365Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -11691,12 +12270,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_EYVQfT8t",
-                     *       "createdAt": "2026-11-22T15:18:34.278Z",
+                     *       "prefix": "fwk_JWGMZYwj",
+                     *       "createdAt": "2026-11-23T02:49:46.562Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_EYVQfT8t…"
+                     *       "key": "fwk_JWGMZYwj…"
                      *     }
                      */
                     "application/json": {
@@ -11883,10 +12462,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_8OSIFJxR",
-                     *       "createdAt": "2026-11-22T15:18:23.294Z",
+                     *       "prefix": "fwk_SR4kLv3R",
+                     *       "createdAt": "2026-11-23T02:48:52.362Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-22T15:18:34.407Z",
+                     *       "revokedAt": "2026-11-23T02:49:47.824Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -12033,8 +12612,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-22T15:18:23.213Z",
-                     *           "closedAt": "2026-11-22T15:18:23.213Z"
+                     *           "openedAt": "2026-11-23T02:48:51.939Z",
+                     *           "closedAt": "2026-11-23T02:48:51.939Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -12139,6 +12718,853 @@ export interface operations {
             };
         };
     };
+    listAvailabilityChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The number after which the page begins.
+                 * @example 0
+                 */
+                after?: number;
+                /**
+                 * @description The maximum number of items on the page.
+                 * @example 1
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records after a number, oldest first. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "seq": 1,
+                     *           "id": "01a2064e-6ac2-73a9-9c05-d25b3c5ade8a",
+                     *           "kind": "became_available",
+                     *           "reason": null,
+                     *           "fareId": 1,
+                     *           "flightId": "101",
+                     *           "returnFlightId": null,
+                     *           "before": {
+                     *             "pair": "unknown",
+                     *             "price": null,
+                     *             "return": null,
+                     *             "outbound": {
+                     *               "price": null,
+                     *               "belief": "unknown",
+                     *               "flight": null,
+                     *               "identity": null,
+                     *               "itinerary": null
+                     *             }
+                     *           },
+                     *           "after": {
+                     *             "pair": "bookable",
+                     *             "price": {
+                     *               "amount": "100.00",
+                     *               "currency": "EUR"
+                     *             },
+                     *             "return": null,
+                     *             "outbound": {
+                     *               "price": {
+                     *                 "amount": "100.00",
+                     *                 "currency": "EUR"
+                     *               },
+                     *               "belief": "available",
+                     *               "flight": {
+                     *                 "to": "MAD",
+                     *                 "from": "PMI",
+                     *                 "stops": [],
+                     *                 "airline": "VY",
+                     *                 "numbers": [
+                     *                   3900
+                     *                 ],
+                     *                 "arrivesAt": "2027-01-10 09:20",
+                     *                 "departsAt": "2027-01-10 08:00"
+                     *               },
+                     *               "identity": "VY|1|PMI-MAD|2027-01-10",
+                     *               "itinerary": "08:00|3900"
+                     *             }
+                     *           },
+                     *           "lastGoodCheckAt": null,
+                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
+                     *           "recordedAt": "2026-11-23T02:48:52.162Z"
+                     *         }
+                     *       ],
+                     *       "seq": 1,
+                     *       "head": 1
+                     *     }
+                     */
+                    "application/json": {
+                        items: components["schemas"]["AvailabilityChange"][];
+                        /** @description The `after` of the next request. All records up to it were read. */
+                        seq: number;
+                        /** @description The number of the last record of the feed. */
+                        head: number;
+                    };
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             *
+             *     `changes.beyond_head`: The number is beyond the end of the feed
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readAvailabilityChangeEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer and how it came. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": 200,
+                     *       "latencyMs": 12,
+                     *       "answer": "{\"kind\":\"available\",\"flight\":{\"price\":{\"amount\":\"100.00\",\"currency\":\"EUR\"},\"identity\":\"VY|1|PMI-MAD|2027-01-10\",\"itinerary\":\"08:00|3900\",\"departsAt\":\"2027-01-10 08:00\",\"flight\":{\"from\":\"PMI\",\"to\":\"MAD\",\"airline\":\"VY\",\"numbers\":[3900],\"departsAt\":\"2027-01-10 08:00\",\"arrivesAt\":\"2027-01-10 09:20\",\"stops\":[]}}}"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeEvidence"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such resource */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readWatchChangeEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer and how it came. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "farewatch-demo": components["headers"]["farewatch-demo"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": null,
+                     *       "latencyMs": null,
+                     *       "answer": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeEvidence"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.missing_scope`: The key lacks the required scope
+             *
+             *     `access.resellers_only`: Only resellers may use the endpoint
+             */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such resource */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findFares: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the outbound flight.
+                 * @example 101
+                 */
+                flightId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fares, at most 100. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "fareId": 1,
+                     *           "flightId": "101",
+                     *           "returnFlightId": null,
+                     *           "watchers": 2
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        items: {
+                            fareId: number;
+                            flightId: string;
+                            returnFlightId: string | null;
+                            /** @description How many active watches it has. */
+                            watchers: number;
+                        }[];
+                    };
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readFare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                fareId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fare. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fareId": 1,
+                     *       "flightId": "101",
+                     *       "returnFlightId": null,
+                     *       "outbound": "available",
+                     *       "return": null,
+                     *       "pair": "bookable",
+                     *       "price": "100.00",
+                     *       "currency": "EUR",
+                     *       "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *       "priceReason": null,
+                     *       "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
+                     *       "lastCheckAt": "2026-11-23T02:48:52.139Z",
+                     *       "lastReason": null,
+                     *       "expiredAt": null,
+                     *       "endedAt": null,
+                     *       "watchers": 2,
+                     *       "next": {
+                     *         "at": "2026-11-23T02:49:52.727Z",
+                     *         "why": "the fares that are due before it, within the budget"
+                     *       },
+                     *       "pace": {
+                     *         "changesPerDay": 1,
+                     *         "factors": {
+                     *           "departure": 1,
+                     *           "lastChange": 1,
+                     *           "route": 1
+                     *         },
+                     *         "weight": 2,
+                     *         "eventValue": 1.1,
+                     *         "ticket": 1,
+                     *         "expectedIntervalSeconds": 0
+                     *       },
+                     *       "timeline": [
+                     *         {
+                     *           "from": "2026-11-23T02:48:52.090Z",
+                     *           "to": null,
+                     *           "pair": "bookable",
+                     *           "outbound": "available",
+                     *           "return": null,
+                     *           "price": "100.00",
+                     *           "currency": "EUR",
+                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceReason": null
+                     *         }
+                     *       ],
+                     *       "changes": [
+                     *         {
+                     *           "seq": 1,
+                     *           "id": "01a2064e-6ac2-73a9-9c05-d25b3c5ade8a",
+                     *           "kind": "became_available",
+                     *           "reason": null,
+                     *           "fareId": 1,
+                     *           "flightId": "101",
+                     *           "returnFlightId": null,
+                     *           "before": {
+                     *             "pair": "unknown",
+                     *             "price": null,
+                     *             "return": null,
+                     *             "outbound": {
+                     *               "price": null,
+                     *               "belief": "unknown",
+                     *               "flight": null,
+                     *               "identity": null,
+                     *               "itinerary": null
+                     *             }
+                     *           },
+                     *           "after": {
+                     *             "pair": "bookable",
+                     *             "price": {
+                     *               "amount": "100.00",
+                     *               "currency": "EUR"
+                     *             },
+                     *             "return": null,
+                     *             "outbound": {
+                     *               "price": {
+                     *                 "amount": "100.00",
+                     *                 "currency": "EUR"
+                     *               },
+                     *               "belief": "available",
+                     *               "flight": {
+                     *                 "to": "MAD",
+                     *                 "from": "PMI",
+                     *                 "stops": [],
+                     *                 "airline": "VY",
+                     *                 "numbers": [
+                     *                   3900
+                     *                 ],
+                     *                 "arrivesAt": "2027-01-10 09:20",
+                     *                 "departsAt": "2027-01-10 08:00"
+                     *               },
+                     *               "identity": "VY|1|PMI-MAD|2027-01-10",
+                     *               "itinerary": "08:00|3900"
+                     *             }
+                     *           },
+                     *           "lastGoodCheckAt": null,
+                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
+                     *           "recordedAt": "2026-11-23T02:48:52.162Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Fare"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such resource */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamChanges: {
         parameters: {
             query?: {
@@ -12171,11 +13597,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a203d6-42df-736a-ac94-4f2543307840","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-22T15:18:23.154Z","firstMissedAt":"2026-11-22T15:18:23.187Z","recordedAt":"2026-11-22T15:18:23.199Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a2064e-695d-7b79-b049-6210b0182f8e","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T02:48:51.581Z","firstMissedAt":"2026-11-23T02:48:51.707Z","recordedAt":"2026-11-23T02:48:51.805Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a203d6-4317-7d2e-9294-4dd18e6351aa","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-22T15:18:23.234Z","recordedAt":"2026-11-22T15:18:23.255Z","previous":0}
+                     *     data: {"seq":1,"id":"01a2064e-6ac2-73a9-9c05-d25b3c5ade8a","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:48:52.090Z","recordedAt":"2026-11-23T02:48:52.162Z","previous":0}
                      *
                      *     :
                      *
@@ -12183,7 +13609,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-22T15:18:23.202Z","arrivedAt":"2026-11-22T15:18:23.203Z","fetchedAt":"2026-11-22T15:18:23.203Z","finishedAt":"2026-11-22T15:18:23.212Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":2,"fetch":0,"stage":1},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-22T15:18:23.186Z","arrivedAt":"2026-11-22T15:18:23.187Z","fetchedAt":"2026-11-22T15:18:23.187Z","finishedAt":"2026-11-22T15:18:23.200Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":3,"apply":5,"fetch":0,"stage":2},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-22T15:18:23.174Z","arrivedAt":"2026-11-22T15:18:23.175Z","fetchedAt":"2026-11-22T15:18:23.175Z","finishedAt":"2026-11-22T15:18:23.184Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":3,"apply":2,"fetch":0,"stage":2},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-22T15:18:23.151Z","arrivedAt":"2026-11-22T15:18:23.154Z","fetchedAt":"2026-11-22T15:18:23.154Z","finishedAt":"2026-11-22T15:18:23.172Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":4,"apply":4,"fetch":0,"stage":4},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T02:48:51.841Z","arrivedAt":"2026-11-23T02:48:51.911Z","fetchedAt":"2026-11-23T02:48:51.911Z","finishedAt":"2026-11-23T02:48:51.936Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":4,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T02:48:51.698Z","arrivedAt":"2026-11-23T02:48:51.707Z","fetchedAt":"2026-11-23T02:48:51.707Z","finishedAt":"2026-11-23T02:48:51.836Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":13,"apply":69,"fetch":0,"stage":32},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T02:48:51.649Z","arrivedAt":"2026-11-23T02:48:51.652Z","fetchedAt":"2026-11-23T02:48:51.652Z","finishedAt":"2026-11-23T02:48:51.682Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":11,"apply":9,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T02:48:51.573Z","arrivedAt":"2026-11-23T02:48:51.581Z","fetchedAt":"2026-11-23T02:48:51.581Z","finishedAt":"2026-11-23T02:48:51.644Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":21,"apply":11,"fetch":0,"stage":13},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

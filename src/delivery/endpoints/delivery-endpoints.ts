@@ -24,7 +24,7 @@ const DeliveryParams = object({
   deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
 })
 
-const Attempt = object(
+export const Attempt = object(
   {
     startedAt: Instant,
     durationMs: Type.Integer(),
@@ -35,7 +35,7 @@ const Attempt = object(
   { title: 'DeliveryAttempt' },
 )
 
-const subject = {
+export const subject = {
   id: Id,
   endpointId: Id,
   seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),

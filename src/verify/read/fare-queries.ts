@@ -1,4 +1,4 @@
-import type { ShownPriceReason } from '../../base/kinds.ts'
+import type { Belief, PairState, ShownPriceReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { CONFIRM_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 
@@ -7,9 +7,9 @@ export interface FareDetail {
   readonly fareId: number
   readonly flightId: string
   readonly returnFlightId: string | null
-  readonly outbound: string
-  readonly return: string | null
-  readonly pair: string
+  readonly outbound: Belief
+  readonly return: Belief | null
+  readonly pair: PairState
   readonly price: string | null
   readonly currency: string | null
   /** When the last check began that showed the price; null unless the fare is bookable. */
@@ -30,6 +30,27 @@ export interface ExpectedCheck {
   readonly at: Date
   /** What decides the time, in words. */
   readonly why: string
+}
+
+/** A tracked fare by which a person chooses. */
+export interface FoundFare {
+  readonly fareId: number
+  readonly flightId: string
+  readonly returnFlightId: string | null
+  readonly watchers: number
+}
+
+/** The tracked fares with an outbound flight, those that are watched first. */
+export function findFaresOfFlight(db: Db, flightId: string, limit: number): Promise<FoundFare[]> {
+  return db
+    .selectFrom('tracked_fare')
+    .select(['id as fareId', 'flight_id as flightId', 'return_flight_id as returnFlightId'])
+    .select('watchers')
+    .where('flight_id', '=', flightId)
+    .orderBy(sql`watchers > 0`, 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
 }
 
 interface ScheduleRow {
@@ -53,9 +74,9 @@ const WHY: Readonly<Record<string, string>> = {
 /** The public SQL decides how old a price may be. */
 const CURRENT = sql<{
   tracked_fare_id: number
-  outbound: string
-  return: string | null
-  pair: string
+  outbound: Belief
+  return: Belief | null
+  pair: PairState
   price: string | null
   currency: string | null
   price_checked_at: Date | null
@@ -97,7 +118,7 @@ export async function findFare(
   const { lane, laneDueAt, notBefore, budgetAt, claimId, now, ...detail } = row
   const schedule = { lane, laneDueAt, notBefore, budgetAt, claimId, now }
   const { outbound, pair } = row
-  const belief = { outbound: outbound ?? 'unknown', pair: pair ?? 'unknown' }
+  const belief = { outbound: outbound ?? 'unknown', pair: pair ?? 'unknown' } as const
   return { ...detail, ...belief, next: expectedCheck(schedule) }
 }
 
@@ -117,9 +138,9 @@ export interface BeliefInterval {
   readonly from: Date
   /** Null while it holds. */
   readonly to: Date | null
-  readonly pair: string
-  readonly outbound: string
-  readonly return: string | null
+  readonly pair: PairState
+  readonly outbound: Belief
+  readonly return: Belief | null
   readonly price: string | null
   readonly currency: string | null
   readonly priceCheckedAt: Date | null

@@ -1,0 +1,85 @@
+import { Type } from 'typebox'
+import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../base/kinds.ts'
+import { RecordParams } from '../../changes/availability-change-endpoints.ts'
+import type { Db } from '../../db/database.ts'
+import { operations } from '../../http/operation.ts'
+import { ProblemError } from '../../http/problems.ts'
+import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import { Attempt, subject } from './delivery-endpoints.ts'
+import { hasRecord, listRecentDeliveries, listRecordDeliveries } from './delivery-log-queries.ts'
+import { requireEndpoint } from './endpoint-queries.ts'
+import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shape-endpoints.ts'
+
+const { reseller } = operations<{ readonly db: Db }>()
+
+const LoggedDelivery = object(
+  {
+    ...subject,
+    format: oneOf(ENDPOINT_FORMATS),
+    target: Type.String({ description: 'The target of the endpoint, without its secret parts.' }),
+    state: oneOf(DELIVERY_STATES),
+    deadReason: orNull(oneOf(DEAD_REASONS)),
+    attempts: Type.Integer({
+      description: 'How many attempts were made since the delivery began or was sent again.',
+    }),
+    recordedAt: Instant,
+    dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
+    endedAt: orNull(Instant),
+    lastAttempt: orNull(Attempt),
+  },
+  { title: 'LoggedDelivery' },
+)
+const Deliveries = object({ items: Type.Array(LoggedDelivery) })
+
+const ofRecord = reseller({
+  id: 'listRecordDeliveries',
+  method: 'GET',
+  path: '/api/v1/watch-changes/{seq}/deliveries',
+  tag: 'Webhooks',
+  summary: 'List the deliveries of a record to your endpoints',
+  description:
+    'An endpoint whose filters the record does not pass has no delivery. Deliveries that are over are kept for 30 days.',
+  scope: 'read',
+  params: RecordParams,
+  answer: { about: 'One delivery for each endpoint.', schema: Deliveries },
+  problems: ['not_found'],
+  example: { params: { seq: '1' } },
+  handler: async (owner, { params: { seq } }) => {
+    if (await hasRecord(owner, seq)) return { items: await listRecordDeliveries(owner, seq) }
+    throw new ProblemError('not_found', {
+      parameter: 'seq',
+      detail: `the feed has no record ${seq}`,
+    })
+  },
+})
+
+const recent = reseller({
+  id: 'listRecentDeliveries',
+  method: 'GET',
+  path: '/api/v1/webhook-endpoints/{endpointId}/recent-deliveries',
+  tag: 'Webhooks',
+  summary: 'List the last deliveries of an endpoint with their states, newest first',
+  scope: 'read',
+  params: EndpointParams,
+  query: object({
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      default: 50,
+      description: 'The maximum number of items.',
+    }),
+  }),
+  answer: {
+    about: 'The deliveries of the last records, and of the last events.',
+    schema: Deliveries,
+  },
+  problems: ['not_found'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (owner, { params: { endpointId }, query: { limit } }) => {
+    await requireEndpoint(owner, endpointId)
+    return { items: await listRecentDeliveries(owner, endpointId, limit) }
+  },
+})
+
+/** The endpoints with which a reseller sees what was sent. */
+export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent]

@@ -1,0 +1,65 @@
+import { describe, expect } from 'vitest'
+import { ask, bearer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { available, gone, record } from '../verify/fare-fixtures.ts'
+import { fareOf, itemsOf } from './reseller-calls.ts'
+import { seedApi } from './seed.ts'
+
+describe('a record, its evidence and its deliveries', () => {
+  it('shows a reseller the answer behind its record and where the record was sent', async ({
+    db,
+  }) => {
+    const { keys } = await seedApi(db)
+    const fareId = await fareOf(db, '101')
+    await record(db, fareId, new Date(), gone)
+    await record(db, fareId, new Date(Date.now() + 10), gone)
+    const base = await startApi(db)
+    const get = (path: string, key = keys.alpha) =>
+      ask(`${base}/api/v1${path}`, { headers: bearer(key) })
+
+    const evidence = await get('/watch-changes/2/evidence')
+    const sent = itemsOf(await get('/watch-changes/1/deliveries'))
+    const others = itemsOf(await get('/watch-changes/1/deliveries', keys.beta))
+    const withoutAnswer = await get('/watch-changes/1/evidence')
+    const missing = await get('/watch-changes/99/deliveries')
+
+    expect(evidence.body).toMatchObject({ status: 200, latencyMs: 12 })
+    expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
+    expect(withoutAnswer.body).toEqual({ status: null, latencyMs: null, answer: null })
+    expect(sent).toMatchObject([
+      {
+        seq: 1,
+        state: 'dead',
+        format: 'webhook',
+        target: 'receiver.example/…ares',
+        lastAttempt: { status: 503, outcome: 'http_5xx' },
+      },
+    ])
+    expect(others).toEqual([])
+    expect(missing.status).toBe(404)
+  })
+
+  it('shows an operator the earlier changes of all fares, and one fare with its history', async ({
+    db,
+  }) => {
+    const { keys } = await seedApi(db)
+    const fareId = await fareOf(db, '101')
+    await record(db, fareId, new Date(), gone)
+    await record(db, fareId, new Date(Date.now() + 10), gone)
+    await record(db, fareId, new Date(Date.now() + 20), available('77.70'))
+    const base = await startApi(db)
+    const get = (path: string) => ask(`${base}/api/v1${path}`, { headers: bearer(keys.operator) })
+
+    const page = await get('/availability-changes?after=1&limit=1')
+    const evidence = await get('/availability-changes/2/evidence')
+    const found = itemsOf(await get('/fares?flightId=101'))
+    const fare = await get(`/fares/${fareId}`)
+
+    expect(page.body).toMatchObject({ seq: 2, head: 3, items: [{ kind: 'became_unavailable' }] })
+    expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
+    expect(found).toEqual([{ fareId, flightId: '101', returnFlightId: null, watchers: 2 }])
+    expect(fare.body).toMatchObject({ pair: 'bookable', price: '77.70', watchers: 2 })
+    const changes = fare.body.changes as { seq: number }[]
+    expect(changes.map(({ seq }) => seq)).toEqual([3, 2, 1])
+  })
+})
