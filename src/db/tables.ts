@@ -5,6 +5,7 @@ import type {
   AvailabilityChangeKind,
   Belief,
   ChangeReason,
+  CheckReason,
   DeadReason,
   DeliveryState,
   DisabledReason,
@@ -134,6 +135,7 @@ export interface FareState {
   held: Generated<string[]>
   held_until: Date | null
   last_check_at: Date | null
+  last_check_why: CheckReason | null
   last_good_check_at: Date | null
   last_reason: string | null
   outbound: Generated<Belief>

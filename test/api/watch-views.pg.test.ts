@@ -41,6 +41,7 @@ describe('a watch', () => {
       belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
       lastGoodCheckAt: null,
       lastCheckAt: null,
+      lastCheckWhy: null,
       lastReason: null,
       next: { notBefore: ago(30).toISOString(), why: 'first_check' },
     })

@@ -29,6 +29,7 @@ const KINDS = {
   'delivery.state': 'DeliveryState',
   'fare_schedule.lane': 'FastLane',
   'fare_schedule.rated_state': 'RatedState',
+  'fare_state.last_check_why': 'CheckReason',
   'fare_state.outbound': 'Belief',
   'fare_state.pair': 'PairState',
   'fare_state.price_reason': 'PriceReason',

@@ -13,7 +13,7 @@ const NONE = { adults: 0, children: 0, infants: 0 }
 function fare(fareId: number, slotInMs = 0): ClaimedFare {
   const passengers = { residents: NONE, nonResidents: { ...NONE, adults: 1 } }
   const question = { flightId: String(fareId), returnFlightId: null, passengers }
-  return { fareId, slotAt: new Date(Date.now() + slotInMs), question }
+  return { fareId, slotAt: new Date(Date.now() + slotInMs), question, why: 'scheduled' }
 }
 
 /** An upstream whose answers a test gives one by one. */

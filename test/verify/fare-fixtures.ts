@@ -150,6 +150,7 @@ export async function recordAll(
   const checks = fareIds.map((fareId) => ({
     fareId,
     askedAt: at,
+    why: 'on_demand' as const,
     observation: observation(outbound, back),
   }))
   return inTransaction(db, async (tx) => {

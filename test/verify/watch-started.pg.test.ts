@@ -251,7 +251,9 @@ describe('a watch of a fare without a fresh belief', () => {
     const ana = await resellerWith(db, [cells()], 'ana')
     const [fare] = await fareRows(db)
     const fareId = fare?.id ?? 0
-    const checks = [{ fareId, askedAt: ago(10), observation: observation(gone) }]
+    const checks = [
+      { fareId, askedAt: ago(10), why: 'scheduled' as const, observation: observation(gone) },
+    ]
 
     await inTransaction(db, async (tx) => {
       const locked = await lockFares(tx, [fareId])

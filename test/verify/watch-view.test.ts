@@ -41,7 +41,8 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lastGoodCheckAt: at(10),
     lastReason: null,
     endedAt: null,
-    hasStarted: true,
+    lastCheckWhy: 'scheduled',
+    startedAt: at(11),
     lane: null,
     resellerDisabled: false,
     expectedIntervalSeconds: 60,
@@ -124,7 +125,7 @@ describe('the belief that a watch shows', () => {
   })
 
   it('a watch that waits for a good check shows an early next check', () => {
-    const stale = { hasStarted: false, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
+    const stale = { startedAt: null, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
 
     expect(view(stale)).toMatchObject({
       status: 'stale',
@@ -148,6 +149,34 @@ describe('the belief that a watch shows', () => {
       lastCheckAt: null,
       next: null,
     })
+  })
+})
+
+describe('the reason of the last check', () => {
+  const later = { askedAt: at(300), lastGoodCheckAt: at(300) }
+
+  it.each([
+    ['scheduled', 'scheduled'],
+    ['confirmation', 'confirmation'],
+    ['retry', 'retry'],
+    ['new_watch', 'scheduled'],
+    ['on_demand', 'scheduled'],
+    ['route_moved', 'scheduled'],
+    ['ended', 'scheduled'],
+  ] as const)(
+    'a check that was made for %s is shown as %s: other watches stay secret',
+    (lastCheckWhy, shown) => {
+      expect(view({ ...later, lastCheckWhy }).lastCheckWhy).toBe(shown)
+    },
+  )
+
+  it('the check that a watch waited for is its first check, whatever it was made for', () => {
+    expect(view({ lastCheckWhy: 'on_demand' }).lastCheckWhy).toBe('first_check')
+    expect(view({ startedAt: null, lastReason: 'timeout' }).lastCheckWhy).toBe('first_check')
+  })
+
+  it('a check before the watch began has no reason', () => {
+    expect(view({ askedAt: at(-60), lastCheckWhy: 'retry' }).lastCheckWhy).toBeNull()
   })
 })
 

@@ -1156,6 +1156,8 @@ export interface components {
             priceReason: string | null;
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
+            /** @description Why it was checked last. scheduled: in its turn. route_moved: in its turn, which was sooner because other fares of its route changed. ended: to see whether it has really ended. Null if that was not recorded. */
+            lastCheckWhy: ("scheduled" | "confirmation" | "new_watch" | "retry" | "route_moved" | "on_demand" | "ended") | null;
             /** @description Why the last check was unknown. Null if it was good. */
             lastReason: string | null;
             expiredAt: string | null;
@@ -2040,6 +2042,8 @@ export interface components {
             /** @description When the last check began that observed every leg. */
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
+            /** @description Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. Null if the watch began after the check. */
+            lastCheckWhy: ("first_check" | "confirmation" | "retry" | "scheduled") | null;
             /** @description Why the last check was unknown. Null if it was good. */
             lastReason: string | null;
             /** @description When the last check began that showed the price of every leg. Null unless the fare is bookable. */
@@ -2106,6 +2110,8 @@ export interface components {
             /** @description When the last check began that observed every leg. */
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
+            /** @description Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. Null if the watch began after the check. */
+            lastCheckWhy: ("first_check" | "confirmation" | "retry" | "scheduled") | null;
             /** @description Why the last check was unknown. Null if it was good. */
             lastReason: string | null;
             /** @description When the last check began that showed the price of every leg. Null unless the fare is bookable. */
@@ -2750,10 +2756,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T02:48:51.581Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T02:48:51.581Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T02:48:51.707Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T02:48:51.581Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T02:57:34.461Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T02:57:34.461Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T02:57:34.699Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T02:57:34.461Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3240,7 +3246,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T02:48:51.972Z",
+                     *           "createdAt": "2026-11-23T02:57:34.999Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3386,7 +3392,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T02:49:02.432Z",
+                     *       "createdAt": "2026-11-23T02:57:50.010Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3563,7 +3569,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T02:48:51.972Z",
+                     *       "createdAt": "2026-11-23T02:57:34.999Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3858,7 +3864,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T02:48:51.972Z",
+                     *       "createdAt": "2026-11-23T02:57:34.999Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4439,7 +4445,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4458,8 +4464,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-23T02:48:51.975Z",
-                     *           "beganAt": "2026-11-23T02:48:51.975Z",
+                     *           "createdAt": "2026-11-23T02:57:35.000Z",
+                     *           "beganAt": "2026-11-23T02:57:35.000Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4829,7 +4835,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *       "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4848,8 +4854,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T02:48:51.975Z",
-                     *       "beganAt": "2026-11-23T02:48:51.975Z",
+                     *       "createdAt": "2026-11-23T02:57:35.000Z",
+                     *       "beganAt": "2026-11-23T02:57:35.000Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4880,13 +4886,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
-                     *       "lastCheckAt": "2026-11-23T02:48:52.090Z",
+                     *       "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
+                     *       "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *       "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T02:49:52.090Z",
+                     *         "notBefore": "2026-11-23T02:58:35.135Z",
                      *         "why": "scheduled"
                      *       }
                      *     }
@@ -5189,7 +5196,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *       "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5208,8 +5215,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T02:48:51.975Z",
-                     *       "beganAt": "2026-11-23T02:48:51.975Z",
+                     *       "createdAt": "2026-11-23T02:57:35.000Z",
+                     *       "beganAt": "2026-11-23T02:57:35.000Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5580,12 +5587,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T02:49:12.561Z",
+                     *       "takenAt": "2026-11-23T02:58:13.455Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5615,13 +5622,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
-                     *           "lastCheckAt": "2026-11-23T02:48:52.090Z",
+                     *           "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T02:49:52.090Z",
+                     *             "notBefore": "2026-11-23T02:58:35.135Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5763,12 +5771,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T02:49:13.219Z",
+                     *       "takenAt": "2026-11-23T02:58:15.104Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5798,13 +5806,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
-                     *           "lastCheckAt": "2026-11-23T02:48:52.090Z",
+                     *           "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T02:49:52.090Z",
+                     *             "notBefore": "2026-11-23T02:58:35.135Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5958,7 +5967,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6123,7 +6132,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6286,13 +6295,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T02:48:52.090Z",
+                     *               "from": "2026-11-23T02:57:35.135Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6461,7 +6470,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a2064e-6a07-70ec-9513-df6d6d6dd5f1",
+                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6499,9 +6508,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
-                     *           "recordedAt": "2026-11-23T02:48:52.184Z",
-                     *           "observedAt": "2026-11-23T02:48:52.090Z",
+                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.375Z",
+                     *           "observedAt": "2026-11-23T02:57:35.135Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6652,8 +6661,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T02:48:52.343Z",
-                     *           "updatedAt": "2026-11-23T02:48:52.343Z"
+                     *           "createdAt": "2026-11-23T02:57:35.608Z",
+                     *           "updatedAt": "2026-11-23T02:57:35.608Z"
                      *         }
                      *       ]
                      *     }
@@ -6830,7 +6839,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a2064e-c976-738e-bd57-cd913a258dae",
+                     *       "id": "01a20657-3674-70b4-b692-7f1c415b08ac",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6850,8 +6859,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:49:16.409Z",
-                     *       "updatedAt": "2026-11-23T02:49:16.409Z",
+                     *       "createdAt": "2026-11-23T02:58:28.614Z",
+                     *       "updatedAt": "2026-11-23T02:58:28.614Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7098,8 +7107,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:48:52.343Z",
-                     *       "updatedAt": "2026-11-23T02:48:52.343Z"
+                     *       "createdAt": "2026-11-23T02:57:35.608Z",
+                     *       "updatedAt": "2026-11-23T02:57:35.608Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7440,8 +7449,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:48:52.343Z",
-                     *       "updatedAt": "2026-11-23T02:49:17.158Z"
+                     *       "createdAt": "2026-11-23T02:57:35.608Z",
+                     *       "updatedAt": "2026-11-23T02:58:32.962Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7632,9 +7641,9 @@ export interface operations {
                      *       "lastSuccessAt": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T02:49:18.479Z",
-                     *       "createdAt": "2026-11-23T02:48:52.343Z",
-                     *       "updatedAt": "2026-11-23T02:49:18.479Z",
+                     *       "previousSecretUntil": "2026-11-24T02:58:37.021Z",
+                     *       "createdAt": "2026-11-23T02:57:35.608Z",
+                     *       "updatedAt": "2026-11-23T02:58:37.021Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7848,7 +7857,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a2064e-d44b-7aac-a8a8-e5f484fe1a55"
+                     *       "deliveryId": "01a20657-5f87-7884-8677-3a57bce8bc88"
                      *     }
                      */
                     "application/json": {
@@ -8022,10 +8031,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
-                     *           "endedAt": "2026-11-23T02:48:52.345Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
+                     *           "endedAt": "2026-11-23T02:57:35.611Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:48:52.352Z",
+                     *             "startedAt": "2026-11-23T02:57:35.613Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8190,12 +8199,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *       "recordedAt": "2026-11-23T02:57:35.611Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T02:48:52.345Z",
+                     *       "endedAt": "2026-11-23T02:57:35.611Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T02:48:52.352Z",
+                     *           "startedAt": "2026-11-23T02:57:35.613Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8693,11 +8702,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T02:48:52.345Z",
+                     *           "endedAt": "2026-11-23T02:57:35.611Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:48:52.352Z",
+                     *             "startedAt": "2026-11-23T02:57:35.613Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8863,11 +8872,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:48:52.345Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T02:48:52.345Z",
+                     *           "endedAt": "2026-11-23T02:57:35.611Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:48:52.352Z",
+                     *             "startedAt": "2026-11-23T02:57:35.613Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9033,7 +9042,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a2064e-6a07-70ec-9513-df6d6d6dd5f1","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:48:52.090Z","recordedAt":"2026-11-23T02:48:52.184Z","observedAt":"2026-11-23T02:48:52.090Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a20656-6518-7051-a1a8-584684482f8e","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:57:35.135Z","recordedAt":"2026-11-23T02:57:35.375Z","observedAt":"2026-11-23T02:57:35.135Z","previous":0}
                      *
                      *     :
                      */
@@ -9189,7 +9198,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2064e-695d-7b79-b049-6210b0182f8e",
+                     *           "id": "01a20656-646a-7543-a6ec-c0a24c76538c",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9198,9 +9207,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T02:48:51.581Z",
-                     *           "firstMissedAt": "2026-11-23T02:48:51.707Z",
-                     *           "recordedAt": "2026-11-23T02:48:51.805Z",
+                     *           "lastSeenAt": "2026-11-23T02:57:34.461Z",
+                     *           "firstMissedAt": "2026-11-23T02:57:34.699Z",
+                     *           "recordedAt": "2026-11-23T02:57:34.826Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9358,19 +9367,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T02:48:51.581Z",
+                     *       "since": "2026-11-23T02:57:34.461Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T02:48:51.652Z",
+                     *           "validFrom": "2026-11-23T02:57:34.624Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T02:48:51.581Z",
+                     *           "validFrom": "2026-11-23T02:57:34.461Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9526,7 +9535,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T02:48:51.581Z",
+                     *           "validFrom": "2026-11-23T02:57:34.461Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9838,7 +9847,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T02:49:32.437Z",
+                     *       "to": "2026-11-23T02:58:55.694Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -9854,7 +9863,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T02:48:51.707Z"
+                     *           "at": "2026-11-23T02:57:34.699Z"
                      *         }
                      *       ]
                      *     }
@@ -9990,19 +9999,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T02:49:33.674Z",
+                     *       "at": "2026-11-23T02:58:56.505Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T02:48:51.707Z",
-                     *           "lastAttemptAt": "2026-11-23T02:48:51.841Z",
+                     *           "lastSuccessAt": "2026-11-23T02:57:34.699Z",
+                     *           "lastAttemptAt": "2026-11-23T02:57:34.840Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T02:48:51.652Z",
-                     *           "lastAttemptAt": "2026-11-23T02:48:51.649Z",
+                     *           "lastSuccessAt": "2026-11-23T02:57:34.624Z",
+                     *           "lastAttemptAt": "2026-11-23T02:57:34.619Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10011,7 +10020,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
+                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10023,10 +10032,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 41.58368,
-                     *           "p90": 41.58368,
-                     *           "p99": 41.58368,
-                     *           "max": 41.58368
+                     *           "p50": 81.37012,
+                     *           "p90": 81.37012,
+                     *           "p99": 81.37012,
+                     *           "max": 81.37012
                      *         }
                      *       },
                      *       "upstream": {
@@ -10182,10 +10191,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T02:48:51.841Z",
-                     *           "arrivedAt": "2026-11-23T02:48:51.911Z",
-                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
-                     *           "finishedAt": "2026-11-23T02:48:51.936Z",
+                     *           "startedAt": "2026-11-23T02:57:34.840Z",
+                     *           "arrivedAt": "2026-11-23T02:57:34.847Z",
+                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
+                     *           "finishedAt": "2026-11-23T02:57:34.907Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10200,9 +10209,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 4,
+                     *             "diff": 12,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 9
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10342,10 +10351,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T02:48:51.573Z",
-                     *       "arrivedAt": "2026-11-23T02:48:51.581Z",
-                     *       "fetchedAt": "2026-11-23T02:48:51.581Z",
-                     *       "finishedAt": "2026-11-23T02:48:51.644Z",
+                     *       "startedAt": "2026-11-23T02:57:34.446Z",
+                     *       "arrivedAt": "2026-11-23T02:57:34.461Z",
+                     *       "fetchedAt": "2026-11-23T02:57:34.461Z",
+                     *       "finishedAt": "2026-11-23T02:57:34.600Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10360,10 +10369,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 21,
-                     *         "apply": 11,
+                     *         "diff": 34,
+                     *         "apply": 44,
                      *         "fetch": 0,
-                     *         "stage": 13
+                     *         "stage": 33
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10519,10 +10528,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T02:48:51.841Z",
-                     *           "arrivedAt": "2026-11-23T02:48:51.911Z",
-                     *           "fetchedAt": "2026-11-23T02:48:51.911Z",
-                     *           "finishedAt": "2026-11-23T02:48:51.936Z",
+                     *           "startedAt": "2026-11-23T02:57:34.840Z",
+                     *           "arrivedAt": "2026-11-23T02:57:34.847Z",
+                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
+                     *           "finishedAt": "2026-11-23T02:57:34.907Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10537,9 +10546,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 4,
+                     *             "diff": 12,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 9
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10679,10 +10688,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T02:48:51.841Z",
-                     *         "arrivedAt": "2026-11-23T02:48:51.911Z",
-                     *         "fetchedAt": "2026-11-23T02:48:51.911Z",
-                     *         "finishedAt": "2026-11-23T02:48:51.936Z",
+                     *         "startedAt": "2026-11-23T02:57:34.840Z",
+                     *         "arrivedAt": "2026-11-23T02:57:34.847Z",
+                     *         "fetchedAt": "2026-11-23T02:57:34.847Z",
+                     *         "finishedAt": "2026-11-23T02:57:34.907Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10697,9 +10706,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 4,
+                     *           "diff": 12,
                      *           "fetch": 0,
-                     *           "stage": 3
+                     *           "stage": 9
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -10991,10 +11000,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T02:48:51.841Z",
-                     *       "arrivedAt": "2026-11-23T02:48:51.911Z",
-                     *       "fetchedAt": "2026-11-23T02:49:38.765Z",
-                     *       "finishedAt": "2026-11-23T02:49:38.821Z",
+                     *       "startedAt": "2026-11-23T02:57:34.840Z",
+                     *       "arrivedAt": "2026-11-23T02:57:34.847Z",
+                     *       "fetchedAt": "2026-11-23T02:59:01.917Z",
+                     *       "finishedAt": "2026-11-23T02:59:02.046Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11009,10 +11018,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 21,
-                     *         "apply": 18,
+                     *         "diff": 53,
+                     *         "apply": 52,
                      *         "fetch": 0,
-                     *         "stage": 13
+                     *         "stage": 16
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11342,7 +11351,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T02:48:51.940Z",
+                     *           "createdAt": "2026-11-23T02:57:34.921Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11351,7 +11360,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T02:48:52.015Z",
+                     *           "createdAt": "2026-11-23T02:57:35.024Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11508,7 +11517,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T02:49:42.719Z",
+                     *       "createdAt": "2026-11-23T02:59:05.811Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -11678,8 +11687,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T02:48:52.015Z",
-                     *       "disabledAt": "2026-11-23T02:49:43.718Z",
+                     *       "createdAt": "2026-11-23T02:57:35.024Z",
+                     *       "disabledAt": "2026-11-23T02:59:06.793Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -11953,11 +11962,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_SR4kLv3R",
-                     *           "createdAt": "2026-11-23T02:48:52.362Z",
+                     *           "prefix": "fwk_DbHiIlFZ",
+                     *           "createdAt": "2026-11-23T02:57:35.619Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T02:49:45.170Z"
+                     *           "lastUsedAt": "2026-11-23T02:59:08.348Z"
                      *         }
                      *       ]
                      *     }
@@ -12101,8 +12110,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_SR4kLv3R",
-                     *           "createdAt": "2026-11-23T02:48:52.362Z",
+                     *           "prefix": "fwk_DbHiIlFZ",
+                     *           "createdAt": "2026-11-23T02:57:35.619Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12114,8 +12123,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_mQxkykz5",
-                     *           "createdAt": "2026-11-23T02:48:52.365Z",
+                     *           "prefix": "fwk_Oo6UT4Ka",
+                     *           "createdAt": "2026-11-23T02:57:35.623Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12270,12 +12279,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_JWGMZYwj",
-                     *       "createdAt": "2026-11-23T02:49:46.562Z",
+                     *       "prefix": "fwk_3ZVBhU3G",
+                     *       "createdAt": "2026-11-23T02:59:11.357Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_JWGMZYwj…"
+                     *       "key": "fwk_3ZVBhU3G…"
                      *     }
                      */
                     "application/json": {
@@ -12462,10 +12471,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_SR4kLv3R",
-                     *       "createdAt": "2026-11-23T02:48:52.362Z",
+                     *       "prefix": "fwk_DbHiIlFZ",
+                     *       "createdAt": "2026-11-23T02:57:35.619Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T02:49:47.824Z",
+                     *       "revokedAt": "2026-11-23T02:59:13.057Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -12612,8 +12621,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T02:48:51.939Z",
-                     *           "closedAt": "2026-11-23T02:48:51.939Z"
+                     *           "openedAt": "2026-11-23T02:57:34.915Z",
+                     *           "closedAt": "2026-11-23T02:57:34.915Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -12752,7 +12761,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2064e-6ac2-73a9-9c05-d25b3c5ade8a",
+                     *           "id": "01a20656-665c-7c53-bb60-fa32bcfeda0e",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -12799,8 +12808,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
-                     *           "recordedAt": "2026-11-23T02:48:52.162Z"
+                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.324Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -13363,16 +13372,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *       "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T02:48:52.090Z",
-                     *       "lastCheckAt": "2026-11-23T02:48:52.139Z",
+                     *       "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
+                     *       "lastCheckAt": "2026-11-23T02:57:35.284Z",
+                     *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T02:49:52.727Z",
+                     *         "at": "2026-11-23T02:59:22.349Z",
                      *         "why": "the fares that are due before it, within the budget"
                      *       },
                      *       "pace": {
@@ -13389,21 +13399,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T02:48:52.090Z",
+                     *           "from": "2026-11-23T02:57:35.135Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:48:52.090Z",
+                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2064e-6ac2-73a9-9c05-d25b3c5ade8a",
+                     *           "id": "01a20656-665c-7c53-bb60-fa32bcfeda0e",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -13450,8 +13460,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:48:52.090Z",
-                     *           "recordedAt": "2026-11-23T02:48:52.162Z"
+                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
+                     *           "recordedAt": "2026-11-23T02:57:35.324Z"
                      *         }
                      *       ]
                      *     }
@@ -13597,11 +13607,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a2064e-695d-7b79-b049-6210b0182f8e","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T02:48:51.581Z","firstMissedAt":"2026-11-23T02:48:51.707Z","recordedAt":"2026-11-23T02:48:51.805Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a20656-646a-7543-a6ec-c0a24c76538c","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T02:57:34.461Z","firstMissedAt":"2026-11-23T02:57:34.699Z","recordedAt":"2026-11-23T02:57:34.826Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a2064e-6ac2-73a9-9c05-d25b3c5ade8a","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:48:52.090Z","recordedAt":"2026-11-23T02:48:52.162Z","previous":0}
+                     *     data: {"seq":1,"id":"01a20656-665c-7c53-bb60-fa32bcfeda0e","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:57:35.135Z","recordedAt":"2026-11-23T02:57:35.324Z","previous":0}
                      *
                      *     :
                      *
@@ -13609,7 +13619,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T02:48:51.841Z","arrivedAt":"2026-11-23T02:48:51.911Z","fetchedAt":"2026-11-23T02:48:51.911Z","finishedAt":"2026-11-23T02:48:51.936Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":4,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T02:48:51.698Z","arrivedAt":"2026-11-23T02:48:51.707Z","fetchedAt":"2026-11-23T02:48:51.707Z","finishedAt":"2026-11-23T02:48:51.836Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":13,"apply":69,"fetch":0,"stage":32},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T02:48:51.649Z","arrivedAt":"2026-11-23T02:48:51.652Z","fetchedAt":"2026-11-23T02:48:51.652Z","finishedAt":"2026-11-23T02:48:51.682Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":11,"apply":9,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T02:48:51.573Z","arrivedAt":"2026-11-23T02:48:51.581Z","fetchedAt":"2026-11-23T02:48:51.581Z","finishedAt":"2026-11-23T02:48:51.644Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":21,"apply":11,"fetch":0,"stage":13},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T02:57:34.840Z","arrivedAt":"2026-11-23T02:57:34.847Z","fetchedAt":"2026-11-23T02:57:34.847Z","finishedAt":"2026-11-23T02:57:34.907Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":12,"fetch":0,"stage":9},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T02:57:34.676Z","arrivedAt":"2026-11-23T02:57:34.699Z","fetchedAt":"2026-11-23T02:57:34.699Z","finishedAt":"2026-11-23T02:57:34.828Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":28,"apply":24,"fetch":0,"stage":39},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T02:57:34.619Z","arrivedAt":"2026-11-23T02:57:34.624Z","fetchedAt":"2026-11-23T02:57:34.624Z","finishedAt":"2026-11-23T02:57:34.662Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":15,"apply":9,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T02:57:34.446Z","arrivedAt":"2026-11-23T02:57:34.461Z","fetchedAt":"2026-11-23T02:57:34.461Z","finishedAt":"2026-11-23T02:57:34.600Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":34,"apply":44,"fetch":0,"stage":33},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { CheckReason } from '../../base/kinds.ts'
 import { explainFare, type FarePace } from '../../recheck/explain-fare.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
@@ -110,6 +111,16 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   })
 }
 
+const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
+  scheduled: 'its turn in the schedule',
+  route_moved: 'its turn, which was sooner because other fares of its route changed',
+  new_watch: 'a watch of it was new',
+  confirmation: 'to confirm a loss, another flight or a doubtful price',
+  retry: 'the check before was unknown',
+  on_demand: 'a question on demand',
+  ended: 'to see whether it has really ended',
+}
+
 function paceText(pace: FarePace | null): string {
   if (pace === null) return ''
   const { changesPerDay, factors, weight, eventValue, ticket, expectedIntervalSeconds } = pace
@@ -123,18 +134,22 @@ function paceText(pace: FarePace | null): string {
 }
 
 function fareText(fare: FareDetail): string {
-  const { returnFlightId, next, lastReason, priceReason } = fare
+  const { returnFlightId, next, lastReason, lastCheckAt, lastCheckWhy, priceReason } = fare
   const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
   const pricedAt = fare.priceCheckedAt?.toISOString() ?? 'never'
   const why = priceReason === null ? '' : ` (price last shown ${pricedAt}: ${priceReason})`
   const price = fare.price === null ? why : `, ${fare.price} ${fare.currency}${why}`
   const good = fare.lastGoodCheckAt?.toISOString() ?? 'never'
   const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
+  const last =
+    lastCheckAt === null || lastCheckWhy === null
+      ? ''
+      : `last check ${lastCheckAt.toISOString()}: ${WHY_CHECKED[lastCheckWhy]}\n  `
   const check =
     next === null ? 'no more checks' : `next check ${next.at.toISOString()}: ${next.why}`
   return [
     `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
     `  ${fare.pair}${price}; last good check ${good}${reason}`,
-    `  ${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
+    `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
   ].join('\n')
 }

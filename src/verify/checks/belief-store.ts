@@ -1,3 +1,4 @@
+import type { CheckReason } from '../../base/kinds.ts'
 import { isAhead } from '../../db/clock-ahead.ts'
 import { sql, type Tx } from '../../db/database.ts'
 
@@ -103,6 +104,8 @@ export interface BeliefRow extends ShownBelief {
   readonly before: ShownBelief
   readonly state: object
   readonly askedAt: Date
+  /** Why the fare was checked; missing if this is no result of a check. */
+  readonly why?: CheckReason
   readonly good: boolean
   readonly reason: string | null
   readonly priceCheckedAt: string | null
@@ -150,7 +153,7 @@ function batchOf(rows: readonly BeliefRow[]) {
   return sql`
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
-            "askedAt" timestamptz, good boolean, reason text, held text[], past boolean,
+            "askedAt" timestamptz, why text, good boolean, reason text, held text[], past boolean,
             "priceCheckedAt" timestamptz, "priceReason" text, "everAvailableAt" timestamptz, "departsAt" timestamptz)
   `
 }
@@ -183,7 +186,7 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
-           state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(),
+           state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = coalesce(b.why, s.last_check_why),
            last_good_check_at = case when b.good then b."askedAt"
                                      when not ${isAhead(sql`s.last_good_check_at`)} then s.last_good_check_at end,
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
+import type { CheckReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
+import { PULL_FACTOR } from '../../recheck/policy/route-surprise.ts'
 import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
@@ -13,7 +15,14 @@ export interface ClaimedFare {
   readonly fareId: number
   readonly slotAt: Date
   readonly question: Question
+  readonly why: CheckReason
 }
+
+const WHY = sql<CheckReason>`
+  case when b.expired_at is not null then 'ended'
+       when s.lane is null and s.surprise > ${PULL_FACTOR} then 'route_moved'
+       else coalesce(s.lane, 'scheduled') end
+`
 
 /**
  * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out fares that
@@ -28,12 +37,12 @@ export async function findClaimedFares(
     .innerJoin('tracked_fare as f', 'f.id', 's.tracked_fare_id')
     .leftJoin('fare_state as b', 'b.tracked_fare_id', 's.tracked_fare_id')
     .selectAll('f')
-    .select(['s.slot_at', sql<Date>`clock_timestamp()`.as('now')])
+    .select(['s.slot_at', WHY.as('why'), sql<Date>`clock_timestamp()`.as('now')])
     .where('s.claim_id', '=', claimId)
     .where(sql<boolean>`(b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))`)
     .orderBy('s.slot_at')
     .execute()
-  const fares = rows.flatMap(({ slot_at: slotAt, ...fare }) => {
+  const fares = rows.flatMap(({ slot_at: slotAt, why, ...fare }) => {
     const residents = {
       adults: fare.residents_adults,
       children: fare.residents_children,
@@ -46,7 +55,7 @@ export async function findClaimedFares(
     }
     const { flight_id: flightId, return_flight_id: returnFlightId } = fare
     const question = { flightId, returnFlightId, passengers: { residents, nonResidents } }
-    return slotAt === null ? [] : [{ fareId: fare.id, slotAt, question }]
+    return slotAt === null ? [] : [{ fareId: fare.id, slotAt, question, why }]
   })
   return { fares, now: rows[0]?.now }
 }
@@ -55,6 +64,7 @@ export async function findClaimedFares(
 export interface Check {
   readonly fareId: number
   readonly askedAt: Date
+  readonly why: CheckReason
   readonly observation: Observation
 }
 
@@ -120,7 +130,7 @@ async function callInOrder(
 ): Promise<void> {
   const calls: Promise<void>[] = []
   let isOpen = false
-  for (const { fareId, slotAt, question } of fares) {
+  for (const { fareId, slotAt, question, why } of fares) {
     if (isOpen) {
       results.push({ blocked: fareId })
       continue
@@ -133,7 +143,7 @@ async function callInOrder(
     const askedAt = slot.now()
     const call = upstream.verifyFares(question, { signal: options.signal, slot }).then(
       (observation) => {
-        const check = { fareId, askedAt, observation }
+        const check = { fareId, askedAt, why, observation }
         results.push(isRateLimited(observation) ? { blocked: fareId } : check)
       },
       (err: unknown) => {

@@ -89,6 +89,7 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
     before,
     ...beliefColumns(state),
     askedAt: check.askedAt,
+    why: check.why,
     good,
     reason: reason?.slice('unknown:'.length) ?? null,
     held,

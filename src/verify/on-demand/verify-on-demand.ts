@@ -53,7 +53,7 @@ export async function verifyOnDemand(
   const fareId = await findTrackedFare(db, question)
   if (askedAt !== null) {
     if (fareId !== null && !isRateLimited(observation)) {
-      await recordCheck(deps, { fareId, askedAt, observation })
+      await recordCheck(deps, { fareId, askedAt, why: 'on_demand', observation })
     }
     if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
   }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { BELIEFS, PAIR_STATES } from '../../base/kinds.ts'
+import { BELIEFS, CHECK_REASONS, PAIR_STATES } from '../../base/kinds.ts'
 import { AvailabilityChange } from '../../changes/availability-change-endpoints.ts'
 import { readChangesOfFare } from '../../changes/availability-feed.ts'
 import type { Db } from '../../db/database.ts'
@@ -53,6 +53,11 @@ const Fare = object(
     ...priced,
     lastGoodCheckAt: orNull(Instant),
     lastCheckAt: orNull(Instant),
+    lastCheckWhy: orNull(
+      oneOf(CHECK_REASONS),
+      'Why it was checked last. scheduled: in its turn. route_moved: in its turn, which was sooner because other fares of ' +
+        'its route changed. ended: to see whether it has really ended. Null if that was not recorded.',
+    ),
     lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
     expiredAt: orNull(Instant),
     endedAt: orNull(Instant),

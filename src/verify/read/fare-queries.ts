@@ -1,4 +1,4 @@
-import type { Belief, PairState, ShownPriceReason } from '../../base/kinds.ts'
+import type { Belief, CheckReason, PairState, ShownPriceReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { CONFIRM_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 
@@ -18,6 +18,8 @@ export interface FareDetail {
   readonly priceReason: ShownPriceReason | null
   readonly lastGoodCheckAt: Date | null
   readonly lastCheckAt: Date | null
+  /** Why it was checked last; null if that was not recorded. */
+  readonly lastCheckWhy: CheckReason | null
   readonly lastReason: string | null
   readonly expiredAt: Date | null
   readonly endedAt: Date | null
@@ -100,11 +102,13 @@ export async function findFare(
     .selectFrom('tracked_fare as f')
     .crossJoin('recheck_clock as c')
     .leftJoin(CURRENT.as('s'), 's.tracked_fare_id', 'f.id')
+    .leftJoin('fare_state as b', 'b.tracked_fare_id', 'f.id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
     .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
     .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
     .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])
     .select(['s.last_good_check_at as lastGoodCheckAt', 's.last_check_at as lastCheckAt'])
+    .select('b.last_check_why as lastCheckWhy')
     .select(['s.last_reason as lastReason', 's.expired_at as expiredAt', 'f.ended_at as endedAt'])
     .select(['f.watchers', 'q.lane', 'q.lane_due_at as laneDueAt', 'q.not_before as notBefore'])
     .select('q.claim_id as claimId')

@@ -49,11 +49,11 @@ async function readWatchFacts(
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
-    .select(['s.last_reason as lastReason', 'q.lane'])
+    .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
+    .select('w.started_at as startedAt')
     .select(({ fn }) => [
       sql<object | null>`s.state`.as('state'),
       fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
-      sql<boolean>`w.started_at is not null`.as('hasStarted'),
       sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
       sql<number>`extract(epoch from c.expected_interval)::float8`.as('expectedIntervalSeconds'),
       sql<Date>`clock_timestamp()`.as('now'),

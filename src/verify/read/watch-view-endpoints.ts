@@ -17,6 +17,7 @@ import { shapeOf, WatchParams, watchMembers } from '../../watch/endpoints/watch-
 import { findWatch, type Watch, type WatchPosition } from '../../watch/watch-queries.ts'
 import type { FareView } from '../decide/fare-state.ts'
 import { statesText, viewWatch } from './watch-states.ts'
+import { CHECK_WHYS } from './watch-view.ts'
 
 export interface WatchViewDeps {
   readonly db: Db
@@ -37,6 +38,11 @@ const viewMembers = {
   belief: Type.Unsafe<FareView>(Belief),
   lastGoodCheckAt: orNull(Instant, 'When the last check began that observed every leg.'),
   lastCheckAt: orNull(Instant),
+  lastCheckWhy: orNull(
+    oneOf(CHECK_WHYS),
+    'Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. ' +
+      'Null if the watch began after the check.',
+  ),
   lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
   priceCheckedAt: orNull(
     Instant,
@@ -51,7 +57,7 @@ const viewMembers = {
   next: orNull(
     object({
       notBefore: Instant,
-      why: oneOf(['first_check', 'confirmation', 'retry', 'scheduled'], {
+      why: oneOf(CHECK_WHYS, {
         description:
           'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
           'price is checked again. retry: the last check was unknown.',

@@ -1,5 +1,5 @@
 import { isAhead } from '../../base/clock.ts'
-import type { ShownPriceReason } from '../../base/kinds.ts'
+import type { CheckReason, ShownPriceReason } from '../../base/kinds.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 import { freshSeconds } from '../../watch/staleness.ts'
@@ -31,10 +31,12 @@ export interface WatchFacts {
   readonly askedAt: Date | null
   readonly lastGoodCheckAt: Date | null
   readonly lastReason: string | null
+  /** Why the fare was checked last; null if that is not known. */
+  readonly lastCheckWhy: CheckReason | null
   /** When the fare or the watch ended; null if neither has. */
   readonly endedAt: Date | null
-  /** Whether its record `watch_started` is written. Until then an early check is due. */
-  readonly hasStarted: boolean
+  /** When its record `watch_started` was written; null before. Until then an early check is due. */
+  readonly startedAt: Date | null
   readonly lane: string | null
   readonly resellerDisabled: boolean
   /** How long it takes at the budget to check every fare once. */
@@ -47,6 +49,8 @@ export interface WatchView {
   readonly belief: FareView
   readonly lastGoodCheckAt: Date | null
   readonly lastCheckAt: Date | null
+  /** Null if it was made before the watch began. */
+  readonly lastCheckWhy: CheckWhy | null
   /** Why the last check was unknown; null if it was good. */
   readonly lastReason: string | null
   /** When the last check began that showed the price of every leg; null unless the fare is bookable. */
@@ -57,10 +61,14 @@ export interface WatchView {
   readonly next: NextCheck | null
 }
 
+/** Why a check is made, as far as the watch itself explains it. */
+export const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
+export type CheckWhy = (typeof CHECK_WHYS)[number]
+
 /** The earliest time of the next check by the watch's own settings, and what decides it. */
 export interface NextCheck {
   readonly notBefore: Date
-  readonly why: 'first_check' | 'confirmation' | 'retry' | 'scheduled'
+  readonly why: CheckWhy
 }
 
 type WatchRules = Pick<RecheckRules, 'minRecheckSeconds'>
@@ -101,13 +109,14 @@ export function viewOfWatch(
     belief: stale ? hidden(view) : view,
     lastGoodCheckAt,
     lastCheckAt: askedAt,
+    lastCheckWhy: lastCheckWhy(watch, known),
     lastReason,
     ...shownPriceCheck(state, stale, freshSince),
     next: nextCheck(watch, known, rules),
   }
 }
 
-const NO_CHECK = { lastGoodCheckAt: null, lastCheckAt: null, lastReason: null }
+const NO_CHECK = { lastGoodCheckAt: null, lastCheckAt: null, lastCheckWhy: null, lastReason: null }
 
 function stateOf(state: object | null): FareState | null {
   return state === null || Object.keys(state).length === 0 ? null : parseFareState(state)
@@ -146,17 +155,30 @@ function hidden({ outbound, return: back }: FareView): FareView {
 }
 
 /**
+ * Uses what the upstream answered and when this watch began. Other reasons would reveal other watches: a new watch, a
+ * question on demand, and changes of other fares of the route are all shown as `scheduled`.
+ */
+function lastCheckWhy(
+  { beganAt }: Pick<Watch, 'beganAt'>,
+  { askedAt, startedAt, lastCheckWhy: why }: WatchFacts,
+): CheckWhy | null {
+  if (askedAt === null || askedAt < beganAt) return null
+  if (startedAt === null || startedAt >= askedAt) return 'first_check'
+  return why === 'confirmation' || why === 'retry' ? why : 'scheduled'
+}
+
+/**
  * Uses the watch's own interval only, and a lane only if it follows from a check since the watch began: an older lane
  * outlasts a pause only if the fare has other watches. The check may come later if the budget is short, and sooner if
  * another watch has a shorter interval.
  */
 function nextCheck(
   { beganAt, entry }: Pick<Watch, 'beganAt' | 'entry'>,
-  { askedAt, hasStarted, lane }: Pick<WatchFacts, 'askedAt' | 'hasStarted' | 'lane'>,
+  { askedAt, startedAt, lane }: Pick<WatchFacts, 'askedAt' | 'startedAt' | 'lane'>,
   { minRecheckSeconds }: WatchRules,
 ): NextCheck {
   const isOlder = askedAt === null || askedAt < beganAt
-  if (askedAt === null || (isOlder && !hasStarted))
+  if (askedAt === null || (isOlder && startedAt === null))
     return { notBefore: beganAt, why: 'first_check' }
   const after = (seconds: number) => new Date(askedAt.getTime() + seconds * 1000)
   if (!isOlder && lane === 'confirmation') {
