@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { sql } from '../../src/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
 import { TOKEN } from '../sandbox/support.ts'
+import { until } from '../support/until.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { breakerOn } from '../upstream/health-fixtures.ts'
 import { trackFare } from '../verify/fare-fixtures.ts'
@@ -39,6 +40,17 @@ async function trackDead(from: number, to: number): Promise<void> {
   `.execute(fixture.db)
 }
 
+/** The mean number of checks and the states, of the live ids and of the dead ones. */
+async function readChecks() {
+  const { rows } = await sql<{ dead: boolean; checks: number; pairs: string[] }>`
+    select f.flight_id like 'dead-%' as dead, avg(s.checks)::float8 as checks,
+           array_agg(distinct s.pair) as pairs
+      from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
+     group by 1 order by 1
+  `.execute(fixture.db)
+  return rows
+}
+
 describe('dead ids: a watch list of which most flights are always answered by 404', () => {
   it('does not delay the other fares: they are checked as often, at the full rate, and believed', {
     timeout: 90_000,
@@ -59,19 +71,15 @@ describe('dead ids: a watch list of which most flights are always answered by 40
     })
     const verifier = verifierOf(db, client, { breaker, requestsPerSecond: REQUESTS_PER_SECOND })
 
-    for (let round = 0; round < 3; round += 1) await verifier.fullRound()
+    // On a busy machine some slots are missed, and each of them costs a check.
+    const [live, dead] = await until('three checks of each dead id', async () => {
+      await verifier.fullRound()
+      const kinds = await readChecks()
+      return (kinds[1]?.checks ?? 0) > 2.8 ? kinds : undefined
+    })
 
-    const { rows } = await sql<{ dead: boolean; checks: number; pairs: string[] }>`
-      select f.flight_id like 'dead-%' as dead, avg(s.checks)::float8 as checks,
-             array_agg(distinct s.pair) as pairs
-        from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
-       group by 1 order by 1
-    `.execute(db)
-    const [live, dead] = rows
     expect(live).toMatchObject({ dead: false, pairs: ['bookable'] })
     expect(dead).toMatchObject({ dead: true, pairs: ['unknown'] })
-    // Each fare is due three times. On a busy machine some slots are missed, and each of them costs a check.
-    expect(live?.checks).toBeGreaterThan(2)
     expect(live?.checks).toBeGreaterThan(0.8 * (dead?.checks ?? 0))
     expect((await breaker.admission('verify')).kind).toBe('allowed')
     const incidents = await sql`select kind from incident`.execute(db)

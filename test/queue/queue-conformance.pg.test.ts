@@ -252,8 +252,8 @@ describeStores('a queue', (store) => {
     const system = systems.open()
     const queue = aQueue()
     const jobs = 1_200
-    for (let from = 0; from < jobs; from += 100) {
-      const batch = Array.from({ length: 100 }, (_, i) =>
+    for (let from = 0; from < jobs; from += 20) {
+      const batch = Array.from({ length: 20 }, (_, i) =>
         system.enqueue(queue, { payload: { n: from + i } }),
       )
       await Promise.all(batch)
