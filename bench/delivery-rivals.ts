@@ -59,7 +59,7 @@ export async function jobPerDelivery(
   let left = ids.length
   const deliver = async (id: string) => {
     const { rows } = await sql<NaiveRow>`
-      select e.id, e.target, e.secret, null as "previousSecret", e.reseller_id as "resellerId", d.seq,
+      select e.id, e.target, e.secret, '{}'::bytea[] as "previousSecrets", e.reseller_id as "resellerId", d.seq,
              d.previous_seq as "previousSeq", d.recorded_at as "recordedAt"
         from delivery d join webhook_endpoint e on e.id = d.endpoint_id where d.id = ${id}
     `.execute(db)

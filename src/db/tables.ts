@@ -181,6 +181,13 @@ export interface PlaceVersion {
   valid_to: Date | null
 }
 
+export interface PreviousSecret {
+  endpoint_id: string
+  id: Generated<number>
+  secret: Buffer
+  signs_until: Date
+}
+
 export interface Process {
   host: string
   id: string
@@ -377,8 +384,6 @@ export interface WebhookEndpoint {
   last_success_at: Date | null
   lists: string[] | null
   open_until: Date | null
-  previous_secret: Buffer | null
-  previous_secret_until: Date | null
   reasons: string[] | null
   reseller_id: number
   rules: ColumnType<unknown, string, string> | null
@@ -402,6 +407,7 @@ export interface DB {
   migration_note: MigrationNote
   pending_absence: PendingAbsence
   place_version: PlaceVersion
+  previous_secret: PreviousSecret
   process: Process
   recheck_clock: RecheckClock
   recheck_factor: RecheckFactor

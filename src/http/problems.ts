@@ -73,6 +73,10 @@ export const PROBLEMS = {
   'delivery.too_many_endpoints': { status: 409, title: 'There are 20 endpoints already' },
   'delivery.endpoint_disabled': { status: 409, title: 'The endpoint is disabled' },
   'delivery.unsigned_format': { status: 409, title: 'Only webhooks have a secret' },
+  'delivery.too_many_rotations': {
+    status: 409,
+    title: 'Three former secrets of the endpoint still sign',
+  },
   not_found: { status: 404, title: 'There is no such resource' },
   'server.busy': { status: 503, title: 'Too many bodies are being read; try again' },
   'store.unavailable': { status: 503, title: 'The database is unavailable; try again' },

@@ -20,10 +20,11 @@ async function sealedRow(db: Db, id: string) {
     id: string
     target: Buffer
     secret: Buffer
-    previousSecret: Buffer | null
+    previousSecrets: Buffer[]
     cursor: number
   }>`
-    select id, target, secret, previous_secret as "previousSecret", cursor_seq as cursor
+    select id, target, secret, cursor_seq as cursor,
+           array(select secret from previous_secret where endpoint_id = ${id} order by signs_until desc) as "previousSecrets"
       from webhook_endpoint where id = ${id}
   `.execute(db)
   const [row] = rows

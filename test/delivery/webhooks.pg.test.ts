@@ -111,6 +111,38 @@ it('a secret that is rotated between two attempts signs the second one together 
     expect(all).not.toContain(text)
 })
 
+it('each secret signs for 24 hours after its rotation, and a rotation that would end one early is refused', async ({
+  db,
+}) => {
+  const { calls, dispatcher } = await start(db)
+  await using receiver = await startReceiver(status(204))
+  const { id, secret, path } = await newEndpoint(calls, `${receiver.url}/hook`)
+  const secrets = [secret]
+  for (let i = 0; i < 3; i += 1) {
+    secrets.push(String((await calls.send('POST', `${path}/rotate-secret`)).body.secret))
+  }
+
+  const refused = await calls.send('POST', `${path}/rotate-secret`)
+  await calls.send('POST', `${path}/test`)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  await sql`
+    update previous_secret set signs_until = now() - interval '1 second'
+     where id = (select min(id) from previous_secret where endpoint_id = ${id})
+  `.execute(db)
+  const accepted = await calls.send('POST', `${path}/rotate-secret`)
+  await calls.send('POST', `${path}/test`)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+
+  const [first, second] = receiver.requests
+  const verified = (request: typeof first) => secrets.map((one) => verifies(one, request))
+  expect(refused.body).toMatchObject({ code: 'delivery.too_many_rotations' })
+  expect(verified(first)).toEqual([true, true, true, true])
+  expect(accepted.status).toBe(200)
+  expect(verified(second)).toEqual([false, true, true, true])
+})
+
 const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (_request, response) =>

@@ -383,7 +383,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook endpoint a new secret
-         * @description For 24 hours each request is signed with the new and with the former secret.
+         * @description For 24 hours each request is signed with the new and with the former secret. A fourth rotation within 24 hours is refused.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1460,7 +1460,7 @@ export interface components {
             requestId?: string;
         };
         /** @enum {string} */
-        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "changes.beyond_head" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "not_found" | "server.busy" | "store.unavailable" | "internal";
+        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "changes.beyond_head" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "delivery.too_many_rotations" | "not_found" | "server.busy" | "store.unavailable" | "internal";
         Reason: {
             code: string;
             text: string;
@@ -7774,7 +7774,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `delivery.unsigned_format`: Only webhooks have a secret */
+            /**
+             * @description `delivery.unsigned_format`: Only webhooks have a secret
+             *
+             *     `delivery.too_many_rotations`: Three former secrets of the endpoint still sign
+             */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

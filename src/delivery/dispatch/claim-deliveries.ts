@@ -15,8 +15,8 @@ export interface SealedEndpoint {
   readonly id: string
   readonly target: Buffer
   readonly secret: Buffer | null
-  /** Null once it does not sign any more. */
-  readonly previousSecret: Buffer | null
+  /** Those that still sign, newest first. */
+  readonly previousSecrets: readonly Buffer[]
 }
 
 /** An endpoint with due deliveries, locked until the transaction ends. */
@@ -54,7 +54,8 @@ export interface FreeRequests {
 export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
   const { rows } = await sql<ReadyEndpoint>`
     select e.id, e.target, e.secret,
-           case when e.previous_secret_until > now() then e.previous_secret end as "previousSecret",
+           array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
+                  order by p.signs_until desc) as "previousSecrets",
            e.reseller_id as "resellerId", e.format,
            e.failures = 0 and coalesce(e.last_success_at > now() - make_interval(secs => ${HEALTHY_SECONDS}), false) as healthy,
            ${WITHOUT_WAITING_FOR_DISK}

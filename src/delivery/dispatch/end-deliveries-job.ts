@@ -54,7 +54,10 @@ const KEPT_DAYS = 30
 /** One statement deletes so many rows, so that it ends soon. */
 const BATCH = 5_000
 
-/** Deletes deliveries that ended over thirty days ago, attempts that were made before, and unused limits of e-mail. */
+/**
+ * Deletes deliveries that ended over thirty days ago, attempts that were made before, secrets that do not sign any more, and
+ * unused limits of e-mail.
+ */
 export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<void> {
   const before = sql`now() - make_interval(days => ${KEPT_DAYS})`
   const statements = [
@@ -67,5 +70,6 @@ export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<voi
   for (const statement of statements) {
     while ((await affected(statement, db)) === BATCH) signal?.throwIfAborted()
   }
+  await sql`delete from previous_secret where signs_until < now()`.execute(db)
   await sql`delete from email_pace where next_at < now() - interval '1 day'`.execute(db)
 }

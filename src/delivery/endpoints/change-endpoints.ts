@@ -10,7 +10,9 @@ import type { Sealer } from '../sealing/sealer.ts'
 import {
   EndpointDisabledError,
   MAX_ENDPOINTS,
+  MAX_PREVIOUS_SECRETS,
   TooManyEndpointsError,
+  TooManyRotationsError,
   UnsignedFormatError,
 } from './endpoint-errors.ts'
 import {
@@ -156,7 +158,10 @@ export async function deleteEndpoint({ db, resellerId }: EndpointOwner, id: stri
   if ((await affected(statement, db)) === 0) throw endpointNotFound()
 }
 
-/** Gives a webhook a new secret. The present one signs too for 24 hours. Throws UnsignedFormatError. */
+/**
+ * Gives a webhook a new secret. The present one signs too for 24 hours. Throws UnsignedFormatError, and
+ * TooManyRotationsError because a request has one signature for each secret.
+ */
 export async function rotateSecret(
   owner: EndpointOwner,
   sealer: Sealer,
@@ -166,14 +171,30 @@ export async function rotateSecret(
   return inTransaction(owner.db, async (tx) => {
     const { format } = await lockEndpoint(tx, owner.resellerId, id)
     if (format !== 'webhook') throw new UnsignedFormatError(format)
+    await assertRotatable(tx, id)
+    await sql`
+      insert into previous_secret (endpoint_id, secret, signs_until)
+      select id, secret, clock_timestamp() + interval '24 hours' from webhook_endpoint where id = ${id}
+    `.execute(tx)
     await sql`
       update webhook_endpoint
-         set previous_secret = secret, previous_secret_until = clock_timestamp() + interval '24 hours',
-             secret = ${sealer.seal(secret, secretPlace(id))}, updated_at = clock_timestamp()
+         set secret = ${sealer.seal(secret, secretPlace(id))}, updated_at = clock_timestamp()
        where id = ${id}
     `.execute(tx)
     return { ...(await requireEndpoint({ ...owner, db: tx }, id)), secret }
   })
+}
+
+async function assertRotatable(tx: Tx, id: string): Promise<void> {
+  const { count, until } = await selectOne(
+    sql<{ count: number; until: Date | null }>`
+      select count(*), min(signs_until) as until
+        from previous_secret
+       where endpoint_id = ${id} and signs_until > clock_timestamp()
+    `,
+    tx,
+  )
+  if (count >= MAX_PREVIOUS_SECRETS && until !== null) throw new TooManyRotationsError(until)
 }
 
 /** Adds a test event to the endpoint's deliveries and returns its id. Throws EndpointDisabledError. */

@@ -13,6 +13,23 @@ export class TooManyEndpointsError extends AppError {
   }
 }
 
+/** How many secrets of an endpoint sign in addition to the present one. */
+export const MAX_PREVIOUS_SECRETS = 3
+
+/** A further rotation would end the 24 hours of a former secret early. */
+export class TooManyRotationsError extends AppError {
+  override readonly name = 'TooManyRotationsError'
+  override readonly code = 'delivery.too_many_rotations'
+  override readonly retryable = false
+
+  /** @param until when the oldest of the former secrets stops signing. */
+  constructor(until: Date) {
+    super(
+      `${MAX_PREVIOUS_SECRETS} former secrets of the endpoint still sign: rotate again after ${until.toISOString()}`,
+    )
+  }
+}
+
 /** A disabled endpoint receives nothing, so a test event would wait. */
 export class EndpointDisabledError extends AppError {
   override readonly name = 'EndpointDisabledError'

@@ -44,7 +44,7 @@ export interface ShownEndpoint extends EndpointFilters {
   readonly pending: number
   /** Deliveries that are not tried any more. */
   readonly dead: number
-  /** Until when the secret before the last rotation signs too. */
+  /** Until when the secret before the last rotation signs too. Those before it end earlier. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -84,7 +84,8 @@ async function readEndpoints(
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
            (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'pending') as pending,
            (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'dead') as dead,
-           case when e.previous_secret_until > clock_timestamp() then e.previous_secret_until end as "previousSecretUntil",
+           (select max(p.signs_until) from previous_secret p
+             where p.endpoint_id = e.id and p.signs_until > clock_timestamp()) as "previousSecretUntil",
            e.created_at as "createdAt", e.updated_at as "updatedAt"
       from webhook_endpoint e
      where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)

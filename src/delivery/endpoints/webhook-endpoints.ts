@@ -121,10 +121,16 @@ const rotate = reseller({
   id: 'rotateWebhookSecret',
   method: 'POST',
   summary: 'Give a webhook endpoint a new secret',
-  description: 'For 24 hours each request is signed with the new and with the former secret.',
+  description:
+    'For 24 hours each request is signed with the new and with the former secret. A fourth rotation within 24 hours is refused.',
   scope: 'watch',
   answer: { about: 'The endpoint with its new secret.', schema: withSecret },
-  problems: ['not_found', 'delivery.no_encryption_key', 'delivery.unsigned_format'],
+  problems: [
+    'not_found',
+    'delivery.no_encryption_key',
+    'delivery.unsigned_format',
+    'delivery.too_many_rotations',
+  ],
   example: { params: EXAMPLE_ENDPOINT },
   handler: async (deps, { params: { endpointId }, caller, request }) => {
     const rotated = await rotateSecret(deps, deps.sealer, endpointId)

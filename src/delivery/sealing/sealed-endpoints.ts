@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import type { SealedEndpoint } from '../dispatch/claim-deliveries.ts'
 import type { Target } from '../formats/format.ts'
@@ -19,18 +19,18 @@ export class WrongEncryptionKeyError extends AppError {
   }
 }
 
-/** What the two encrypted values of an endpoint are bound to. A previous secret was the secret before. */
+/** What the two encrypted values of an endpoint are bound to. A previous secret keeps its place. */
 export const targetPlace = (endpointId: string) => `${endpointId} target`
 export const secretPlace = (endpointId: string) => `${endpointId} secret`
 
 /** Decrypts an endpoint for its delivery: its address, and the secrets that sign, newest first. Throws SealError. */
 export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => Target {
-  return ({ id, target, secret, previousSecret }) => ({
+  return ({ id, target, secret, previousSecrets }) => ({
     endpointId: id,
     address: sealer.open(target, targetPlace(id)),
-    secrets: [secret, previousSecret]
-      .filter((sealed) => sealed !== null)
-      .map((sealed) => sealer.open(sealed, secretPlace(id))),
+    secrets: (secret === null ? [] : [secret, ...previousSecrets]).map((sealed) =>
+      sealer.open(sealed, secretPlace(id)),
+    ),
   })
 }
 
@@ -39,7 +39,8 @@ export async function assertEncryptionKey(db: Db, sealer: Sealer): Promise<void>
   const { rows } = await sql<{ keyId: Buffer; endpoints: number }>`
     select substring(s.sealed from 1 for ${KEY_ID_BYTES}) as "keyId", count(distinct e.id)::int as endpoints
       from webhook_endpoint e
-     cross join lateral (values (e.target), (e.secret), (e.previous_secret)) s (sealed)
+     cross join lateral (
+       values (e.target), (e.secret) union all select p.secret from previous_secret p where p.endpoint_id = e.id) s (sealed)
      where s.sealed is not null
      group by 1
   `.execute(db)
@@ -52,43 +53,65 @@ export async function assertEncryptionKey(db: Db, sealer: Sealer): Promise<void>
 }
 
 /**
- * Seals all endpoints with the present key, in one transaction. Returns how many were sealed with the previous one.
- * Afterwards ENCRYPTION_KEY_PREVIOUS is not needed.
+ * Seals all endpoints with the present key, in one transaction. Returns how many had a value that was sealed with the
+ * previous one. Afterwards ENCRYPTION_KEY_PREVIOUS is not needed.
  */
 export function resealEndpoints(db: Db, sealer: Sealer): Promise<number> {
   return inTransaction(db, async (tx) => {
     const [present = Buffer.alloc(0)] = sealer.keyIds()
-    const { rows } = await sql<SealedEndpoint>`
-      select id, target, secret, previous_secret as "previousSecret"
-        from webhook_endpoint
-       where substring(target from 1 for ${KEY_ID_BYTES}) <> ${present}
-          or substring(secret from 1 for ${KEY_ID_BYTES}) <> ${present}
-          or substring(previous_secret from 1 for ${KEY_ID_BYTES}) <> ${present}
-       order by id
-         for no key update
-    `.execute(tx)
-    const resealed = rows.map((row) => resealedColumns(sealer, row))
-    await sql`
-      update webhook_endpoint e
-         set target = r.target, secret = r.secret, previous_secret = r.previous_secret
-        from unnest(${resealed.map(({ id }) => id)}::uuid[],
-                    ${resealed.map(({ target }) => target)}::bytea[],
-                    ${resealed.map(({ secret }) => secret)}::bytea[],
-                    ${resealed.map(({ previousSecret }) => previousSecret)}::bytea[])
-             as r(id, target, secret, previous_secret)
-       where e.id = r.id
-    `.execute(tx)
-    return rows.length
+    const endpoints = await resealOwnValues(tx, sealer, present)
+    const owners = await resealPreviousSecrets(tx, sealer, present)
+    return new Set([...endpoints, ...owners]).size
   })
 }
 
-function resealedColumns(sealer: Sealer, row: SealedEndpoint): SealedEndpoint {
-  const moved = (sealed: Buffer | null, place: string) =>
-    sealed === null ? null : sealer.seal(sealer.open(sealed, place), place)
-  return {
-    id: row.id,
-    target: sealer.seal(sealer.open(row.target, targetPlace(row.id)), targetPlace(row.id)),
-    secret: moved(row.secret, secretPlace(row.id)),
-    previousSecret: moved(row.previousSecret, secretPlace(row.id)),
-  }
+const isFormer = (column: string, present: Buffer) =>
+  sql<boolean>`substring(${sql.ref(column)} from 1 for ${KEY_ID_BYTES}) <> ${present}`
+
+/** Returns the ids of the endpoints whose address or secret was sealed with the previous key. */
+async function resealOwnValues(tx: Tx, sealer: Sealer, present: Buffer): Promise<string[]> {
+  const { rows } = await sql<Pick<SealedEndpoint, 'id' | 'target' | 'secret'>>`
+    select id, target, secret
+      from webhook_endpoint
+     where ${isFormer('target', present)} or ${isFormer('secret', present)}
+     order by id
+       for no key update
+  `.execute(tx)
+  const ids = rows.map(({ id }) => id)
+  const targets = rows.map(({ id, target }) => resealed(sealer, target, targetPlace(id)))
+  const secrets = rows.map(({ id, secret }) =>
+    secret === null ? null : resealed(sealer, secret, secretPlace(id)),
+  )
+  await sql`
+    update webhook_endpoint e
+       set target = r.target, secret = r.secret
+      from unnest(${ids}::uuid[], ${targets}::bytea[], ${secrets}::bytea[]) as r (id, target, secret)
+     where e.id = r.id
+  `.execute(tx)
+  return ids
+}
+
+/** Returns the ids of their endpoints. */
+async function resealPreviousSecrets(tx: Tx, sealer: Sealer, present: Buffer): Promise<string[]> {
+  const { rows } = await sql<{ id: number; endpointId: string; secret: Buffer }>`
+    select id, endpoint_id as "endpointId", secret
+      from previous_secret
+     where ${isFormer('secret', present)}
+     order by id
+       for update
+  `.execute(tx)
+  const secrets = rows.map(({ endpointId, secret }) =>
+    resealed(sealer, secret, secretPlace(endpointId)),
+  )
+  await sql`
+    update previous_secret p
+       set secret = r.secret
+      from unnest(${rows.map(({ id }) => id)}::bigint[], ${secrets}::bytea[]) as r (id, secret)
+     where p.id = r.id
+  `.execute(tx)
+  return rows.map(({ endpointId }) => endpointId)
+}
+
+function resealed(sealer: Sealer, sealed: Buffer, place: string): Buffer {
+  return sealer.seal(sealer.open(sealed, place), place)
 }
