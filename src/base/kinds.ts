@@ -108,6 +108,10 @@ export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
 export const RATED_STATES = ['available', 'unavailable'] as const
 export type RatedState = (typeof RATED_STATES)[number]
 
+/** How much an early detection is worth to a reseller. */
+export const WATCH_PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
+export type WatchPriority = (typeof WATCH_PRIORITIES)[number]
+
 /** The lanes in which a check may be due before its regular due time. */
 export const FAST_LANES = ['confirmation', 'new_watch', 'retry'] as const
 export type FastLane = (typeof FAST_LANES)[number]

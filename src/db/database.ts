@@ -40,6 +40,7 @@ export interface Database {
 export const PRIVATE_SCHEMA = 'farewatch_private'
 
 const INT8_OID = 20
+const INT8_ARRAY_OID = 1016
 /** TCP probes of an idle connection begin after this time. The system's default is two hours. */
 const KEEP_ALIVE_MS = 10_000
 
@@ -107,7 +108,13 @@ function takeServerOptions(url: string): { connectionString: string; serverOptio
   return { connectionString: parsed.href, serverOptions }
 }
 
+/** `{1,2}` as an array of numbers. */
+function readNumbers(text: string): number[] {
+  return text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)
+}
+
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID && format !== 'binary') return Number
+  if (oid === INT8_ARRAY_OID && format !== 'binary') return readNumbers
   return pg.types.getTypeParser(oid, format)
 }

@@ -19,7 +19,13 @@ import type {
   RouteListName,
   RunResolution,
   RunStatus,
+  WatchPriority,
 } from '../base/kinds.ts'
+
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[] ? U[] : ArrayTypeImpl<T>
+
+export type ArrayTypeImpl<T> =
+  T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S[], I[], U[]> : T[]
 
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
@@ -108,7 +114,9 @@ export interface FareSchedule {
   claim_id: string | null
   lane: FastLane | null
   lane_due_at: Date | null
+  leased_until: Generated<Date>
   not_before: Generated<Date>
+  payer: Generated<number>
   rated_at: Date | null
   rated_state: RatedState | null
   route: string | null
@@ -199,13 +207,12 @@ export interface Process {
 }
 
 export interface RecheckClock {
-  capped_to: Generated<Date>
   counted_at: Generated<Date>
+  dispatched_at: Generated<Date>
   expected_interval: Generated<ColumnType<object, string, string>>
   fares: Generated<number>
   only_row: Generated<boolean>
-  tickets: Generated<number>
-  v: Generated<number>
+  pass: Generated<number>
 }
 
 export interface RecheckFactor {
@@ -216,12 +223,23 @@ export interface RecheckFactor {
   updated_at: Generated<Date>
 }
 
+export interface RecheckPayer {
+  budget_part: Generated<number>
+  fares: Generated<number>
+  pass: Generated<number>
+  promised: Generated<number>
+  reseller_id: number
+  tickets: Generated<number>
+  v: Generated<number>
+}
+
 export interface Reseller {
   created_at: Generated<Date>
   disabled_at: Date | null
   id: Generated<number>
   last_seq: Generated<number>
   name: string
+  share: Generated<number>
 }
 
 export interface Schedule {
@@ -285,15 +303,18 @@ export interface TrackedFare {
   ended_at: Date | null
   flight_id: string
   id: Generated<number>
+  max_delay_seconds: number | null
   min_interval_seconds: number | null
   non_residents_adults: number
   non_residents_children: number
   non_residents_infants: number
+  resellers: Generated<ArrayType<number>>
   residents_adults: number
   residents_children: number
   residents_infants: number
   return_flight_id: string | null
   watchers: Generated<number>
+  weights: Generated<number[]>
 }
 
 export interface UpstreamBreaker {
@@ -328,10 +349,12 @@ export interface Watch {
   id: Generated<string>
   last_notified_amount: string | null
   last_notified_currency: string | null
+  max_delay_seconds: number | null
   min_interval_seconds: number | null
   paused_at: Date | null
   price_threshold_amount: string | null
   price_threshold_percent: string | null
+  priority: Generated<WatchPriority>
   reference: string
   reseller_id: number
   started_at: Date | null
@@ -411,6 +434,7 @@ export interface DB {
   process: Process
   recheck_clock: RecheckClock
   recheck_factor: RecheckFactor
+  recheck_payer: RecheckPayer
   reseller: Reseller
   schedule: Schedule
   snapshot: Snapshot

@@ -1,12 +1,11 @@
 import type { CheckLane } from '../base/kinds.ts'
 import { sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
+import type { PayerQueue, QueuedFare } from './policy/stride.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
 
-/** What a check is made for: the schedule (`scheduled`), or one of the lanes that go before it. */
-
-/** A fare that is due, locked until the transaction ends. */
-export interface DueFare {
+/** A fare that is due, with what its check is made for: the schedule (`scheduled`), or a lane that goes before it. */
+export interface DueFare extends QueuedFare {
   readonly fareId: number
   readonly vdue: number
   readonly lane: CheckLane
@@ -32,16 +31,31 @@ export function horizonCalls(requestsPerSecond: number): number {
   return Math.floor(requestsPerSecond * HORIZON_SECONDS) + 1
 }
 
+/** The clock of the schedule. Its lock makes claims wait for each other, so that each counts what the last one charged. */
+export async function lockClock(tx: Tx): Promise<{ pass: number; isCounted: boolean }> {
+  return selectOne(
+    sql<{ pass: number; isCounted: boolean }>`
+      update recheck_clock set dispatched_at = now()
+      returning pass, counted_at > now() - interval '1 minute' as "isCounted"
+    `,
+    tx,
+  )
+}
+
+export async function savePass(tx: Tx, pass: number): Promise<void> {
+  await sql`update recheck_clock set pass = ${pass} where pass < ${pass}`.execute(tx)
+}
+
 /**
- * The fares that are due in the lanes, confirmations first. Each lane has a share of the budget, so that many new watches
- * or ids that never answer delay no confirmation.
+ * The fares that are due in the lanes, confirmations first, locked until the transaction ends. Each lane has a share of the
+ * budget, so that many new watches or ids that never answer delay no confirmation.
  */
 export async function findLaneFares(tx: Tx, requestsPerSecond: number): Promise<DueFare[]> {
   const share = (of: number) => Math.ceil(of * requestsPerSecond * HORIZON_SECONDS)
   const lane = (name: string, limit: number) => sql`
-    (select tracked_fare_id, vdue
+    (select tracked_fare_id, payer, vdue, lane
        from fare_schedule q
-      where lane = ${name} and lane_due_at <= now() and ${NOT_DEPARTED}
+      where lane = ${name} and lane_due_at <= now() and leased_until <= now() and ${NOT_DEPARTED}
       order by lane_due_at
       limit ${limit}
         for update skip locked)
@@ -50,107 +64,115 @@ export async function findLaneFares(tx: Tx, requestsPerSecond: number): Promise<
     with confirmation as ${lane('confirmation', horizonCalls(requestsPerSecond))},
          new_watch as ${lane('new_watch', share(NEW_WATCH_SHARE))},
          retry as ${lane('retry', share(RETRY_SHARE))}
-    select tracked_fare_id as "fareId", vdue, 'confirmation' as lane from confirmation
-    union all select tracked_fare_id, vdue, 'new_watch' from new_watch
-    union all select tracked_fare_id, vdue, 'retry' from retry
+    select d.tracked_fare_id as "fareId", d.payer, f.resellers, d.vdue, d.lane
+      from (select 1 as place, * from confirmation
+            union all select 2, * from new_watch
+            union all select 3, * from retry) d
+      join tracked_fare f on f.id = d.tracked_fare_id
+     order by d.place
   `.execute(tx)
   return rows
 }
 
-/** The fares with the smallest virtual due time, except those inside their minimum interval and those in `without`. */
-export async function findDueFares(
-  tx: Tx,
-  { limit, without }: { limit: number; without: readonly number[] },
-): Promise<DueFare[]> {
-  const { rows } = await sql<DueFare>`
-    select tracked_fare_id as "fareId", vdue, 'scheduled' as lane
-      from fare_schedule q
-     where not_before <= now() and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
-     order by vdue, tracked_fare_id
-     limit ${limit}
+export interface DueQueue extends PayerQueue<DueFare> {
+  readonly share: number
+  readonly pass: number
+}
+
+/** Payers with less pass come first; so many are enough for a claim. */
+const MOST_PAYERS = 100
+/** How many more fares of a payer are read than its share of the claim. */
+const SPARE = 1.5
+
+export interface DueArgs {
+  readonly limit: number
+  readonly presentPass: number
+  /** Fares that are claimed already. */
+  readonly without: readonly number[]
+  /** If set, the queues of these payers alone, each with up to `limit` fares. */
+  readonly payers?: readonly number[]
+}
+
+/**
+ * The heads of the queues of the payers with the least pass: their due fares with the smallest virtual due time. Fares are
+ * not due inside their minimum interval or while they are claimed.
+ *
+ * Where few fares of a payer are due, they are read by the end of their minimum interval, so that a payer with many fares
+ * inside it is not read whole. Where many are due, they are at the head of its queue.
+ */
+export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> {
+  const { limit, presentPass, without, payers } = args
+  const { rows } = await sql<Omit<DueQueue, 'hasMore'> & { most: number }>`
+    with paying as materialized (
+      select p.reseller_id as payer, coalesce(r.share, 1) as share, p.pass
+        from recheck_payer p
+        left join reseller r on r.id = p.reseller_id
+       where (${payers === undefined} or p.reseller_id = any(${payers ?? []}::bigint[]))
+         and exists (select from fare_schedule q where q.payer = p.reseller_id and q.not_before <= now())
+       order by greatest(p.pass, ${presentPass}::float8), p.reseller_id
+       limit ${MOST_PAYERS}
+    ), wanted as materialized (
+      select *, case when ${payers === undefined}
+                     then least(${limit}::int, ceil(${SPARE * limit}::float8 * share / sum(share) over ()) + 1)
+                     else ${limit}::int end::int as most
+        from paying
+    )
+    select w.payer, w.share, w.pass, w.most, coalesce(d.fares, '[]') as fares
+      from wanted w
+     cross join lateral (
+       with ended as materialized (
+         select tracked_fare_id, vdue, leased_until
+           from fare_schedule
+          where payer = w.payer and not_before <= now()
+          order by not_before
+          limit 2 * w.most + 1
+       ), few as (select count(*) <= 2 * w.most as "are" from ended)
+       select jsonb_agg(jsonb_build_object('fareId', h.tracked_fare_id, 'payer', w.payer, 'vdue', h.vdue,
+                                           'lane', 'scheduled', 'resellers', f.resellers) order by h.vdue) as fares
+         from (select tracked_fare_id, vdue
+                 from (select tracked_fare_id, vdue
+                         from ended q
+                        where (select "are" from few) and leased_until <= now()
+                          and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
+                        union all
+                       (select tracked_fare_id, vdue
+                          from fare_schedule q
+                         where not (select "are" from few) and payer = w.payer and not_before <= now()
+                           and leased_until <= now() and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
+                         order by vdue
+                         limit w.most)) q
+                order by vdue
+                limit w.most) h
+         join tracked_fare f on f.id = h.tracked_fare_id) d
+  `.execute(tx)
+  return rows.map(({ most, ...queue }) => ({ ...queue, hasMore: queue.fares.length === most }))
+}
+
+/** Locks those of the fares that no other transaction holds, and returns them in the order given. */
+export async function lockDue(tx: Tx, fares: readonly DueFare[]): Promise<DueFare[]> {
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id
+      from fare_schedule
+     where tracked_fare_id = any(${fares.map(({ fareId }) => fareId)}::bigint[]) and leased_until <= now()
        for update skip locked
   `.execute(tx)
-  return rows
+  const locked = new Set(rows.map(({ id }) => id))
+  return fares.filter(({ fareId }) => locked.has(fareId))
 }
 
 /**
  * Writes the claims. Until the lease ends no other process claims these fares. After it they are due again, in the lane
- * that they were in: a process that dies loses nothing.
- * @param advance whether the virtual due time of every fare moves forward by the price of a check; that of a new watch
- * always does.
+ * that they were in: a process that dies loses nothing. The virtual due time stays until the check is recorded: no index
+ * has a column that is written here, so that the row is updated in its page.
  */
-export async function saveClaims(
-  tx: Tx,
-  checks: readonly ClaimedCheck[],
-  { advance }: { advance: boolean },
-): Promise<void> {
+export async function saveClaims(tx: Tx, checks: readonly ClaimedCheck[]): Promise<void> {
   await sql`
     update fare_schedule s
        set claim_id = c.claim_id,
            slot_at = c.slot_at,
-           not_before = c.slot_at + make_interval(secs => ${LEASE_SECONDS}),
-           lane_due_at = case when s.lane is not null then c.slot_at + make_interval(secs => ${LEASE_SECONDS}) end,
-           vdue = case when ${advance} or s.lane = 'new_watch' then s.vdue + 1 / s.ticket else s.vdue end
+           leased_until = c.slot_at + make_interval(secs => ${LEASE_SECONDS})
       from unnest(${checks.map((c) => c.fareId)}::bigint[], ${checks.map((c) => c.claimId)}::uuid[],
                   ${checks.map((c) => c.slotAt)}::timestamptz[]) c (fare_id, claim_id, slot_at)
      where s.tracked_fare_id = c.fare_id
   `.execute(tx)
-}
-
-/** Moves the virtual clock forward to the largest virtual due time that was claimed. */
-export async function advanceClock(tx: Tx, vdue: number): Promise<void> {
-  await sql`update recheck_clock set v = ${vdue} where v < ${vdue}`.execute(tx)
-}
-
-/**
- * Counts the fares and their tickets, and how long it takes at the budget to check every fare once. Once a minute is often
- * enough.
- */
-export async function refreshTickets(tx: Tx, requestsPerSecond: number): Promise<void> {
-  await sql`
-    update recheck_clock
-       set tickets = q.tickets,
-           fares = q.fares,
-           expected_interval = make_interval(secs => q.fares / ${requestsPerSecond}::float8),
-           counted_at = now()
-      from (select coalesce(sum(ticket), 0) as tickets, count(*) as fares from fare_schedule) q
-     where counted_at < now() - interval '1 minute'
-  `.execute(tx)
-}
-
-/**
- * Caps the virtual due time of fares whose minimum interval has ended since the last call, at one check of each fare
- * from now. Returns whether it reached all of them: those that another transaction holds are capped by the next call.
- *
- * `reschedule` puts the virtual due time at the end of the minimum interval, by the tickets of that moment. When many
- * fares are added meanwhile, the virtual clock slows down, and what was meant as an hour would take weeks.
- */
-export async function capOverdue(tx: Tx): Promise<boolean> {
-  const { all } = await selectOne(
-    sql<{ all: boolean }>`
-      with overdue as materialized (
-        select s.tracked_fare_id as id
-          from fare_schedule s, recheck_clock c
-         where s.not_before > c.capped_to and s.not_before <= now() and s.vdue > c.v + 1 / s.ticket
-      ), free as materialized (
-        select tracked_fare_id as id
-          from fare_schedule
-         where tracked_fare_id in (select id from overdue)
-           for update skip locked
-      ), capped as (
-        update fare_schedule s
-           set vdue = c.v + 1 / s.ticket
-          from recheck_clock c, free
-         where s.tracked_fare_id = free.id
-      )
-      select (select count(*) from overdue) = (select count(*) from free) as all
-    `,
-    tx,
-  )
-  return all
-}
-
-/** Records that the minimum intervals that have ended by now are capped. */
-export async function recordCapped(tx: Tx): Promise<void> {
-  await sql`update recheck_clock set capped_to = now() where capped_to < now()`.execute(tx)
 }

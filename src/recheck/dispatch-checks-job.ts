@@ -4,18 +4,16 @@ import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
+import { chargeClaims, nextChecks } from './charge-claims.ts'
 import {
-  advanceClock,
   type ClaimedCheck,
-  capOverdue,
   type DueFare,
-  findDueFares,
   findLaneFares,
   horizonCalls,
-  recordCapped,
-  refreshTickets,
+  lockClock,
   saveClaims,
 } from './claim-fares.ts'
+import { capOverdue, countQueues } from './payers.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
 
 export const VERIFY_QUEUE = 'verify'
@@ -27,12 +25,15 @@ export interface DispatchDeps {
   readonly requestsPerSecond: number
   /** The whole budget, from which the expected interval of a fare follows. If unset, it is `requestsPerSecond`. */
   readonly budgetPerSecond?: number
+  /** The shortest interval between two checks of a fare. If unset, a minute. */
+  readonly minRecheckSeconds?: number
   /** The circuit breaker of the checks. If unset, there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
 }
 
 /** A late check is worth nothing: when its job fails, the claim's lease ends and the fare is due again. */
 const JOB_ATTEMPTS = 1
+const MIN_RECHECK_SECONDS = 60
 
 /**
  * Claims the due fares for the next seconds of the budget, and enqueues a job for about each second.
@@ -46,49 +47,55 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]
   const admission = await deps.breaker?.admission('verify')
   if (admission?.kind === 'refused') return []
   const atMost = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
-  const { budgetPerSecond = requestsPerSecond } = deps
-  const rates = { requestsPerSecond, budgetPerSecond, atMost }
-  const checks = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
-  const claims = new Set(checks.map((check) => check.claimId))
-  for (const claimId of claims) {
+  const rates = { requestsPerSecond, atMost }
+  const { checks, isCounted } = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
+  const claims = Map.groupBy(checks, ({ claimId }) => claimId)
+  for (const [claimId, fares] of claims) {
     await deps.queue.enqueue(VERIFY_QUEUE, {
-      payload: { claimId },
+      payload: { claimId, fareIds: fares.map(({ fareId }) => fareId) },
       id: claimId,
       attempts: JOB_ATTEMPTS,
     })
   }
+  if (!isCounted) await refreshQueues(deps)
   return checks
+}
+
+/** After the claims are committed: the count reads the whole schedule, and another process may claim meanwhile. */
+async function refreshQueues({
+  db,
+  requestsPerSecond,
+  budgetPerSecond = requestsPerSecond,
+  minRecheckSeconds = MIN_RECHECK_SECONDS,
+}: DispatchDeps): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    await capOverdue(tx)
+    await countQueues(tx, { requestsPerSecond: budgetPerSecond, minRecheckSeconds })
+  })
 }
 
 interface Rates {
   readonly requestsPerSecond: number
-  readonly budgetPerSecond: number
   readonly atMost: number
 }
 
 async function claimChecks(
   tx: Tx,
-  { requestsPerSecond, budgetPerSecond, atMost }: Rates,
-): Promise<ClaimedCheck[]> {
-  const allCapped = await capOverdue(tx)
+  { requestsPerSecond, atMost }: Rates,
+): Promise<{ checks: ClaimedCheck[]; isCounted: boolean }> {
+  // Its row is locked before that of the budget in every transaction: two that meet do not deadlock.
+  const { pass, isCounted } = await lockClock(tx)
   const early = (await findLaneFares(tx, requestsPerSecond)).slice(0, atMost)
   const inLanes = await reserveFor(tx, early, { requestsPerSecond, lane: true })
-  const due = await findDueFares(tx, {
-    limit: atMost - inLanes.length,
-    without: inLanes.map((check) => check.fareId),
-  })
+  const limit = atMost - inLanes.length
+  const { due, accounts } = await nextChecks(tx, { inLanes, limit, presentPass: pass })
   const scheduled = await reserveFor(tx, due, { requestsPerSecond, lane: false })
 
   // The lanes reserved first, so their slots come first.
   const checks = splitIntoClaims([...inLanes, ...scheduled])
-  await saveClaims(tx, checks.slice(0, inLanes.length), { advance: false })
-  await saveClaims(tx, checks.slice(inLanes.length), { advance: true })
-  const last = scheduled.at(-1)
-  if (last !== undefined) await advanceClock(tx, last.vdue)
-  // The clock's row is locked after the budget's in every transaction: two that meet do not deadlock.
-  await refreshTickets(tx, budgetPerSecond)
-  if (allCapped) await recordCapped(tx)
-  return checks
+  await saveClaims(tx, checks)
+  await chargeClaims(tx, { inLanes, scheduled, accounts, presentPass: pass })
+  return { checks, isCounted }
 }
 
 type ReservedCheck = Omit<ClaimedCheck, 'claimId'>

@@ -1,7 +1,8 @@
 import type { Db } from '../db/database.ts'
+import { readPayers } from './payers.ts'
 import { changesPerDay } from './policy/rate-model.ts'
 import { hazardOf, recencyOf, segmentAt } from './policy/span-factors.ts'
-import { memoryOf, readFares, readSums } from './rate-fares.ts'
+import { memoryOf, readFares, weightFor } from './rate-fares.ts'
 import { readSharedModel } from './rate-store.ts'
 
 /** Why a fare is checked as often as it is. */
@@ -27,13 +28,10 @@ export async function explainFare(
   db: Db,
   { fareId, requestsPerSecond, now }: { fareId: number; requestsPerSecond: number; now: Date },
 ): Promise<FarePace | null> {
-  const [model, sums, stored] = [
-    await readSharedModel(db),
-    await readSums(db),
-    await readFares(db, [fareId]),
-  ]
+  const [model, stored] = [await readSharedModel(db), await readFares(db, [fareId])]
   const fare = stored.get(fareId)
-  if (fare === undefined) return null
+  const payer = fare && (await readPayers(db, [fare.payer])).get(fare.payer)
+  if (fare === undefined || payer === undefined) return null
   const memory = memoryOf(fare)
   const state = memory.state ?? 'available'
   const at = now.getTime() / 1_000
@@ -45,9 +43,9 @@ export async function explainFare(
       lastChange: recencyOf(model.span, state, segment),
       route: fare.surprise,
     },
-    weight: fare.weight,
+    weight: weightFor(fare, fare.payer),
     eventValue: memory.values[state],
     ticket: fare.ticket,
-    expectedIntervalSeconds: sums.tickets / (fare.ticket * requestsPerSecond),
+    expectedIntervalSeconds: payer.tickets / (fare.ticket * payer.budgetPart * requestsPerSecond),
   }
 }

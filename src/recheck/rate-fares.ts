@@ -1,6 +1,6 @@
 import type { RatedState } from '../base/kinds.ts'
 import { type Db, sql, type Tx } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import type { Payer } from './payers.ts'
 import { learnCheck } from './policy/learn-check.ts'
 import { changesPerDay, type FareMemory, type RateModel, surpriseAt } from './policy/rate-model.ts'
 import { type ScheduleSums, ticketOf } from './policy/ticket.ts'
@@ -43,53 +43,98 @@ export interface RatedFare {
 }
 
 export interface StoredFare extends RatedFare {
-  readonly weight: number
+  readonly payer: number
+  /** The resellers of its active watches, and for each the sum of their priorities. */
+  readonly resellers: readonly number[]
+  readonly weights: readonly number[]
+  /** The shortest of its active watches' longest intervals. */
+  readonly maxDelaySeconds: number | null
   readonly departsAt: number | null
+}
+
+/** The payer of each fare, and the queues of all resellers of these fares. */
+export interface ChosenPayers {
+  readonly of: ReadonlyMap<number, number>
+  readonly payers: ReadonlyMap<number, Payer>
+}
+
+interface RateArgs {
+  readonly rates: RateStore
+  readonly requestsPerSecond: number
+  readonly payers: ChosenPayers
 }
 
 /** Updates the estimates of checked fares, and computes their tickets. The caller holds the locks of their schedule rows. */
 export async function rateFares(
   tx: Tx,
   checks: readonly CheckToRate[],
-  { rates, requestsPerSecond }: { rates: RateStore; requestsPerSecond: number },
+  { rates, requestsPerSecond, payers }: RateArgs,
 ): Promise<RatedFare[]> {
   if (checks.length === 0) return []
   const model = await rates.read(tx)
-  const sums = { ...(await readSums(tx)), requestsPerSecond }
   const stored = await readFares(
     tx,
     checks.map(({ fareId }) => fareId),
   )
   return checks.flatMap((check) => {
     const fare = stored.get(check.fareId)
-    return fare === undefined ? [] : [rated(fare, check, { model, sums })]
+    const payer = payers.payers.get(payers.of.get(check.fareId) ?? 0)
+    if (fare === undefined || payer === undefined) return []
+    return [rated(fare, check, { model, payer, requestsPerSecond })]
   })
+}
+
+interface Rating {
+  readonly model: RateModel
+  readonly payer: Payer
+  readonly requestsPerSecond: number
 }
 
 function rated(
   fare: StoredFare,
   { askedAt, rating }: CheckToRate,
-  { model, sums }: { model: RateModel; sums: ScheduleSums },
+  { model, payer, requestsPerSecond }: Rating,
 ): RatedFare {
   const at = askedAt.getTime() / 1_000
   const { state, changed, value, counts, route } = rating
-  const { departsAt, weight } = fare
+  const { departsAt, maxDelaySeconds } = fare
   const before = memoryOf(fare)
   const known = counts ? before : { ...before, state: null }
   const memory = learnCheck(model, known, { at, state, changed, value, departsAt, route })
   const surprise = surpriseAt(model, memory, { at, route })
   const worth = {
-    weight: Math.max(1, weight),
+    weight: weightFor(fare, payer.id),
     value: memory.values[state],
     changesPerDay: changesPerDay(model, memory, { at, route }),
+    maxDelaySeconds,
   }
   return {
     fareId: fare.fareId,
-    ticket: ticketOf(worth, sums),
+    ticket: ticketOf(worth, sumsOf(payer, requestsPerSecond)),
     route,
     surprise,
     ...columnsOf(memory),
   }
+}
+
+/**
+ * The weight of a fare in the queue of a payer: the sum of the payer's own priorities, times the number of resellers, who
+ * each pay an equal part. So no reseller changes the order of another's queue by its priorities.
+ */
+export function weightFor(
+  { resellers, weights }: Pick<StoredFare, 'resellers' | 'weights'>,
+  payer: number,
+): number {
+  const own = weights[resellers.indexOf(payer)]
+  return own === undefined ? 1 : own * resellers.length
+}
+
+/** The sums of a payer's queue. */
+export function sumsOf(
+  { tickets, fares, budgetPart, promised }: Payer,
+  requestsPerSecond: number,
+): ScheduleSums {
+  return { tickets, fares, requestsPerSecond: budgetPart * requestsPerSecond, promised }
 }
 
 /** What the schedule remembers of a fare. */
@@ -121,13 +166,6 @@ function columnsOf({ state, countedAt, changedAt, rates, values }: FareMemory) {
   }
 }
 
-export async function readSums(db: Db): Promise<{ tickets: number; fares: number }> {
-  return selectOne(
-    sql<{ tickets: number; fares: number }>`select tickets, fares from recheck_clock`,
-    db,
-  )
-}
-
 export async function readFares(
   db: Db,
   fareIds: readonly number[],
@@ -139,7 +177,8 @@ export async function readFares(
            q.available_changes as "availableChanges", q.available_exposure as "availableExposure",
            q.available_value as "availableValue", q.unavailable_changes as "unavailableChanges",
            q.unavailable_exposure as "unavailableExposure", q.unavailable_value as "unavailableValue",
-           f.watchers as weight, extract(epoch from s.departs_at)::float8 as "departsAt"
+           q.payer, f.resellers, f.weights, f.max_delay_seconds as "maxDelaySeconds",
+           extract(epoch from s.departs_at)::float8 as "departsAt"
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
       left join fare_state s on s.tracked_fare_id = q.tracked_fare_id

@@ -36,7 +36,8 @@ interface DueCount {
 async function countDue(db: Db): Promise<DueCount[]> {
   const { rows } = await sql<DueCount>`
     select lane, count(*) as due, extract(epoch from min(due_at))::float8 as oldest
-      from (select coalesce(lane, 'scheduled') as lane, coalesce(lane_due_at, not_before) as due_at
+      from (select coalesce(lane, 'scheduled') as lane,
+                   greatest(coalesce(lane_due_at, not_before), leased_until) as due_at
               from fare_schedule) q
      where due_at <= clock_timestamp()
      group by lane

@@ -21,8 +21,8 @@ export interface RepairDeps {
 export async function repairSetBack({ db, metrics, log }: RepairDeps): Promise<void> {
   const ahead = await db
     .selectFrom('recheck_clock')
-    .select('capped_to')
-    .where(isAhead(sql`capped_to`))
+    .select('dispatched_at')
+    .where(isAhead(sql`dispatched_at`))
     .execute()
   if (ahead.length === 0) return
   const repaired = await inTransaction(db, async (tx) => {
@@ -41,12 +41,13 @@ async function advanceSchedule(tx: Tx): Promise<void> {
     with late as materialized (
       select tracked_fare_id as id
         from fare_schedule
-       where not_before > clock_timestamp() or lane_due_at > clock_timestamp()
+       where greatest(not_before, lane_due_at, leased_until) > clock_timestamp()
        order by tracked_fare_id
          for update
     )
     update fare_schedule s
-       set not_before = least(s.not_before, clock_timestamp() + make_interval(
+       set leased_until = least(s.leased_until, clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})),
+           not_before = least(s.not_before, clock_timestamp() + make_interval(
              secs => greatest(${LEASE_SECONDS}::int, coalesce(f.min_interval_seconds, 0)))),
            lane_due_at = case when s.lane is not null
                               then least(s.lane_due_at, clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})) end
@@ -60,10 +61,10 @@ async function advanceSchedule(tx: Tx): Promise<void> {
 async function setClock(tx: Tx): Promise<{ seconds: number } | undefined> {
   const { rows } = await sql<{ seconds: number }>`
     update recheck_clock c
-       set capped_to = clock_timestamp(), counted_at = least(c.counted_at, clock_timestamp())
-      from (select capped_to from recheck_clock for update) old
-     where ${isAhead(sql`old.capped_to`)}
-    returning round(extract(epoch from old.capped_to - clock_timestamp()))::float8 as seconds
+       set dispatched_at = clock_timestamp(), counted_at = least(c.counted_at, clock_timestamp())
+      from (select dispatched_at from recheck_clock for update) old
+     where ${isAhead(sql`old.dispatched_at`)}
+    returning round(extract(epoch from old.dispatched_at - clock_timestamp()))::float8 as seconds
   `.execute(tx)
   return rows[0]
 }

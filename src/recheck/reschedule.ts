@@ -1,7 +1,9 @@
 import { sql, type Tx } from '../db/database.ts'
+import { readPayers } from './payers.ts'
+import { choosePayer } from './policy/stride.ts'
 import { FLOOR } from './policy/ticket.ts'
 import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
-import { type CheckRating, type CheckToRate, rateFares } from './rate-fares.ts'
+import { type CheckRating, type CheckToRate, type ChosenPayers, rateFares } from './rate-fares.ts'
 import type { RateStore } from './rate-store.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS, type RecheckRules } from './recheck-rules.ts'
 
@@ -19,14 +21,18 @@ export interface CompletedCheck {
 
 /** The next ticket. Without a rating a fare loses the part that a surprise of its route had raised it by, down to the floor. */
 const NEXT_TICKET = sql`coalesce(i.ticket, greatest(
-  s.ticket / sqrt(greatest(s.surprise, 1)), least(s.ticket, ${FLOOR}::float8 * c.tickets / greatest(c.fares, 1))))`
+  s.ticket / sqrt(greatest(s.surprise, 1)), least(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1))))`
+
+/** Whether the check was one of the schedule. A confirmation, a retry and a check on demand are none. */
+const IS_SCHEDULED = sql`s.claim_id is not null and (s.lane is null or s.lane = 'new_watch')`
 
 /**
- * Sets when each checked fare is due again, with its new ticket, and releases its claim.
+ * Sets when each checked fare is due again, with its new ticket and its next payer, and releases its claim.
  *
- * The claim moved the virtual due time forward by the price of the old ticket; the difference is added here.
+ * The virtual due time moves from the clock of the old payer to that of the new one, and forward by the price of the check
+ * (\`nextDue\` in policy/stride.ts computes the same).
  *
- * `not_before` keeps the minimum interval from request to request: counted from now, every interval would be longer by
+ * \`not_before\` keeps the minimum interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. The virtual due time is raised to at least the end of that interval, so that fares that
  * must wait do not crowd the head of the queue. A failure has one early retry. A retry that fails again waits for the
  * next check by the schedule: otherwise ids that never answer would hold up the queue.
@@ -36,12 +42,15 @@ export async function reschedule(
   checks: readonly CompletedCheck[],
   { requestsPerSecond, minRecheckSeconds, rates }: RecheckRules,
 ): Promise<void> {
+  const payers = await choosePayers(tx, checks)
   const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
-  const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond }) : []
+  const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond, payers }) : []
   await sql`
     update fare_schedule s
        set claim_id = null,
            slot_at = null,
+           leased_until = '-infinity',
+           payer = i.payer,
            not_before = least(i.asked_at, clock_timestamp()) + make_interval(secs => i.seconds),
            ticket = ${NEXT_TICKET},
            route = coalesce(i.route, s.route),
@@ -55,31 +64,53 @@ export async function reschedule(
            unavailable_changes = coalesce(i."unavailableChanges", s.unavailable_changes),
            unavailable_exposure = coalesce(i."unavailableExposure", s.unavailable_exposure),
            unavailable_value = coalesce(i."unavailableValue", s.unavailable_value),
-           vdue = greatest(s.vdue + (1 / ${NEXT_TICKET} - 1 / s.ticket), c.v + i.seconds * ${requestsPerSecond}::float8 / greatest(c.tickets, 1)),
+           vdue = greatest(s.vdue + (p.v - i.old_v) + 1 / ${NEXT_TICKET} - case when ${IS_SCHEDULED} then 0 else 1 / s.ticket end,
+                           p.v + i.seconds * p.budget_part * ${requestsPerSecond}::float8 / greatest(p.tickets, 1)),
            lane = i.lane,
            lane_due_at = case i.lane
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at,
+      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
                         when d.next = 'retry' and old.lane is distinct from 'retry' then 'retry'
                    end as lane, r.*
               from unnest(${checks.map((c) => c.fareId)}::bigint[], ${checks.map((c) => c.next)}::text[],
-                           ${checks.map((c) => c.askedAt)}::timestamptz[]) d (fare_id, next, asked_at)
+                           ${checks.map((c) => c.askedAt)}::timestamptz[],
+                           ${checks.map((c) => payers.of.get(c.fareId) ?? 0)}::bigint[]) d (fare_id, next, asked_at, payer)
               join tracked_fare f on f.id = d.fare_id
               join fare_schedule old on old.tracked_fare_id = d.fare_id
+              join recheck_payer o on o.reseller_id = old.payer
               left join jsonb_to_recordset(${JSON.stringify(rated)}::jsonb)
                 as r ("fareId" bigint, ticket float8, route text, surprise float8, "ratedState" text, "ratedAt" float8, "changedAt" float8,
                       "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
                       "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
-                on r."fareId" = d.fare_id) i,
-           recheck_clock c
+                on r."fareId" = d.fare_id) i
+      join recheck_payer p on p.reseller_id = i.payer
      where s.tracked_fare_id = i.fare_id
   `.execute(tx)
   if (rates) await pullSurprised(tx, toRate, rates)
+}
+
+/** The next payer of each checked fare. One that no reseller watches keeps its payer. */
+async function choosePayers(tx: Tx, checks: readonly CompletedCheck[]): Promise<ChosenPayers> {
+  const { rows } = await sql<{ id: number; payer: number; resellers: number[] }>`
+    select q.tracked_fare_id as id, q.payer, f.resellers
+      from fare_schedule q
+      join tracked_fare f on f.id = q.tracked_fare_id
+     where q.tracked_fare_id = any(${checks.map((c) => c.fareId)}::bigint[])
+  `.execute(tx)
+  const payers = await readPayers(
+    tx,
+    rows.flatMap(({ payer, resellers }) => [payer, ...resellers]),
+  )
+  const chosen = rows.map(({ id, payer, resellers }): [number, number] => {
+    const known = resellers.filter((reseller) => payers.has(reseller))
+    return [id, choosePayer(known, payers) ?? payer]
+  })
+  return { of: new Map(chosen), payers }
 }
 
 /** Pulls the other fares of routes forward whose changes surprise. */
@@ -100,10 +131,7 @@ async function pullSurprised(
 
 /**
  * Releases the claim on fares that were not checked: their slot had passed, the circuit breaker was open, or the upstream
- * answered 429. They are due at once.
- *
- * The claim moved the virtual due time forward by the price of a check, except of confirmations and retries: their fares
- * come back in their lane. That price is given back.
+ * answered 429. They are due at once. What their resellers paid is not given back: this happens to all alike.
  */
 export async function releaseClaims(
   tx: Tx,
@@ -113,9 +141,7 @@ export async function releaseClaims(
   if (fareIds.length === 0) return
   await sql`
     update fare_schedule
-       set claim_id = null, slot_at = null, not_before = clock_timestamp(),
-           lane_due_at = case when lane is not null then clock_timestamp() end,
-           vdue = case when lane is null or lane = 'new_watch' then vdue - 1 / ticket else vdue end
+       set claim_id = null, slot_at = null, leased_until = '-infinity'
      where claim_id = ${claimId} and tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
 }

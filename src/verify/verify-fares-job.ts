@@ -11,7 +11,12 @@ import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { lockClaimed } from './checks/belief-store.ts'
 import { reportChecks } from './checks/check-events.ts'
-import { type CheckBatch, checkFares, findClaimedFares } from './checks/check-fares.ts'
+import {
+  type CheckBatch,
+  type ClaimRef,
+  checkFares,
+  findClaimedFares,
+} from './checks/check-fares.ts'
 import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
 import type { DecisionRules } from './decide/decide-leg.ts'
 import { reviveEnded } from './expiry/ask-ended.ts'
@@ -37,9 +42,7 @@ export interface VerifyJobDeps extends VerifyDeps {
   readonly recording?: Semaphore
 }
 
-export interface VerifyFaresPayload {
-  readonly claimId: string
-}
+export type VerifyFaresPayload = ClaimRef
 
 /**
  * Checks the fares of one claim and records the results.
@@ -51,13 +54,13 @@ export interface VerifyFaresPayload {
  */
 export async function verifyFaresJob(
   deps: VerifyJobDeps,
-  { claimId }: VerifyFaresPayload,
+  claim: VerifyFaresPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fares, skew } = await readClaim(deps, claimId)
+  const { fares, skew } = await readClaim(deps, claim)
   if (skew === undefined) return
   for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
-    const record = () => recordBatch(deps, claimId, batch)
+    const record = () => recordBatch(deps, claim, batch)
     const { recorded, transitions } = await (deps.recording?.(record) ?? record())
     const { checks, late, blocked } = batch
     reportChecks(deps, {
@@ -71,22 +74,23 @@ export async function verifyFaresJob(
 }
 
 /** The fares of a claim, and the skew of the database's clock. The wait for a connection does not count as skew. */
-function readClaim({ db, clock }: VerifyDeps, claimId: string) {
+function readClaim({ db, clock }: VerifyDeps, claim: ClaimRef) {
   return db.connection().execute(async (session) => {
     const askedMs = clock.now().getTime()
-    const { fares, now } = await findClaimedFares(session, claimId)
+    const { fares, now } = await findClaimedFares(session, claim)
     return { fares, skew: now && skewOf(now, { clock, askedMs }) }
   })
 }
 
 function recordBatch(
   { db, rules: ordinary }: VerifyDeps,
-  claimId: string,
+  claim: ClaimRef,
   { checks, late, blocked }: CheckBatch,
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
+  const { claimId } = claim
   return inTransaction(db, async (tx) => {
-    await reviveEnded(tx, claimId, checks)
-    const locked = await lockClaimed(tx, claimId)
+    await reviveEnded(tx, claim, checks)
+    const locked = await lockClaimed(tx, claim)
     const { rules, transitions } = await guardChanges(tx, {
       checks,
       locked,

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { addPayers, FIRST_PAYER, movePayers } from './fare-payers.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -51,7 +52,9 @@ export async function syncTrackedFares(
 
   const added = counted.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
   const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
+  await addPayers(tx, fareIds)
   await schedule(tx, fareIds)
+  await movePayers(tx, fareIds)
   await advanceDueTimes(
     tx,
     counted.filter((fare) => fare.shorter).map((fare) => fare.id),
@@ -71,31 +74,52 @@ export async function syncTrackedFares(
  */
 async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<CountedFare[]> {
   const { rows } = await sql<CountedFare>`
-    with active as materialized (
-           select w.tracked_fare_id as id, count(*) as watchers,
+    with own as materialized (
+           select w.tracked_fare_id as id, w.reseller_id, count(*) as watchers, sum(${PRIORITY_WEIGHT}) as weight,
                   case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
                   case when count(w.min_interval_seconds) = count(*) then min(w.min_interval_seconds) end
-                    as min_interval_seconds
+                    as min_interval_seconds,
+                  min(w.max_delay_seconds) as max_delay_seconds
              from watch w
              join reseller r on r.id = w.reseller_id and r.disabled_at is null
             where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null and w.ended_at is null
-            group by w.tracked_fare_id)
+            group by w.tracked_fare_id, w.reseller_id),
+         active as (
+           select id, sum(watchers)::int as watchers,
+                  case when count(departs_on) = count(*) then max(departs_on) end as departs_on,
+                  case when count(min_interval_seconds) = count(*) then min(min_interval_seconds) end
+                    as min_interval_seconds,
+                  min(max_delay_seconds) as max_delay_seconds,
+                  array_agg(reseller_id order by reseller_id) as resellers,
+                  array_agg(weight order by reseller_id) as weights
+             from own
+            group by id)
     update tracked_fare f
        set watchers = c.watchers,
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
+           max_delay_seconds = c.max_delay_seconds,
+           resellers = c.resellers,
+           weights = c.weights,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
-      from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds
+      from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds,
+                   a.max_delay_seconds, coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
               from unnest(${fareIds}::bigint[]) given (id)
               left join active a on a.id = given.id) c
      where f.id = c.id
-       and (f.watchers, f.departs_on, f.min_interval_seconds, f.ended_at is null)
-           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.watchers > 0)
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.resellers, f.weights, f.ended_at is null)
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.resellers, c.weights,
+                             c.watchers > 0)
     returning f.id, old.watchers as "watchersBefore", new.watchers,
               coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0) as shorter
   `.execute(tx)
   return rows
 }
+
+/** The weight of watch `w` by its priority. */
+const PRIORITY_WEIGHT = sql`
+  case w.priority when 'low' then 1 when 'normal' then 2 when 'high' then 5 when 'urgent' then 20 end::float8
+`
 
 /** Whether a departure date has passed everywhere on earth: its end, read as UTC−12. */
 export function hasPassed(date: RawBuilder<unknown>): RawBuilder<boolean> {
@@ -125,10 +149,11 @@ const EARLIEST_CHECK = sql`
 async function schedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await reviveExpired(tx, fareIds)
   await sql`
-    insert into fare_schedule (tracked_fare_id, vdue, not_before)
-    select fare.id, (select v from recheck_clock), ${EARLIEST_CHECK}
+    insert into fare_schedule (tracked_fare_id, payer, vdue, not_before)
+    select fare.id, p.reseller_id, p.v, ${EARLIEST_CHECK}
       from unnest(${fareIds}::bigint[]) fare (id)
       join tracked_fare f on f.id = fare.id and f.watchers > 0
+     cross join lateral ${FIRST_PAYER} p
       left join fare_state s on s.tracked_fare_id = fare.id
      where s.expired_at is null
      order by fare.id
@@ -165,11 +190,11 @@ async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void
   await sql`
     update fare_schedule q
        set not_before = least(q.not_before, ${EARLIEST_CHECK}),
-           vdue = least(q.vdue, c.v + 1 / q.ticket)
+           vdue = least(q.vdue, p.v + 1 / q.ticket)
       from tracked_fare f
       left join fare_state s on s.tracked_fare_id = f.id
-     cross join recheck_clock c
-     where q.tracked_fare_id = f.id and f.id = any(${fareIds}::bigint[]) and q.claim_id is null
+     cross join recheck_payer p
+     where q.tracked_fare_id = f.id and p.reseller_id = q.payer and f.id = any(${fareIds}::bigint[]) and q.claim_id is null
   `.execute(tx)
 }
 
@@ -183,7 +208,7 @@ async function expediteFirstChecks(tx: Tx, fareIds: readonly number[]): Promise<
   await sql`
     update fare_schedule
        set lane = coalesce(lane, 'new_watch'),
-           lane_due_at = greatest(clock_timestamp(), case when claim_id is not null then not_before end)
+           lane_due_at = greatest(clock_timestamp(), leased_until)
      where tracked_fare_id = any(${fareIds}::bigint[]) and lane is distinct from 'confirmation'
   `.execute(tx)
 }

@@ -56,7 +56,7 @@ async function enqueueMany(world: World): Promise<void> {
     await queue.addBulk(
       Array.from({ length: CHUNK }, () => ({
         name: VERIFY_QUEUE,
-        data: { claimId: randomUUID() },
+        data: { claimId: randomUUID(), fareIds: [] },
         opts,
       })),
     )

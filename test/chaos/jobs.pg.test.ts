@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
 import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
-import { openClaims } from '../verify/worker-fixtures.ts'
+import { claimRef, openClaims } from '../verify/worker-fixtures.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, bookable, checksOf, faresOf, untilBlockedAt, watch } from './steps.ts'
@@ -56,7 +56,7 @@ describe.each(BACKENDS)(
         const claims = await openClaims(db)
         return claims.length > 0 && claims
       })
-      await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: claimId ?? '' } })
+      await queue.enqueue(VERIFY_QUEUE, { payload: { ...(await claimRef(db, claimId ?? '')) } })
       await eventually('both requests', () => upstream.requestsFor('601') === 2)
 
       upstream.release()
@@ -68,7 +68,10 @@ describe.each(BACKENDS)(
 
     it('jobs that always fail are dead after a few attempts and delay no other job', async () => {
       const { queue } = world
-      await queue.enqueue(VERIFY_QUEUE, { payload: { claimId: 'not an id' }, attempts: 2 })
+      await queue.enqueue(VERIFY_QUEUE, {
+        payload: { claimId: 'not an id', fareIds: [1] },
+        attempts: 2,
+      })
       await queue.enqueue(SYNC_QUEUE, { payload: { list: 'no such list' }, attempts: 1 })
       await watch(world, ['701'])
 

@@ -39,6 +39,7 @@ const KINDS = {
   'sync_run.list': 'RouteListName',
   'sync_run.resolution': 'RunResolution',
   'sync_run.status': 'RunStatus',
+  'watch.priority': 'WatchPriority',
   'watch_event.reason': 'EndReason',
   'webhook_endpoint.disabled_reason': 'DisabledReason',
   'webhook_endpoint.format': 'EndpointFormat',

@@ -19,6 +19,7 @@ import {
   RUN_RESOLUTIONS,
   RUN_STATUSES,
   WATCH_EVENT_KINDS,
+  WATCH_PRIORITIES,
 } from '../../src/base/kinds.ts'
 import { BREAKERS, ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { it } from '../support/test-database.ts'
@@ -45,6 +46,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'sync_run.status': RUN_STATUSES,
   'upstream_breaker.breaker': BREAKERS,
   'upstream_breaker.endpoint': ENDPOINT_GROUPS,
+  'watch.priority': WATCH_PRIORITIES,
   'watch_event.kind': WATCH_EVENT_KINDS,
   'watch_event.reason': END_REASONS,
   'webhook_endpoint.disabled_reason': DISABLED_REASONS,

@@ -5,7 +5,11 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
-import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import {
+  type VerifyFaresPayload,
+  type VerifyJobDeps,
+  verifyFaresJob,
+} from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { RULES } from '../verify/fare-fixtures.ts'
 import { makeDue } from '../verify/worker-fixtures.ts'
@@ -52,8 +56,17 @@ export async function deleteFares(db: Db): Promise<void> {
     db,
   )
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
-  await sql`update recheck_clock set v = 0, tickets = 0, counted_at = '-infinity'`.execute(db)
+  await sql`update recheck_clock set pass = 0, counted_at = '-infinity'`.execute(db)
+  await resetPayers(db)
   await resetHealth(db)
+}
+
+/** Forgets what resellers have paid. */
+export async function resetPayers(db: Db): Promise<void> {
+  await sql`delete from recheck_payer where reseller_id <> 0`.execute(db)
+  await sql`update recheck_payer set pass = 0, v = 0, tickets = 0, fares = 0, budget_part = 1, promised = 0`.execute(
+    db,
+  )
 }
 
 /** Resets the budget, the pause and the breakers to their initial state. */
@@ -98,15 +111,15 @@ export function verifierOf(
     log,
   }
   const round = async () => {
-    const claims: string[] = []
+    const claims: VerifyFaresPayload[] = []
     const queue = {
       enqueue: async (_queue: string, { payload }: { payload: object }) => {
-        claims.push((payload as { claimId: string }).claimId)
+        claims.push(payload as VerifyFaresPayload)
       },
     }
     const parts = { db, queue, requestsPerSecond, ...(breaker === undefined ? {} : { breaker }) }
     const claimed = await dispatchChecks(parts)
-    await Promise.all(claims.map((claimId) => verifyFaresJob(deps, { claimId }, signal)))
+    await Promise.all(claims.map((claim) => verifyFaresJob(deps, claim, signal)))
     return claimed.length
   }
   const fullRound = async () => {

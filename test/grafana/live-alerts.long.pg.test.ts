@@ -203,7 +203,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   })
 
   it('DatabaseClockSetBack fires when the clock of the database was set back', async () => {
-    await sql`update recheck_clock set capped_to = clock_timestamp() + interval '1 hour'`.execute(
+    await sql`update recheck_clock set dispatched_at = clock_timestamp() + interval '1 hour'`.execute(
       fixture.database.db,
     )
     await firing('DatabaseClockSetBack')

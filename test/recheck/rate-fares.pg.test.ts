@@ -48,7 +48,7 @@ describe('the rating of checks', () => {
     expect((await ratesOf(db, lively)).ticket).toBeGreaterThan(
       3 * (await ratesOf(db, quiet)).ticket,
     )
-    await sql`update recheck_clock set tickets = 6, fares = 2`.execute(db)
+    await sql`update recheck_payer set tickets = 6, fares = 2`.execute(db)
     const now = new Date(START + 8 * HOUR_MS)
     const pace = await explainFare(db, { fareId: lively, requestsPerSecond: 10, now })
     expect(pace?.changesPerDay).toBeGreaterThan(5)
@@ -160,7 +160,7 @@ describe('the rating of checks', () => {
         from unnest(${fares}::bigint[], array[6, 0.6, 0.5]::float8[], array[9, 9, 0.25]::float8[]) g (id, ticket, surprise)
        where q.tracked_fare_id = g.id
     `.execute(db)
-    await sql`update recheck_clock set tickets = 6, fares = 3`.execute(db)
+    await sql`update recheck_payer set tickets = 6, fares = 3`.execute(db)
     const failed = fares.map((fareId) => ({
       fareId,
       askedAt: new Date(START),
@@ -186,7 +186,7 @@ describe('the rating of checks', () => {
   it('claims and reports have the same order, due times and estimates in the database as in the pure functions', async ({
     db,
   }) => {
-    const args = { fares: 40, batches: 40, batchSize: 10 }
+    const args = { fares: 40, batches: 40, batchSize: 10, shares: [1, 2, 1] }
 
     const [pure, stored] = [traceInMemory(args), await traceInDatabase(db, args)]
 

@@ -9,31 +9,53 @@ export interface NewFare {
   /** Seconds from now; an hour ago where missing. */
   readonly notBefore?: number
   readonly minIntervalSeconds?: number | null
+  /** Its resellers, by number. The first one pays. */
+  readonly resellers?: readonly number[]
+  readonly maxDelaySeconds?: number | null
 }
 
 /** Tracked fares on the schedule, all due; in the order given. */
 export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<number[]> {
   const rows = fares.map(
-    ({ vdue = 0, lane = null, notBefore = -3_600, minIntervalSeconds = null }, i) => ({
+    (
+      {
+        vdue = 0,
+        lane = null,
+        notBefore = -3_600,
+        minIntervalSeconds = null,
+        resellers = [],
+        maxDelaySeconds = null,
+      },
+      i,
+    ) => ({
       flight: `F${i}`,
       vdue,
       lane,
       notBefore,
       minIntervalSeconds,
+      resellers,
+      maxDelaySeconds,
     }),
   )
   const { rows: made } = await sql<{ id: number }>`
     with given as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-        as g (flight text, vdue float8, lane text, "notBefore" float8, "minIntervalSeconds" int)
+        as g (flight text, vdue float8, lane text, "notBefore" float8, "minIntervalSeconds" int,
+              resellers bigint[], "maxDelaySeconds" int)
+    ), payer as (
+      insert into recheck_payer (reseller_id) select distinct unnest(resellers) from given
+          on conflict do nothing
     ), fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
-                                non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds)
-      select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds" from given
+                                non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds,
+                                resellers, weights, max_delay_seconds)
+      select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds", resellers,
+             array_fill(1::float8, array[cardinality(resellers)]), "maxDelaySeconds"
+        from given
       returning id, flight_id
     )
-    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at, not_before)
-    select id, vdue, lane, case when lane is not null then clock_timestamp() end,
+    insert into fare_schedule (tracked_fare_id, payer, vdue, lane, lane_due_at, not_before)
+    select id, coalesce(resellers[1], 0), vdue, lane, case when lane is not null then clock_timestamp() end,
            clock_timestamp() + make_interval(secs => "notBefore")
       from given join fare on flight = flight_id
     returning tracked_fare_id as id
@@ -67,12 +89,13 @@ export async function pass(db: Db, seconds: number): Promise<void> {
   await sql`
     update fare_schedule
        set not_before = not_before - make_interval(secs => ${seconds}),
+           leased_until = leased_until - make_interval(secs => ${seconds}),
            lane_due_at = lane_due_at - make_interval(secs => ${seconds}),
            slot_at = slot_at - make_interval(secs => ${seconds})
   `.execute(db)
   await sql`
     update recheck_clock
-       set capped_to = capped_to - make_interval(secs => ${seconds}),
+       set dispatched_at = dispatched_at - make_interval(secs => ${seconds}),
            counted_at = counted_at - make_interval(secs => ${seconds})
   `.execute(db)
 }
@@ -89,6 +112,7 @@ export interface ScheduleRow {
   readonly vdue: number
   readonly lane: string | null
   readonly claimId: string | null
+  readonly payer: number
   /** Seconds from now. */
   readonly notBefore: number
   readonly laneDue: number | null
@@ -96,7 +120,7 @@ export interface ScheduleRow {
 
 export async function scheduleOf(db: Db, fareId: number): Promise<ScheduleRow> {
   const { rows } = await sql<ScheduleRow>`
-    select vdue, lane, claim_id as "claimId",
+    select vdue, lane, claim_id as "claimId", payer,
            extract(epoch from not_before - clock_timestamp())::float8 as "notBefore",
            extract(epoch from lane_due_at - clock_timestamp())::float8 as "laneDue"
       from fare_schedule where tracked_fare_id = ${fareId}

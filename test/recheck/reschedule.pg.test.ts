@@ -47,7 +47,7 @@ describe('a completed check', () => {
     db,
   }) => {
     const [behind = 0, ahead = 0] = await trackFares(db, [{ vdue: 1 }, { vdue: 99 }])
-    await sql`update recheck_clock set v = 10, tickets = 200`.execute(db)
+    await sql`update recheck_payer set v = 10, tickets = 200`.execute(db)
 
     await complete(
       db,

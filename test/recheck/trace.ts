@@ -1,7 +1,8 @@
 import { createRandom } from '../../bench/schedule/random.ts'
 import { type Db, sql, type Tx } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { advanceClock, findDueFares, saveClaims } from '../../src/recheck/claim-fares.ts'
+import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
+import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
 import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
 import {
   changesPerDay,
@@ -9,12 +10,18 @@ import {
   type FareMemory,
   NEW_FARE,
 } from '../../src/recheck/policy/rate-model.ts'
+import {
+  chargeInOrder,
+  choosePayer,
+  nextDue,
+  orderChecks,
+} from '../../src/recheck/policy/stride.ts'
 import { ticketOf } from '../../src/recheck/policy/ticket.ts'
 import { createRateStore } from '../../src/recheck/rate-store.ts'
 import { reschedule } from '../../src/recheck/reschedule.ts'
 import { trackFares } from './recheck-fixtures.ts'
 
-/** The order of all checks of a trace, and what is stored of each fare at its end. */
+/** The order of all checks of a trace, what is stored of each fare at its end, and of each reseller. */
 export interface TraceResult {
   readonly order: readonly number[]
   readonly fares: readonly (readonly number[])[]
@@ -24,12 +31,23 @@ export interface TraceArgs {
   readonly fares: number
   readonly batches: number
   readonly batchSize: number
+  /** Their number and their shares. */
+  readonly shares: readonly number[]
 }
 
 const START = Date.UTC(2020, 0, 1)
 const [SECONDS_A_BATCH, REQUESTS_PER_SECOND, MIN_SECONDS] = [10, 1, 60]
+/** One minimum interval a fare: the order of equal due times is not defined. */
+const SECONDS_OF = (fare: number) => MIN_SECONDS + fare
 const TICKETS_A_FARE = 0.8
 const FIRST_VDUE = (fare: number) => fare / 1_000
+
+/** The resellers of a fare, by number: most fares have one, a third have more. The first reseller has most of them. */
+function resellersOf(fare: number, count: number): number[] {
+  const own = 1 + (fare % 4 < 2 ? 0 : fare % count)
+  const all = fare % 3 === 0 ? [own, 1 + ((fare >> 2) % count), 1 + ((fare >> 4) % count)] : [own]
+  return [...new Set(all)].sort((a, b) => a - b)
+}
 
 /** What the checks of a trace show, by a seed: about a tenth of them find a change. */
 function createAnswers() {
@@ -41,53 +59,90 @@ function createAnswers() {
   }
 }
 
+interface TraceQueue {
+  readonly share: number
+  pass: number
+  v: number
+  readonly budgetPart: number
+  readonly tickets: number
+  readonly fares: number
+}
+
+/** The queues as they are at the start. Their sums stay, as between two counts. */
+function queuesOf({ fares, shares }: TraceArgs): Map<number, TraceQueue> {
+  const all = shares.reduce((sum, share) => sum + share, 0)
+  const queues = shares.map((share, i): [number, TraceQueue] => {
+    const part = share / all
+    const sums = { budgetPart: part, tickets: TICKETS_A_FARE * fares * part, fares: fares * part }
+    return [i + 1, { share, pass: 0, v: 0, ...sums }]
+  })
+  return new Map(queues)
+}
+
 /** The trace through the pure functions. */
-export function traceInMemory({ fares, batches, batchSize }: TraceArgs): TraceResult {
+export function traceInMemory(args: TraceArgs): TraceResult {
+  const { fares, batches, batchSize, shares } = args
   const answer = createAnswers()
   const model = createRateModel()
-  const sums = { tickets: TICKETS_A_FARE * fares, fares, requestsPerSecond: REQUESTS_PER_SECOND }
-  const rows = Array.from({ length: fares }, (_, fare) => ({
-    fare,
-    vdue: FIRST_VDUE(fare),
-    ticket: 1,
-    memory: NEW_FARE as FareMemory,
-  }))
+  const queues = queuesOf(args)
+  const queueOf = (payer: number) => queues.get(payer) as TraceQueue
+  const rows = Array.from({ length: fares }, (_, fare) => {
+    const resellers = resellersOf(fare, shares.length)
+    return {
+      fare,
+      resellers,
+      payer: resellers[0] ?? 0,
+      vdue: FIRST_VDUE(fare),
+      ticket: 1,
+      memory: NEW_FARE as FareMemory,
+    }
+  })
   const order: number[] = []
-  let v = 0
+  let pass = 0
   for (let batch = 0; batch < batches; batch += 1) {
-    const claimed = rows.toSorted((a, b) => a.vdue - b.vdue).slice(0, batchSize)
-    v = Math.max(v, claimed.at(-1)?.vdue ?? 0)
-    for (const row of claimed) row.vdue += 1 / row.ticket
+    const due = Map.groupBy(
+      rows.toSorted((a, b) => a.vdue - b.vdue),
+      ({ payer }) => payer,
+    )
+    const heads = [...due].map(([payer, all]) => {
+      return { payer, fares: all.slice(0, batchSize), hasMore: false }
+    })
+    const { fares: claimed } = orderChecks(heads, queues, { limit: batchSize, presentPass: pass })
+    pass = chargeInOrder(queues, claimed, pass)
+    for (const { payer, vdue } of claimed) queueOf(payer).v = Math.max(queueOf(payer).v, vdue)
     const at = START / 1_000 + batch * SECONDS_A_BATCH
     for (const row of claimed) {
       order.push(row.fare)
       const check = { at, ...answer(), departsAt: null, route: null }
       row.memory = learnCheck(model, row.memory, check)
-      const rate = changesPerDay(model, row.memory, { at, route: null })
-      const value = row.memory.values[check.state]
-      const ticket = ticketOf({ weight: 1, value, changesPerDay: rate }, sums)
-      const earliest = v + (MIN_SECONDS * REQUESTS_PER_SECOND) / sums.tickets
-      row.vdue = Math.max(row.vdue + (1 / ticket - 1 / row.ticket), earliest)
-      row.ticket = ticket
+      const payer = choosePayer(row.resellers, queues) ?? row.payer
+      const [from, to] = [queueOf(row.payer), queueOf(payer)]
+      const requestsPerSecond = to.budgetPart * REQUESTS_PER_SECOND
+      const worth = {
+        weight: row.resellers.length,
+        value: row.memory.values[check.state],
+        changesPerDay: changesPerDay(model, row.memory, { at, route: null }),
+      }
+      const clock = { v: to.v, tickets: to.tickets, fares: to.fares, requestsPerSecond }
+      const nextTicket = ticketOf(worth, clock)
+      const checked = { vdue: row.vdue, ticket: row.ticket, nextTicket, isScheduled: true }
+      row.vdue = nextDue({ ...checked, seconds: SECONDS_OF(row.fare), from, to: clock })
+      row.ticket = nextTicket
+      row.payer = payer
     }
   }
-  const stored = rows.map(({ vdue, ticket, memory: { rates, values } }) => [
-    ...[vdue, ticket, rates.available.changes, rates.available.exposure, values.available],
+  const stored = rows.map(({ payer, vdue, ticket, memory: { rates, values } }) => [
+    ...[payer, vdue, ticket, rates.available.changes, rates.available.exposure, values.available],
     ...[rates.unavailable.changes, rates.unavailable.exposure, values.unavailable],
   ])
-  return { order, fares: stored }
+  const paid = [...queues].map(([id, queue]) => [id, queue.pass, queue.v])
+  return { order, fares: [...stored, ...paid] }
 }
 
 /** The same trace through the statements of the schedule. */
 export async function traceInDatabase(db: Db, args: TraceArgs): Promise<TraceResult> {
   const answer = createAnswers()
-  const numbers = Array.from({ length: args.fares }, (_, fare) => fare)
-  const ids = await trackFares(
-    db,
-    numbers.map((fare) => ({ vdue: FIRST_VDUE(fare) })),
-  )
-  const tickets = TICKETS_A_FARE * args.fares
-  await sql`update recheck_clock set v = 0, tickets = ${tickets}, fares = ${args.fares}`.execute(db)
+  const ids = await prepare(db, args)
   const rules = {
     requestsPerSecond: REQUESTS_PER_SECOND,
     minRecheckSeconds: MIN_SECONDS,
@@ -108,26 +163,56 @@ export async function traceInDatabase(db: Db, args: TraceArgs): Promise<TraceRes
       await reschedule(tx, checks, rules)
     })
   }
-  return { order, fares: await storedFares(db) }
+  return { order, fares: [...(await storedFares(db)), ...(await storedPayers(db))] }
+}
+
+async function prepare(db: Db, args: TraceArgs): Promise<number[]> {
+  const { fares, shares } = args
+  await sql`
+    insert into reseller (name, share) select 'reseller ' || i, share from unnest(${shares}::float8[]) with ordinality s (share, i)
+  `.execute(db)
+  const numbers = Array.from({ length: fares }, (_, fare) => fare)
+  const resellers = (fare: number) => resellersOf(fare, shares.length)
+  const ids = await trackFares(
+    db,
+    numbers.map((fare) => ({
+      vdue: FIRST_VDUE(fare),
+      resellers: resellers(fare),
+      minIntervalSeconds: SECONDS_OF(fare),
+    })),
+  )
+  for (const [id, { tickets, fares: count, budgetPart }] of queuesOf(args)) {
+    await sql`
+      update recheck_payer set tickets = ${tickets}, fares = ${count}, budget_part = ${budgetPart} where reseller_id = ${id}
+    `.execute(db)
+  }
+  return ids
 }
 
 async function claim(tx: Tx, limit: number, slotAt: Date): Promise<number[]> {
-  const due = await findDueFares(tx, { limit, without: [] })
+  const { pass: presentPass } = await lockClock(tx)
+  const { due, accounts } = await nextChecks(tx, { inLanes: [], limit, presentPass })
   const claimId = '00000000-0000-4000-8000-000000000001'
   await saveClaims(
     tx,
     due.map((fare) => ({ ...fare, claimId, slotAt })),
-    { advance: true },
   )
-  await advanceClock(tx, due.at(-1)?.vdue ?? 0)
+  await chargeClaims(tx, { inLanes: [], scheduled: due, accounts, presentPass })
   return due.map(({ fareId }) => fareId)
 }
 
 async function storedFares(db: Db): Promise<number[][]> {
   const { rows } = await sql<{ columns: number[] }>`
-    select array[vdue, ticket, available_changes, available_exposure, available_value,
+    select array[payer, vdue, ticket, available_changes, available_exposure, available_value,
                  unavailable_changes, unavailable_exposure, unavailable_value] as columns
       from fare_schedule order by tracked_fare_id
+  `.execute(db)
+  return rows.map(({ columns }) => columns)
+}
+
+async function storedPayers(db: Db): Promise<number[][]> {
+  const { rows } = await sql<{ columns: number[] }>`
+    select array[reseller_id, pass, v] as columns from recheck_payer where reseller_id <> 0 order by reseller_id
   `.execute(db)
   return rows.map(({ columns }) => columns)
 }

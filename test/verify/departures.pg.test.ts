@@ -74,9 +74,9 @@ async function check(
   }
   const queue = { enqueue: async () => undefined }
   const claimed = await dispatchChecks({ db, queue, requestsPerSecond: rules.requestsPerSecond })
-  const claimIds = new Set(claimed.map(({ claimId }) => claimId))
-  for (const claimId of claimIds) {
-    await verifyFaresJob(deps, { claimId }, AbortSignal.timeout(10_000))
+  for (const [claimId, fares] of Map.groupBy(claimed, (check) => check.claimId)) {
+    const claim = { claimId, fareIds: fares.map(({ fareId }) => fareId) }
+    await verifyFaresJob(deps, claim, AbortSignal.timeout(10_000))
   }
   return asked
 }

@@ -34,7 +34,7 @@ export async function trackFare(
     db,
   )
   await sql`
-    insert into fare_schedule (tracked_fare_id, vdue) select ${id}, v from recheck_clock
+    insert into fare_schedule (tracked_fare_id, vdue) select ${id}, v from recheck_payer where reseller_id = 0
   `.execute(db)
   return id
 }

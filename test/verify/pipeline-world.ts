@@ -11,6 +11,7 @@ import { until } from '../support/until.ts'
 import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
 import { observation } from './fare-fixtures.ts'
 import { type Answer, legsOf, QUESTIONS, type Script } from './pipeline-steps.ts'
+import { claimRef } from './worker-fixtures.ts'
 
 const REQUESTS_PER_SECOND = 1_000
 
@@ -37,7 +38,7 @@ export async function clearWorld(db: Db): Promise<void> {
              cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
-  await sql`update recheck_clock set v = 0`.execute(db)
+  await sql`update recheck_payer set v = 0, pass = 0`.execute(db)
 }
 
 /** Makes every transaction that records answers fail at its commit while `sabotage` has a row. */
@@ -115,7 +116,8 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
 
   return {
     claim: async (claimId: string, questions: number) => {
-      const job = begin(claimId, (all, signal) => verifyFaresJob(all, { claimId }, signal))
+      const claim = await claimRef(db, claimId)
+      const job = begin(claimId, (all, signal) => verifyFaresJob(all, claim, signal))
       await untilAsked(job, questions)
       return job
     },
@@ -137,7 +139,7 @@ export async function dispatch(
 ): Promise<Map<number, string>> {
   await sql`
     update fare_schedule s
-       set not_before = d.at, lane_due_at = case when s.lane is not null then d.at end
+       set leased_until = '-infinity', not_before = d.at, lane_due_at = case when s.lane is not null then d.at end
       from (select id, case when flight_id = any(${flightIds}::text[]) then clock_timestamp() - interval '1 ms'
                             else 'infinity' end as at
               from tracked_fare) d
@@ -154,8 +156,11 @@ export async function dispatch(
     Array.from({ length: processes }, () => dispatchChecks(deps)),
   )
   const checks = dispatched.flat()
-  const claims = new Set(checks.map((check) => check.claimId))
-  const wanted = [...claims].map((claimId) => `${VERIFY_QUEUE} ${JSON.stringify({ claimId })}`)
+  const claims = Map.groupBy(checks, (check) => check.claimId)
+  const wanted = [...claims].map(([claimId, fares]) => {
+    const fareIds = fares.map(({ fareId }) => fareId)
+    return `${VERIFY_QUEUE} ${JSON.stringify({ claimId, fareIds })}`
+  })
   if (jobs.length !== wanted.length || wanted.some((job) => !jobs.includes(job))) {
     throw new Error('not exactly one job for each claim')
   }

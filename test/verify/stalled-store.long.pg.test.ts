@@ -6,7 +6,7 @@ import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
 import { takeSlot, tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { createSlotQueue } from '../../src/verify/on-demand/slot-queue.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
-import { verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { type VerifyFaresPayload, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
@@ -85,7 +85,7 @@ it('the budget is kept when the database does not answer for four seconds betwee
   const jobs: Promise<unknown>[] = []
   const queue = {
     enqueue: async (_name: string, { payload }: { payload: object }) => {
-      jobs.push(verifyFaresJob(deps, payload as { claimId: string }, signal))
+      jobs.push(verifyFaresJob(deps, payload as VerifyFaresPayload, signal))
     },
   }
   const startMs = performance.now()

@@ -5,7 +5,11 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
-import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import {
+  type VerifyFaresPayload,
+  type VerifyJobDeps,
+  verifyFaresJob,
+} from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { type Answer, answering } from '../upstream/answering-server.ts'
@@ -49,10 +53,10 @@ async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answe
     log: silentLog,
   }
   for (let i = 0; i < fares; i += 1) await trackFare(db, { flightId: `10${i}` })
-  const jobs: string[] = []
+  const jobs: VerifyFaresPayload[] = []
   const queue = {
     enqueue: async (_name: string, { payload }: { payload: object }) => {
-      jobs.push((payload as { claimId: string }).claimId)
+      jobs.push(payload as VerifyFaresPayload)
     },
   }
   return {
@@ -66,7 +70,7 @@ async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answe
     dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
       dispatchChecks({ db, queue, requestsPerSecond, breaker: otherProcess }),
     work: async () => {
-      for (const claimId of jobs.splice(0)) await verifyFaresJob(deps, { claimId }, signal)
+      for (const claim of jobs.splice(0)) await verifyFaresJob(deps, claim, signal)
       await breaker.close()
     },
   }

@@ -13,6 +13,7 @@ import { gone, RULES, record } from './fare-fixtures.ts'
 import { startVerifyServer, type VerifyServer } from './verify-server.ts'
 import {
   blockTable,
+  claimRef,
   countedChecks,
   endLeases,
   killWorker,
@@ -168,7 +169,9 @@ async function repeatJobs(db: Db, claims: readonly string[]): Promise<void> {
     recording: createSemaphore(1),
     upstream: { verifyFares: () => Promise.reject(new Error('called again')) },
   }
-  for (const claimId of claims) await verifyFaresJob(deps, { claimId }, never)
+  for (const claimId of claims) {
+    await verifyFaresJob(deps, await claimRef(db, claimId), never)
+  }
 }
 
 describe('a worker that is killed', () => {

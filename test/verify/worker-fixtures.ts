@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import type { ClaimRef } from '../../src/verify/checks/check-fares.ts'
 import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 
@@ -69,7 +70,8 @@ export async function blockTable(url: string, table: string): Promise<() => Prom
 export async function endLeases(db: Db): Promise<void> {
   await sql`
     update fare_schedule
-       set not_before = clock_timestamp(),
+       set leased_until = clock_timestamp(),
+           not_before = clock_timestamp(),
            lane_due_at = case when lane is not null then clock_timestamp() end
      where claim_id is not null
   `.execute(db)
@@ -79,7 +81,8 @@ export async function endLeases(db: Db): Promise<void> {
 export async function makeDue(db: Db): Promise<void> {
   await sql`
     update fare_schedule
-       set not_before = clock_timestamp(),
+       set leased_until = '-infinity',
+           not_before = clock_timestamp(),
            lane_due_at = case when lane is not null then clock_timestamp() end
   `.execute(db)
 }
@@ -89,6 +92,12 @@ export async function openClaims(db: Db): Promise<string[]> {
     select distinct claim_id as "claimId" from fare_schedule where claim_id is not null
   `.execute(db)
   return rows.map((row) => row.claimId)
+}
+
+/** A claim as its job names it. It is given all fares: those that the claim does not hold are left out. */
+export async function claimRef(db: Db, claimId: string): Promise<ClaimRef> {
+  const { rows } = await sql<{ id: number }>`select id from tracked_fare`.execute(db)
+  return { claimId, fareIds: rows.map(({ id }) => id) }
 }
 
 export async function countedChecks(db: Db): Promise<number> {

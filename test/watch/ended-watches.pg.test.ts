@@ -151,7 +151,7 @@ describe('the first check of a watch that begins while its fare is claimed', () 
     const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`
     await sql`
       update fare_schedule
-         set lane = null, lane_due_at = null, claim_id = uuidv7(), slot_at = clock_timestamp(), not_before = ${until}
+         set lane = null, lane_due_at = null, claim_id = uuidv7(), slot_at = clock_timestamp(), leased_until = ${until}
     `.execute(db)
     const fares = await fareRows(db)
     await inTransaction(db, (tx) =>
@@ -170,7 +170,7 @@ describe('the first check of a watch that begins while its fare is claimed', () 
     await claimFor(db, seconds)
 
     const { rows } = await sql`
-      select lane, lane_due_at = not_before as "atItsEnd", lane_due_at <= clock_timestamp() as due from fare_schedule
+      select lane, lane_due_at = leased_until as "atItsEnd", lane_due_at <= clock_timestamp() as due from fare_schedule
     `.execute(db)
 
     const ahead = seconds > 0

@@ -111,7 +111,9 @@ describe('syncTrackedFares', () => {
   it('a fare gets an early check, at the present virtual time, with its first active watch', async ({
     db,
   }) => {
-    await sql`update recheck_clock set v = 12.5`.execute(db)
+    await sql`insert into recheck_payer (reseller_id, v) select generate_series(1, 9), 12.5`.execute(
+      db,
+    )
 
     await resellerWith(db, [cells()])
 
@@ -126,7 +128,7 @@ describe('syncTrackedFares', () => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
     await sql`update watch set started_at = now()`.execute(db)
-    await sql`update recheck_clock set v = 40`.execute(db)
+    await sql`update recheck_payer set v = 40`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
     expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue: 0 }])
@@ -160,7 +162,7 @@ describe('syncTrackedFares', () => {
     await fakeCheck(db)
     const [before] = await fareRows(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
-    await sql`update recheck_clock set v = 40`.execute(db)
+    await sql`update recheck_payer set v = 40`.execute(db)
 
     const outcome = await resumeWatches(db, { resellerId, list: 'summer' })
 

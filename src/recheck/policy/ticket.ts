@@ -32,7 +32,7 @@ export const FLOOR = 0.2
 /** The largest rate that counts, in changes during one check of every fare. */
 const CAP = 3
 
-/** The present sums of the schedule. */
+/** The present sums of a queue. */
 export interface ScheduleSums {
   /** The sum of all tickets (S). */
   readonly tickets: number
@@ -40,6 +40,8 @@ export interface ScheduleSums {
   readonly fares: number
   /** The rate of checks (B). */
   readonly requestsPerSecond: number
+  /** The checks a second that the longest intervals of its watches need; 0 if unset. */
+  readonly promised?: number
 }
 
 export interface Worth {
@@ -49,6 +51,24 @@ export interface Worth {
   readonly value: number
   /** Expected changes a day at present (λ). */
   readonly changesPerDay: number
+  /** The longest interval that its watches allow. */
+  readonly maxDelaySeconds?: number | null
+}
+
+/** The part of a queue's checks that longest intervals may take: the floor of the other tickets takes a fifth. */
+const MOST_PROMISED = 0.7
+
+/**
+ * The ticket whose expected interval is the longest one that the watches allow: S / (D·B). Where a queue has promised
+ * more than it can keep, all its promises have the same part of what they need: otherwise the tickets would grow without
+ * end.
+ */
+function promisedTicket(
+  maxDelaySeconds: number,
+  { tickets, requestsPerSecond, promised = 0 }: ScheduleSums,
+): number {
+  const kept = Math.min(1, (MOST_PROMISED * requestsPerSecond) / Math.max(promised, 1e-9))
+  return (kept * tickets) / (maxDelaySeconds * requestsPerSecond)
 }
 
 /**
@@ -62,13 +82,15 @@ export interface Worth {
  * no ticket is NaN.
  */
 export function ticketOf(
-  { weight, value, changesPerDay }: Worth,
-  { tickets, fares, requestsPerSecond }: ScheduleSums,
+  { weight, value, changesPerDay, maxDelaySeconds = null }: Worth,
+  sums: ScheduleSums,
 ): number {
+  const { tickets, fares, requestsPerSecond } = sums
   const rate = Number.isFinite(changesPerDay) && changesPerDay > 0 ? changesPerDay : FIRST_RATE
   const cap = fares > 0 ? (CAP * requestsPerSecond * DAY_SECONDS) / fares : Number.POSITIVE_INFINITY
   const floor = fares > 0 ? (FLOOR * tickets) / fares : 0
-  return Math.max(Math.sqrt(weight * value * Math.min(rate, cap)), floor, MIN_TICKET)
+  const promised = maxDelaySeconds === null ? 0 : promisedTicket(maxDelaySeconds, sums)
+  return Math.max(Math.sqrt(weight * value * Math.min(rate, cap)), floor, promised, MIN_TICKET)
 }
 
 /** Keeps 1 / ticket finite. */

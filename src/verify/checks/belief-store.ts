@@ -1,6 +1,7 @@
 import type { CheckReason } from '../../base/kinds.ts'
 import { isAhead } from '../../db/clock-ahead.ts'
 import { sql, type Tx } from '../../db/database.ts'
+import type { ClaimRef } from './check-fares.ts'
 
 /** The belief of a fare as its history shows it. */
 export interface ShownBelief {
@@ -29,10 +30,11 @@ export interface LockedFare extends ShownBelief {
  * Locks the fares that the claim still holds, in the order of their ids. A claim whose lease has ended, or whose fares
  * have ended, may hold none.
  */
-export async function lockClaimed(tx: Tx, claimId: string): Promise<LockedFare[]> {
+export async function lockClaimed(tx: Tx, { claimId, fareIds }: ClaimRef): Promise<LockedFare[]> {
   const rows = await tx
     .selectFrom('fare_schedule')
     .select('tracked_fare_id as id')
+    .where(sql<boolean>`tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('claim_id', '=', claimId)
     .orderBy('tracked_fare_id')
     .forUpdate()

@@ -10,6 +10,12 @@ import {
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
 
+/** A claim, and the fares that it was made for. It holds those that no later claim has. */
+export interface ClaimRef {
+  readonly claimId: string
+  readonly fareIds: readonly number[]
+}
+
 /** A fare of a claim, with its question and the slot of its check. */
 export interface ClaimedFare {
   readonly fareId: number
@@ -30,7 +36,7 @@ const WHY = sql<CheckReason>`
  */
 export async function findClaimedFares(
   db: Db,
-  claimId: string,
+  { claimId, fareIds }: ClaimRef,
 ): Promise<{ fares: ClaimedFare[]; now: Date | undefined }> {
   const rows = await db
     .selectFrom('fare_schedule as s')
@@ -38,6 +44,7 @@ export async function findClaimedFares(
     .leftJoin('fare_state as b', 'b.tracked_fare_id', 's.tracked_fare_id')
     .selectAll('f')
     .select(['s.slot_at', WHY.as('why'), sql<Date>`clock_timestamp()`.as('now')])
+    .where(sql<boolean>`s.tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('s.claim_id', '=', claimId)
     .where(sql<boolean>`(b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))`)
     .orderBy('s.slot_at')

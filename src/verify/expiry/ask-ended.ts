@@ -3,7 +3,7 @@ import { sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
-import type { Check } from '../checks/check-fares.ts'
+import type { Check, ClaimRef } from '../checks/check-fares.ts'
 import { isPast } from '../decide/departure.ts'
 import { inBatches } from './expiry.ts'
 
@@ -38,7 +38,9 @@ async function askSome(tx: Tx, limit: number): Promise<number> {
   await sql`
     insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
     select id, v, 'retry', clock_timestamp()
-      from unnest(${rows.filter(({ isWatched }) => isWatched).map(({ id }) => id)}::bigint[]) id, recheck_clock
+      from unnest(${rows.filter(({ isWatched }) => isWatched).map(({ id }) => id)}::bigint[]) id,
+           recheck_payer
+     where reseller_id = 0
         on conflict (tracked_fare_id) do nothing
   `.execute(tx)
   return rows.length
@@ -50,10 +52,10 @@ async function askSome(tx: Tx, limit: number): Promise<number> {
  */
 export async function reviveEnded(
   tx: Tx,
-  claimId: string,
+  claim: ClaimRef,
   checks: readonly Check[],
 ): Promise<void> {
-  const ended = await findEndedOf(tx, claimId)
+  const ended = await findEndedOf(tx, claim)
   const answered = checks.filter(({ fareId }) => ended.includes(fareId))
   if (answered.length === 0) return
   const alive = answered.filter(canBeBought).map(({ fareId }) => fareId)
@@ -71,11 +73,12 @@ export async function reviveEnded(
   `.execute(tx)
 }
 
-async function findEndedOf(tx: Tx, claimId: string): Promise<number[]> {
+async function findEndedOf(tx: Tx, { claimId, fareIds }: ClaimRef): Promise<number[]> {
   const rows = await tx
     .selectFrom('fare_schedule as q')
     .innerJoin('fare_state as s', 's.tracked_fare_id', 'q.tracked_fare_id')
     .select('s.tracked_fare_id as id')
+    .where(sql<boolean>`q.tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('q.claim_id', '=', claimId)
     .where('s.expired_at', 'is not', null)
     .execute()

@@ -96,14 +96,14 @@ export async function findFare(
   requestsPerSecond: number,
 ): Promise<FareDetail | undefined> {
   const secondsAhead = sql`
-    greatest(0, least(q.vdue - c.v, 1 / q.ticket)) * c.tickets / ${requestsPerSecond}::float8
+    greatest(0, least(q.vdue - p.v, 1 / q.ticket)) * p.tickets / (p.budget_part * ${requestsPerSecond}::float8)
   `
   const row = await db
     .selectFrom('tracked_fare as f')
-    .crossJoin('recheck_clock as c')
     .leftJoin(CURRENT.as('s'), 's.tracked_fare_id', 'f.id')
     .leftJoin('fare_state as b', 'b.tracked_fare_id', 'f.id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
+    .leftJoin('recheck_payer as p', 'p.reseller_id', 'q.payer')
     .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
     .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
     .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])

@@ -1,0 +1,120 @@
+import { type Db, sql, type Tx } from '../db/database.ts'
+import { divideBudget } from './policy/divide-budget.ts'
+import type { Account } from './policy/stride.ts'
+import { FLOOR } from './policy/ticket.ts'
+
+/** The queue of a reseller: what its pass, its virtual clock and its tickets are at present. */
+export interface Payer extends Account {
+  readonly id: number
+  readonly v: number
+  readonly tickets: number
+  readonly fares: number
+  /** The part of the budget that its queue can have, as last counted. */
+  readonly budgetPart: number
+  /** The checks a second that the longest intervals of its fares need, as last counted. */
+  readonly promised: number
+}
+
+/** Reads the queues of resellers. A reseller that never had a fare has none. */
+export async function readPayers(db: Db, ids: readonly number[]): Promise<Map<number, Payer>> {
+  const { rows } = await sql<Payer>`
+    select p.reseller_id as id, coalesce(r.share, 1) as share, p.pass, p.v, p.tickets, p.fares,
+           p.budget_part as "budgetPart", p.promised
+      from recheck_payer p
+      left join reseller r on r.id = p.reseller_id
+     where p.reseller_id = any(${[...new Set(ids)]}::bigint[])
+  `.execute(db)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Writes what resellers have paid, and moves the clocks of their queues forward. The caller holds the lock of the clock. */
+export async function savePayers(
+  tx: Tx,
+  payers: readonly { readonly id: number; readonly pass: number; readonly v: number }[],
+): Promise<void> {
+  await sql`
+    update recheck_payer p
+       set pass = n.pass, v = greatest(p.v, n.v)
+      from unnest(${payers.map(({ id }) => id)}::bigint[], ${payers.map(({ pass }) => pass)}::float8[],
+                  ${payers.map(({ v }) => v)}::float8[]) n (id, pass, v)
+     where p.reseller_id = n.id
+  `.execute(tx)
+}
+
+interface CountedQueue {
+  readonly id: number
+  readonly share: number
+  readonly tickets: number
+  readonly fares: number
+  readonly most: number
+  readonly promised: number
+}
+
+/**
+ * Counts the fares and the tickets of each queue, and which part of the budget it can have. Once a minute is often enough:
+ * it reads the whole schedule.
+ */
+export async function countQueues(
+  tx: Tx,
+  { requestsPerSecond, minRecheckSeconds }: CountRules,
+): Promise<void> {
+  const { rows } = await sql<CountedQueue>`
+    select p.reseller_id as id, coalesce(r.share, 1) as share, coalesce(q.tickets, 0) as tickets,
+           coalesce(q.fares, 0) as fares, coalesce(q.most, 0) as most,
+           coalesce(q.promised, 0) as promised
+      from recheck_payer p
+      left join reseller r on r.id = p.reseller_id
+      left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares,
+                        sum(1.0::float8 / greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)) as most,
+                        sum(1.0::float8 / f.max_delay_seconds) as promised
+                   from fare_schedule s
+                   join tracked_fare f on f.id = s.tracked_fare_id
+                  group by s.payer) q on q.payer = p.reseller_id
+     order by p.reseller_id
+  `.execute(tx)
+  const parts = divideBudget(rows, requestsPerSecond)
+  await sql`
+    update recheck_payer p
+       set tickets = n.tickets, fares = n.fares, budget_part = n.part, promised = n.promised
+      from unnest(${rows.map(({ id }) => id)}::bigint[], ${rows.map(({ tickets }) => tickets)}::float8[],
+                  ${rows.map(({ fares }) => fares)}::bigint[], ${parts}::float8[],
+                  ${rows.map(({ promised }) => promised)}::float8[]) n (id, tickets, fares, part, promised)
+     where p.reseller_id = n.id
+       and (p.tickets, p.fares, p.budget_part, p.promised) is distinct from (n.tickets, n.fares, n.part, n.promised)
+  `.execute(tx)
+  const fares = rows.reduce((sum, row) => sum + row.fares, 0)
+  await sql`
+    update recheck_clock
+       set fares = ${fares},
+           expected_interval = make_interval(secs => ${fares / requestsPerSecond}::float8),
+           counted_at = now()
+  `.execute(tx)
+}
+
+export interface CountRules {
+  readonly requestsPerSecond: number
+  readonly minRecheckSeconds: number
+}
+
+/**
+ * Caps the virtual due time of fares whose minimum interval has ended, at one check of each fare of their payer from now,
+ * and at the longest interval that the floor allows. Fares that another transaction holds are capped by the next call.
+ *
+ * `reschedule` puts the virtual due time at the end of the minimum interval, by the tickets of that moment. When many
+ * fares are added meanwhile, the virtual clock slows down, and what was meant as an hour would take weeks. When the mean
+ * ticket rises, a ticket at the old floor is below the new one until the next check.
+ */
+export async function capOverdue(tx: Tx): Promise<void> {
+  await sql`
+    with overdue as materialized (
+      select s.tracked_fare_id as id, c.cap
+        from fare_schedule s
+        join recheck_payer p on p.reseller_id = s.payer
+       cross join lateral (
+         select p.v + 1 / greatest(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1)) as cap) c
+       where s.not_before <= now() and s.leased_until <= now() and s.vdue > c.cap
+         for update of s skip locked
+    )
+    update fare_schedule s set vdue = o.cap from overdue o where s.tracked_fare_id = o.id
+  `.execute(tx)
+}
