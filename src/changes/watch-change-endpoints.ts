@@ -96,7 +96,10 @@ const WatchChange = object(
     schemaVersion: Type.Integer({
       description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
     }),
-    list: orNull(Type.String(), 'The present name of the list. Null if the watch is deleted.'),
+    list: orNull(
+      Type.String(),
+      'The present name of the list. Of a deleted watch, the name when the record was written; null in older records.',
+    ),
     reference: Type.String(),
     watchId: Type.String(),
     flightId: Type.String(),
@@ -128,7 +131,7 @@ export const FILTERS = {
       description: 'Only changes of these kinds.',
     }),
   ),
-  list: name('Only changes of watches that this list contains now.'),
+  list: name('Only changes of watches of this list.'),
   reference: name('Only changes of the watches with this reference.'),
   flightId: name('Only changes of watches with this outbound or return flight.'),
 }

@@ -12,7 +12,7 @@ export interface WatchChange {
   readonly watchId: string
   /** As it was when the record was written. */
   readonly reference: string
-  /** The present name of the watch's list; null once the watch is deleted. */
+  /** The present name of the watch's list; of a deleted watch the name when the record was written. */
   readonly list: string | null
   readonly flightId: string
   readonly returnFlightId: string | null
@@ -103,6 +103,9 @@ export async function findPassedBefore(
   return found?.seq ?? 0
 }
 
+/** Null only of a deleted watch, in a record from before records kept the name. */
+const LIST = sql<string | null>`coalesce(l.name, w.list)`
+
 /** The records of all feeds: `w`, with its change `c` or event `e`, fare `f` and list `l`. */
 function records(db: Db) {
   return db
@@ -126,7 +129,7 @@ function shown(query: ReturnType<typeof records>) {
     'w.seq',
     'w.watch_id as watchId',
     'w.reference',
-    'l.name as list',
+    LIST.as('list'),
     sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
     sql<ChangeReason | null>`coalesce(${ref('c.reason')}, ${ref('e.reason')})`.as('reason'),
     fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
@@ -150,7 +153,7 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
         ({ ref }) => sql`coalesce(${ref('c.kind')}, ${ref('e.kind')}) = any(${kinds}::text[])`,
       ),
     )
-    .$if(list !== undefined, (query) => query.where('l.name', '=', list ?? ''))
+    .$if(list !== undefined, (query) => query.where(LIST, '=', list ?? ''))
     .$if(reference !== undefined, (query) => query.where('w.reference', '=', reference ?? ''))
     .$if(flightId !== undefined, (query) =>
       query.where((eb) =>

@@ -64,12 +64,14 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
   `.execute(tx)
   const count = await affected(
     sql`
-      insert into watch_change (reseller_id, seq, watch_id, reference, change_id, watch_event_id)
+      insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id)
       select d.reseller_id,
              r.last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
-             d.watch_id, d.reference, d.change_id, d.watch_event_id
+             d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id
+        left join watch w on w.id = d.watch_id
+        left join watch_list l on l.id = w.watch_list_id
     `,
     tx,
   )

@@ -364,6 +364,7 @@ export interface Watch {
 
 export interface WatchChange {
   change_id: string | null
+  list: string | null
   recorded_at: Generated<Date>
   reference: string
   reseller_id: number

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { readWatchChanges } from '../../src/changes/watch-feed-queries.ts'
 import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
@@ -108,6 +109,25 @@ it('an endpoint that was disabled receives the records of that time when it is e
   await fanOutAll(db)
 
   expect(await deliveredSeqs(db, id)).toHaveLength(2)
+})
+
+it('a record passes a filter by list also if its watch is deleted before the fan-out', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+  const [summer, winter] = [
+    await addEndpoint(db, resellerId, { lists: ['summer'] }),
+    await addEndpoint(db, resellerId, { lists: ['winter'] }),
+  ]
+  await appendRecords(db, { resellerId, reference: 'A' }, [{}])
+  await db.deleteFrom('watch').execute()
+
+  await fanOutAll(db)
+
+  expect(await deliveredSeqs(db, summer)).toEqual([[1, 0]])
+  expect(await deliveredSeqs(db, winter)).toEqual([])
+  const filtered = { after: 0, limit: 10, filter: { list: 'summer' } }
+  expect(await readWatchChanges(db, resellerId, filtered)).toMatchObject([{ list: 'summer' }])
 })
 
 it('the records of an endpoint with a digest are due at its next time', async ({ db }) => {

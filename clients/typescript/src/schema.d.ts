@@ -1917,7 +1917,7 @@ export interface components {
             reason: components["schemas"]["ChangeReason"] | null;
             /** @description The version of the record. Version 2 added watch_started, version 3 `reason`. */
             schemaVersion: number;
-            /** @description The present name of the list. Null if the watch is deleted. */
+            /** @description The present name of the list. Of a deleted watch, the name when the record was written; null in older records. */
             list: string | null;
             reference: string;
             watchId: string;
@@ -2142,7 +2142,7 @@ export interface components {
             kinds: ("watch_started" | "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired")[] | null;
             /** @description Only records with one of these reasons. */
             reasons: ("sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available")[] | null;
-            /** @description Only records of watches that one of these lists contains. */
+            /** @description Only records of watches of one of these lists. */
             lists: string[] | null;
             /** @description Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency never passes. */
             rules: {
@@ -6442,7 +6442,7 @@ export interface operations {
                 wait?: number;
                 /** @description Only changes of these kinds. */
                 kinds?: components["schemas"]["WatchChangeKind"][];
-                /** @description Only changes of watches that this list contains now. */
+                /** @description Only changes of watches of this list. */
                 list?: string;
                 /** @description Only changes of the watches with this reference. */
                 reference?: string;
@@ -6800,7 +6800,7 @@ export interface operations {
                     kinds?: ("watch_started" | "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired")[] | null;
                     /** @description Only records with one of these reasons. */
                     reasons?: ("sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available")[] | null;
-                    /** @description Only records of watches that one of these lists contains. */
+                    /** @description Only records of watches of one of these lists. */
                     lists?: string[] | null;
                     /** @description Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency never passes. */
                     rules?: {
@@ -6877,7 +6877,7 @@ export interface operations {
                         kinds: ("watch_started" | "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired")[] | null;
                         /** @description Only records with one of these reasons. */
                         reasons: ("sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available")[] | null;
-                        /** @description Only records of watches that one of these lists contains. */
+                        /** @description Only records of watches of one of these lists. */
                         lists: string[] | null;
                         /** @description Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency never passes. */
                         rules: {
@@ -7391,7 +7391,7 @@ export interface operations {
                     kinds?: ("watch_started" | "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired")[] | null;
                     /** @description Only records with one of these reasons. */
                     reasons?: ("sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available")[] | null;
-                    /** @description Only records of watches that one of these lists contains. */
+                    /** @description Only records of watches of one of these lists. */
                     lists?: string[] | null;
                     /** @description Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency never passes. */
                     rules?: {
@@ -7660,7 +7660,7 @@ export interface operations {
                         kinds: ("watch_started" | "became_available" | "became_unavailable" | "legs_changed" | "price_changed" | "itinerary_changed" | "identity_changed" | "expired")[] | null;
                         /** @description Only records with one of these reasons. */
                         reasons: ("sold_out" | "sales_closed" | "unknown" | "departed" | "departs_on_passed" | "never_available")[] | null;
-                        /** @description Only records of watches that one of these lists contains. */
+                        /** @description Only records of watches of one of these lists. */
                         lists: string[] | null;
                         /** @description Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency never passes. */
                         rules: {
@@ -9015,7 +9015,7 @@ export interface operations {
                 after?: number;
                 /** @description Only changes of these kinds. */
                 kinds?: components["schemas"]["WatchChangeKind"][];
-                /** @description Only changes of watches that this list contains now. */
+                /** @description Only changes of watches of this list. */
                 list?: string;
                 /** @description Only changes of the watches with this reference. */
                 reference?: string;

@@ -55,7 +55,7 @@ const settings = {
   ),
   lists: orNull(
     list(Type.String({ maxLength: 200 }), 100),
-    'Only records of watches that one of these lists contains.',
+    'Only records of watches of one of these lists.',
   ),
   rules: orNull(
     Rules,

@@ -97,7 +97,7 @@ async function insertDeliveries(tx: Tx, steps: RawBuilder<unknown>): Promise<voi
       left join watch_list l on l.id = own.watch_list_id
      where (e.kinds is null or c.kind = any(e.kinds))
        and (e.reasons is null or c.reason = any(e.reasons))
-       and (e.lists is null or l.name = any(e.lists))
+       and (e.lists is null or coalesce(l.name, w.list) = any(e.lists))
        and ${PASSES_RULES}
      order by w.seq
   `.execute(tx)
