@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, record } from '../verify/fare-fixtures.ts'
@@ -13,6 +15,8 @@ describe('a record, its evidence and its deliveries', () => {
     const fareId = await fareOf(db, '101')
     await record(db, fareId, new Date(), gone)
     await record(db, fareId, new Date(Date.now() + 10), gone)
+    const { id } = await createReseller(db, 'without watches')
+    const { text: newcomer } = await createApiKey(db, { resellerId: id })
     const base = await startApi(db)
     const get = (path: string, key = keys.alpha) =>
       ask(`${base}/api/v1${path}`, { headers: bearer(key) })
@@ -21,6 +25,7 @@ describe('a record, its evidence and its deliveries', () => {
     const sent = itemsOf(await get('/watch-changes/1/deliveries'))
     const others = itemsOf(await get('/watch-changes/1/deliveries', keys.beta))
     const withoutAnswer = await get('/watch-changes/1/evidence')
+    const beyondItsFeed = await get('/watch-changes/2/evidence', newcomer)
     const missing = await get('/watch-changes/99/deliveries')
 
     expect(evidence.body).toMatchObject({ status: 200, latencyMs: 12 })
@@ -36,6 +41,7 @@ describe('a record, its evidence and its deliveries', () => {
       },
     ])
     expect(others).toEqual([])
+    expect(beyondItsFeed.status).toBe(404)
     expect(missing.status).toBe(404)
   })
 

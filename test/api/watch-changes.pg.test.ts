@@ -119,14 +119,14 @@ describe('the feed of a reseller', () => {
     expect([near?.previous, far?.previous]).toEqual([1, 0])
   })
 
-  it('the records of a deleted watch stay, without a list', async ({ db }) => {
+  it('the records of a deleted watch stay, with the name that its list had', async ({ db }) => {
     const ana = await tenChanges(db, await startApi(db))
     await ana.send('DELETE', '/watch-lists/winter')
     await ana.send('PATCH', '/watch-lists/summer', { name: 'high summer' })
 
     const lists = itemsOf<Change>(await ana.get('/watch-changes')).map((c) => c.list)
 
-    expect(new Set(lists)).toEqual(new Set(['high summer', null]))
+    expect(new Set(lists)).toEqual(new Set(['high summer', 'winter']))
   })
 
   it('the feed has no records of other resellers, and refuses a number beyond its head', async ({
