@@ -27,7 +27,7 @@ import { seedHistory } from './sql-history.ts'
 
 const SCALE = Number(process.argv[2] ?? 1)
 const ROUNDS = Number(process.argv[3] ?? 5)
-const PAGES = ['analysts.md', 'reference/questions.md']
+const PAGES = ['analysts.md', 'reference/questions.md', 'reference/worked-questions.md']
 /** A sequential scan of one of these reads a feed, or the intervals behind it, whole. */
 const WHOLE_FEED = /Seq Scan on (route_change|availability_change)\b/
 

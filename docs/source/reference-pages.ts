@@ -6,6 +6,7 @@ import type { Setting } from '../../src/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/config/settings.ts'
 import { PROBLEMS } from '../../src/http/problems.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
@@ -17,6 +18,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
     'advanced settings': () => settingsTable(ADVANCED_SETTINGS),
   },
   'problem-codes.md': { 'problem codes': problemsPart },
+  'worked-questions.md': { questions: workedQuestionsPart },
   'metrics.md': {
     'metrics of one process': () => metricsTable(createMetrics().registry),
     'metrics of the whole system': () => metricsTable(createMetrics().systemRegistry),

@@ -92,9 +92,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, { statementTimeoutMs }) })
   const db = new Kysely<DB>({ dialect })
-  const close = () => {
+  const close = async () => {
     closing = true
-    return db.destroy()
+    await db.destroy()
+    // Kysely leaves a pool alone that it has never used.
+    if (!pool.ending) await pool.end()
   }
   return { db, pool, close }
 }

@@ -68,6 +68,20 @@ describe('the database', () => {
   })
 })
 
+describe('a database that is closed', () => {
+  it('leaves no session, even if only its pool was used', async ({ db, databaseUrl: url }) => {
+    const used = openDatabase({ url, applicationName: 'only its pool', log: silentLog })
+    await used.pool.query('select 1')
+
+    await used.close()
+
+    const sessions = sql<{ n: number }>`
+      select count(*) as n from pg_stat_activity
+       where datname = current_database() and application_name = 'only its pool'`
+    expect(await selectOne(sessions, db)).toEqual({ n: 0 })
+  })
+})
+
 describe('a connection that is lost', () => {
   /** A pool of one connection, and its log lines. */
   function openPool(url: string): Database & { readonly lines: string[] } {
