@@ -93,7 +93,7 @@ async function pageLike(): Promise<Page> {
 }
 
 await page.goto(`${api.url}/#/map`)
-await page.getByRole('img', { name: /World map/ }).waitFor()
+await page.getByRole('application', { name: /World map/ }).waitFor()
 const frames = await framesOf(page)
 
 await page.goto(`${api.url}/#/changes`)

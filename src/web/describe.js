@@ -1,4 +1,4 @@
-import { texts } from './texts.js'
+import { textOf, texts } from './texts.js'
 
 /**
  * A price as text, or null.
@@ -26,7 +26,7 @@ export function subjectText({ before, after, flightId, belief, reference }) {
   const views = [after, before, belief].filter(Boolean)
   const found = views.map((view) => flightText(view.outbound?.flight)).find(Boolean)
   const back = views.map((view) => flightText(view.return?.flight)).find(Boolean)
-  const outbound = found ?? flightId ?? reference ?? ''
+  const outbound = found ?? (flightId ? texts.flight(flightId) : (reference ?? ''))
   return back ? `${outbound} + ${back}` : outbound
 }
 
@@ -38,20 +38,18 @@ export function changeText({ kind, reason, before, after }) {
     return is && was ? texts.priceMoved(was, is) : texts.kinds.price_changed
   if (kind === 'became_available') return is ? texts.bookableFor(is) : texts.kinds.became_available
   if (kind === 'became_unavailable') {
-    const text = texts.reasons[/** @type {keyof typeof texts.reasons} */ (reason)]
-    return `${text ?? texts.kinds.became_unavailable}${was ? `, ${texts.was(was)}` : ''}`
+    const text = textOf(texts.reasons, reason ?? 'unknown')
+    return `${text}${was ? `, ${texts.was(was)}` : ''}`
   }
-  if (kind === 'expired') {
-    return texts.reasons[/** @type {keyof typeof texts.reasons} */ (reason)] ?? texts.kinds.expired
-  }
+  if (kind === 'expired') return reason ? textOf(texts.reasons, reason) : texts.kinds.expired
   if (kind === 'watch_started')
     return `${texts.kinds.watch_started}: ${pairText(after?.pair)}${is ? `, ${is}` : ''}`
-  return texts.kinds[/** @type {keyof typeof texts.kinds} */ (kind)] ?? kind
+  return textOf(texts.kinds, kind)
 }
 
 /** @param {string | undefined} pair */
 export function pairText(pair) {
-  return texts.pairs[/** @type {keyof typeof texts.pairs} */ (pair)] ?? texts.pairs.unknown
+  return textOf(texts.pairs, pair ?? 'unknown')
 }
 
 /** @param {string | undefined} pair @returns {import('./parts.js').Level} */
@@ -65,4 +63,10 @@ export function changeLevel({ kind }) {
   if (kind === 'became_unavailable' || kind === 'route_removed') return 'bad'
   if (kind === 'route_gained_availability') return 'good'
   return kind === 'expired' || kind === 'watch_started' ? 'idle' : 'warn'
+}
+
+/** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
+export function feedOf({ kind, watchId }) {
+  if (kind.startsWith('route_') || kind === 'place_changed') return 'route'
+  return watchId === undefined ? 'fare' : 'watch'
 }

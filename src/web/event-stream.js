@@ -62,17 +62,20 @@ const SILENT_MS = 45_000
 
 /**
  * Follows a stream until `signal` aborts, and connects again after the last id whenever it is lost.
- * @param {string} path below /api/v1
+ * @param {() => Promise<string>} findPath where the stream begins: a path below /api/v1
  * @param {{ onEvent: (event: StreamEvent) => void, onState: (state: StreamState) => void, signal: AbortSignal }} options
  * @typedef {'connecting' | 'live' | 'lost' | 'refused'} StreamState
  */
-export async function followStream(path, { onEvent, onState, signal }) {
+export async function followStream(findPath, { onEvent, onState, signal }) {
+  /** @type {string | undefined} */
+  let path
   /** @type {string | null} */
   let lastId = null
   let waitMs = FIRST_RETRY_MS
   while (!signal.aborted) {
     onState('connecting')
     try {
+      path ??= await findPath()
       const retryMs = await readStream(path, {
         lastId,
         signal,
@@ -87,9 +90,11 @@ export async function followStream(path, { onEvent, onState, signal }) {
       })
       if (retryMs !== undefined) waitMs = retryMs
     } catch (error) {
-      // After a restored backup the feed may end before the last id: the stream begins at its present end.
-      if (error instanceof ProblemError && error.code === 'changes.beyond_head') lastId = null
-      else if (isRefused(error)) return onState('refused')
+      if (error instanceof ProblemError && error.code === 'changes.beyond_head') {
+        // After a restored backup the feed may end before the last id: the stream begins at its present end.
+        path = undefined
+        lastId = null
+      } else if (isRefused(error)) return onState('refused')
     }
     if (signal.aborted) return undefined
     onState('lost')

@@ -1,4 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ProblemError, serverNow } from './session.js'
+
+const RETRY_MS = 10_000
 
 /**
  * What a load returned. `data` stays while it is loaded again; `error` is the last failure.
@@ -55,17 +58,27 @@ export function useResource(load, inputs, { everyMs } = {}) {
     const timer = setInterval(() => document.hidden || reload(), everyMs)
     return () => clearInterval(timer)
   }, [everyMs, reload])
+  useEffect(() => {
+    if (state.error === undefined || isLasting(state.error)) return undefined
+    const timer = setTimeout(reload, RETRY_MS)
+    return () => clearTimeout(timer)
+  }, [state.error, reload])
   return { ...state, reload }
 }
 
+/** Another attempt is only useful if the server failed, not if it refused. @param {Error} error */
+function isLasting(error) {
+  return error instanceof ProblemError && error.status < 500 && error.status !== 429
+}
+
 /**
- * The present instant, renewed every few seconds.
+ * The present instant by the server's clock, renewed every few seconds.
  * @param {number} [everyMs]
  */
 export function useNow(everyMs = 5_000) {
-  const [now, setNow] = useState(Date.now())
+  const [now, setNow] = useState(serverNow())
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    const timer = setInterval(() => setNow(serverNow()), everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
   return now
@@ -121,4 +134,21 @@ export function useSize() {
     return () => observer.disconnect()
   }, [])
   return [ref, size]
+}
+
+/**
+ * Runs an action of a button, one at a time, and keeps its failure until the next one.
+ * @returns {{ busy: boolean, error: Error | undefined, run: (action: () => Promise<unknown>) => void }}
+ */
+export function useAction() {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState(/** @type {Error | undefined} */ (undefined))
+  const run = (/** @type {() => Promise<unknown>} */ action) => {
+    setBusy(true)
+    setError(undefined)
+    action()
+      .catch(setError)
+      .finally(() => setBusy(false))
+  }
+  return { busy, error, run }
 }

@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { followStream } from './event-stream.js'
 import { html } from './html.js'
-import { callApi } from './session.js'
+import { callApi, seesAll } from './session.js'
 
 /**
  * The one stream of this tab: its state, and a way to receive its events.
@@ -16,9 +16,6 @@ const LiveContext = createContext(
   /** @type {Live} */ ({ state: 'connecting', subscribe: () => () => undefined }),
 )
 
-/** How many earlier records the stream begins with. */
-const EARLIER = 100
-
 /**
  * Operators follow all changes, resellers their own feed.
  * @param {{ caller: { kind: string, demo: boolean }, children?: unknown }} props
@@ -28,16 +25,14 @@ export function LiveProvider({ caller, children }) {
     /** @type {import('./event-stream.js').StreamState} */ ('connecting'),
   )
   const listeners = useMemo(() => new Set(), [])
-  const isOperator = caller.kind === 'operator' || caller.demo
+  const isOperator = seesAll(caller)
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
     const onEvent = (/** @type {unknown} */ event) => {
       for (const listener of listeners) listener(event)
     }
-    void startOf(isOperator).then((path) =>
-      signal.aborted ? undefined : followStream(path, { onEvent, onState: setState, signal }),
-    )
+    void followStream(() => startOf(isOperator), { onEvent, onState: setState, signal })
     return () => leaving.abort()
   }, [isOperator])
   const live = useMemo(
@@ -53,11 +48,22 @@ export function LiveProvider({ caller, children }) {
   return html`<${LiveContext.Provider} value=${live}>${children}<//>`
 }
 
-/** @param {boolean} isOperator */
+/**
+ * The present ends of the feeds. Without them, what is recorded before the first id arrives would be lost with the
+ * connection.
+ * @param {boolean} isOperator
+ */
 async function startOf(isOperator) {
-  if (isOperator) return '/changes/stream'
-  const { head } = await callApi('/watch-changes?limit=1&after=0').catch(() => ({ head: 0 }))
-  return `/watch-changes/stream?after=${Math.max(0, head - EARLIER)}`
+  if (!isOperator) return `/watch-changes/stream?after=${await headOf('/watch-changes')}`
+  const feeds = ['/route-changes', '/availability-changes']
+  const [routes, fares] = await Promise.all(feeds.map(headOf))
+  return `/changes/stream?after=r${routes}.f${fares}`
+}
+
+/** @param {string} feed */
+async function headOf(feed) {
+  const { head } = await callApi(`${feed}?limit=1`)
+  return head
 }
 
 /** @returns {Live} */

@@ -3,9 +3,9 @@ import { useCallback, useEffect } from 'preact/hooks'
 import { linkTo, useResource, useRoute } from './hooks.js'
 import { html } from './html.js'
 import { LiveProvider, useLive } from './live.js'
-import { Badge } from './parts.js'
-import { callApi, savedKey, saveKey } from './session.js'
-import { texts } from './texts.js'
+import { Badge, Empty } from './parts.js'
+import { callApi, savedKey, saveKey, seesAll } from './session.js'
+import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
 import { HomeView } from './views/home.js'
 import { MapView } from './views/map.js'
@@ -27,7 +27,8 @@ const VIEWS = [
 /** @param {{ kind: string, demo: boolean }} caller */
 function viewsFor(caller) {
   return VIEWS.filter(
-    ({ operator, reseller }) => caller.demo || (caller.kind === 'operator' ? operator : reseller),
+    ({ operator, reseller }) =>
+      (seesAll(caller) && operator) || (caller.kind === 'reseller' && reseller),
   )
 }
 
@@ -66,8 +67,8 @@ function Board({ caller, onLeave }) {
   useEffect(() => {
     if (state === 'refused') callApi('/caller').catch((error) => error.status === 401 && onLeave())
   }, [state])
-  const current = views.find((view) => view.name === name) ?? VIEWS[0]
-  const title = texts.views[/** @type {keyof typeof texts.views} */ (current?.name ?? 'now')]
+  const current = views.find((view) => view.name === name)
+  const title = current === undefined ? texts.noSuchView : textOf(texts.views, current.name)
   useEffect(() => {
     document.title = `${title} · ${texts.name}`
   }, [title])
@@ -75,12 +76,12 @@ function Board({ caller, onLeave }) {
     <a class="skip" href="#content" onClick=${focusContent}>${texts.skip}</a>
     <header>
       <a class="brand" href=${linkTo('now')}><img src="/assets/icon.svg" alt="" width="24" height="24" />${texts.name}</a>
-      <nav aria-label=${texts.name}>
+      <nav aria-label=${texts.navigation}>
         ${views.map(
           (
             view,
           ) => html`<a href=${linkTo(view.name)} aria-current=${view === current ? 'page' : null}>
-            ${texts.views[/** @type {keyof typeof texts.views} */ (view.name)]}</a>`,
+            ${textOf(texts.views, view.name)}</a>`,
         )}
       </nav>
       <div class="who">
@@ -91,7 +92,11 @@ function Board({ caller, onLeave }) {
     </header>
     <main id="content" tabindex="-1">
       <h1 class="visually-hidden">${title}</h1>
-      ${current && html`<${current.view} caller=${caller} path=${rest} />`}
+      ${
+        current === undefined
+          ? html`<${Empty} title=${texts.noSuchView}>${texts.noSuchViewHelp}<//>`
+          : html`<${current.view} key=${current.name} caller=${caller} path=${rest} />`
+      }
     </main>
   </div>`
 }

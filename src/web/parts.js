@@ -31,10 +31,16 @@ export function Figure({ label, children }) {
   return html`<div class="figure"><strong>${children}</strong><span>${label}</span></div>`
 }
 
+/** A share as a bar. @param {{ share: number, label: string }} props */
+export function Meter({ share, label }) {
+  const percent = Math.round(100 * Math.min(1, Math.max(0, share)))
+  return html`<svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=${label}>
+    <rect class="track" width="100" height="4" /><rect class="bar" width=${percent} height="4" /></svg>`
+}
+
 /** @param {{ error: Error, onRetry?: () => void }} props */
 export function Failure({ error, onRetry }) {
-  const text =
-    error instanceof ProblemError ? error.message : `${texts.unreachable} (${error.message})`
+  const text = error instanceof ProblemError ? error.message : texts.unreachable(error.message)
   return html`<div class="notice bad" role="alert">
     <${Badge} level="bad">${text}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}

@@ -1,8 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import { colourOf, useDark } from './colours.js'
 import { html } from './html.js'
+import { serverNow } from './session.js'
+import { texts } from './texts.js'
 
 const HEIGHT = 180
+const AXIS = {
+  grid: { stroke: 'rgba(128,128,128,.2)', width: 1 },
+  ticks: { show: false },
+}
 
 /**
  * The prices at which a fare was bookable. Where it was not, the line has a gap.
@@ -10,18 +17,15 @@ const HEIGHT = 180
  *   beganAt: string }} props newest first, as the API answers them
  */
 export function PriceLine({ prices, beganAt }) {
+  const dark = useDark()
   const ref = useRef(/** @type {HTMLDivElement | null} */ (null))
   useEffect(() => {
     const element = ref.current
     if (element === null) return undefined
-    const colour = getComputedStyle(element).getPropertyValue('--accent')
-    const ink = getComputedStyle(element).getPropertyValue('--muted')
+    const colour = colourOf(element, 'accent')
+    const ink = colourOf(element, 'muted')
     const stepped = uPlot.paths.stepped?.({ align: 1 })
-    const axis = {
-      stroke: ink,
-      grid: { stroke: 'rgba(128,128,128,.2)', width: 1 },
-      ticks: { show: false },
-    }
+    const axis = { ...AXIS, stroke: ink }
     const plot = new uPlot(
       {
         width: element.clientWidth || 400,
@@ -52,11 +56,11 @@ export function PriceLine({ prices, beganAt }) {
       observer.disconnect()
       plot.destroy()
     }
-  }, [prices])
+  }, [prices, dark])
   const last = prices.find(({ price }) => price !== null)
   const label = last
-    ? `Prices; the last one is ${last.price} ${last.currency}`
-    : 'No price is known'
+    ? texts.watch.lastPrice(String(last.price), String(last.currency))
+    : texts.watch.noPrice
   return html`<div class="plot" ref=${ref} role="img" aria-label=${label}></div>`
 }
 
@@ -74,7 +78,7 @@ function pointsOf(prices, beganAt) {
   }
   for (const { from, to, price } of [...prices].reverse()) {
     add(Date.parse(from ?? beganAt), price === null ? null : Number(price))
-    add(to === null ? Date.now() : Date.parse(to) - 1, price === null ? null : Number(price))
+    add(to === null ? serverNow() : Date.parse(to) - 1, price === null ? null : Number(price))
     if (to !== null) add(Date.parse(to), null)
   }
   return [times, values]

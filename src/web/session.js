@@ -1,6 +1,6 @@
-/**
- * The key of this tab. It is kept for the tab alone and never appears in an address.
- */
+import { texts } from './texts.js'
+
+/** The key of this tab is kept for the tab alone and never appears in an address. */
 const KEY = 'farewatch.key'
 
 /** @returns {string | null} */
@@ -18,14 +18,30 @@ export function saveKey(key) {
 export class ProblemError extends Error {
   /**
    * @param {number} status
-   * @param {{ code?: string, title?: string, detail?: string, errors?: { detail?: string }[] }} problem
+   * @param {{ code?: string, title?: string, detail?: string,
+   *   errors?: { detail?: string, message?: string, pointer?: string }[] }} problem
    */
   constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? `status ${status}`)
+    super(problem.detail ?? problem.title ?? texts.oddAnswer(status))
     this.status = status
     this.code = problem.code ?? ''
     this.problem = problem
   }
+}
+
+/** A difference below this is the delay of an answer, not a wrong clock. */
+const CLOCK_TOLERANCE_MS = 5_000
+let clockIsBehindMs = 0
+
+/** The present instant by the server's clock: that of the browser may be wrong. In milliseconds. */
+export function serverNow() {
+  return Date.now() + clockIsBehindMs
+}
+
+/** @param {Response} response */
+function compareClocks({ headers }) {
+  const behind = Date.parse(headers.get('date') ?? '') - Date.now()
+  if (!Number.isNaN(behind)) clockIsBehindMs = Math.abs(behind) < CLOCK_TOLERANCE_MS ? 0 : behind
 }
 
 /** @returns {Record<string, string>} */
@@ -37,7 +53,7 @@ export function authorization() {
 /**
  * Calls the API. Throws a ProblemError, or a TypeError if the server cannot be reached.
  * @param {string} path below /api/v1
- * @param {{ method?: string, body?: unknown, csv?: string, signal?: AbortSignal }} [options]
+ * @param {{ method?: string, body?: unknown, csv?: ArrayBuffer, signal?: AbortSignal }} [options]
  * @returns {Promise<any>} the decoded body; null if there is none
  */
 export async function callApi(path, { method = 'GET', body, csv, signal } = {}) {
@@ -56,10 +72,20 @@ export async function callApi(path, { method = 'GET', body, csv, signal } = {}) 
     ...(content === undefined ? {} : { body: content.body }),
     ...(signal === undefined ? {} : { signal }),
   })
+  compareClocks(response)
   const text = await response.text()
-  const decoded = text === '' ? null : JSON.parse(text)
-  if (!response.ok) throw new ProblemError(response.status, decoded ?? {})
+  const decoded = decodedOf(text)
+  if (!response.ok || decoded === undefined) throw new ProblemError(response.status, decoded ?? {})
   return decoded
+}
+
+/** Undefined if it is not JSON: a proxy answers with pages of its own. @param {string} text */
+function decodedOf(text) {
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -79,4 +105,12 @@ export async function readAll(path, maxItems = 10_000) {
     cursor = page.next
   } while (cursor !== null && items.length < maxItems)
   return items
+}
+
+/**
+ * Whether the caller reads all routes and fares: an operator, or the reader of the open demo.
+ * @param {{ kind: string, demo: boolean }} caller
+ */
+export function seesAll({ kind, demo }) {
+  return kind === 'operator' || demo
 }

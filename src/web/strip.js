@@ -1,10 +1,11 @@
 import { pairText } from './describe.js'
 import { html } from './html.js'
+import { texts } from './texts.js'
 import { clockText } from './times.js'
 
 /**
- * What was believed of a watch in the last days, as a band of coloured stretches. Each state also has a
- * pattern, for readers who do not see its colour.
+ * What was believed of a watch in the last days, as a band. A time without availability has half the height, so that
+ * colour is not its only sign.
  * @param {{ intervals: readonly { from: string, to: string | null, pair: string }[], start: number, now: number }} props
  */
 export function Strip({ intervals, start, now }) {
@@ -13,7 +14,7 @@ export function Strip({ intervals, start, now }) {
   const summary = intervals
     .map(({ from, pair }) => `${clockText(from)}: ${pairText(pair)}`)
     .join('; ')
-  return html`<svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label=${summary || 'nothing known'}>
+  return html`<svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label=${summary || texts.lists.stripUnknown}>
     <rect class="none" width="100" height="10" />
     ${intervals.map(
       ({

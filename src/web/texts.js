@@ -1,98 +1,18 @@
+import { network } from './texts/network.js'
+import { records } from './texts/records.js'
+import { shell } from './texts/shell.js'
+import { watches } from './texts/watches.js'
+import { work } from './texts/work.js'
+
 /** Every text of the page. */
-export const texts = {
-  name: 'farewatch',
-  tagline: 'The history of every route, and a record the moment a watched fare changes.',
-  views: {
-    now: 'Now',
-    map: 'Map',
-    changes: 'Changes',
-    watches: 'Watch lists',
-    runs: 'Runs',
-    schedule: 'Schedule',
-  },
-  loading: 'Loading …',
-  working: 'Working …',
-  retry: 'Try again',
-  close: 'Close',
-  unreachable: 'The server does not answer',
-  skip: 'Skip to the content',
-  signOut: 'Sign out',
-  demo: 'open demo',
-  operator: 'operator',
-  stream: {
-    connecting: 'connecting',
-    live: 'live',
-    lost: 'connection lost, trying again',
-    refused: 'not allowed with this key',
-  },
-  home: {
-    what: 'farewatch reads a flight fare interface and keeps what it does not: the history of every route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.',
-    enter: 'Enter with your key',
-    key: 'Key',
-    keyHint: 'It begins with fwk_ and stays in this tab alone. An operator makes one:',
-    keyCommand: 'bin/farewatch keys create',
-    unknown: 'How fresh the data is cannot be read now.',
-    badKey: 'This key is not valid.',
-    open: 'Open',
-    docs: 'API reference',
-    runbooks: 'Runbooks',
-    openapi: 'OpenAPI document',
-  },
-  now: {
-    routes: 'Are the routes fresh?',
-    fares: 'Are the fares fresh?',
-    delay: 'How soon are changes detected?',
-    upstream: 'Is the upstream well?',
-    budget: 'Is the budget used?',
-    held: 'Is anything held?',
-    incidents: 'Are there incidents?',
-    delivery: 'Do the webhooks arrive?',
-  },
-  kinds: {
-    became_available: 'can be booked',
-    became_unavailable: 'cannot be booked any more',
-    legs_changed: 'one leg changed',
-    price_changed: 'the price changed',
-    itinerary_changed: 'times, numbers or stops changed',
-    identity_changed: 'another flight has this id',
-    expired: 'ended',
-    watch_started: 'watch started',
-    route_added: 'route added',
-    route_removed: 'route removed',
-    route_gained_availability: 'route can be booked',
-    route_lost_availability: 'route cannot be booked any more',
-    place_changed: 'place changed',
-  },
-  reasons: {
-    sold_out: 'sold out',
-    sales_closed: 'sales closed before departure',
-    unknown: 'cannot be booked any more',
-    departed: 'departed',
-    departs_on_passed: 'its day has passed',
-    never_available: 'was never available for 30 days',
-  },
-  pairs: { bookable: 'bookable', not_bookable: 'not bookable', unknown: 'unknown' },
-  statuses: {
-    new: 'not known yet',
-    followed: 'followed',
-    stale: 'too old to rely on',
-    expired: 'ended',
-    paused: 'paused',
-  },
-  /** @param {string} name */
-  priority: (name) => (name === 'all' ? 'all changes' : `${name} priority`),
-  whys: {
-    first_check: 'first check',
-    confirmation: 'a loss or another flight is checked again',
-    retry: 'the last check was unknown',
-    scheduled: 'its regular turn',
-  },
-  /** @param {string} was @param {string} is */
-  priceMoved: (was, is) => `${was} → ${is}`,
-  /** @param {string} price */
-  bookableFor: (price) => `can be booked, ${price}`,
-  /** @param {string} price */
-  was: (price) => `was ${price}`,
-  /** @param {number} n @param {string} one @param {string} [many] */
-  count: (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`,
+export const texts = { ...shell, ...records, ...network, ...work, ...watches }
+
+/**
+ * The text of a code that the API gave; the code in plain letters if the page does not know it.
+ * @param {object} known
+ * @param {string} code
+ * @returns {string}
+ */
+export function textOf(known, code) {
+  return /** @type {Record<string, string>} */ (known)[code] ?? code.replaceAll('_', ' ')
 }

@@ -1,25 +1,34 @@
 import { useNow } from './hooks.js'
 import { html } from './html.js'
+import { serverNow } from './session.js'
+import { texts } from './texts.js'
 
 const MINUTE = 60
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const MINUTES_OF_DAY = 24 * 60
 
 /**
- * A length of time in one or two units: "42 s", "5 min", "3 h 10 min", "2 d 4 h".
+ * A length of time in one or two units: "42 s", "5 min", "3 h 10 min", "2 d 4 h". No line breaks before a unit.
  * @param {number} seconds
  */
 export function durationText(seconds) {
   const s = Math.max(0, Math.round(seconds))
-  if (s < 90) return `${s} s`
-  if (s < 90 * MINUTE) return `${Math.round(s / MINUTE)} min`
-  if (s < 2 * DAY) return `${Math.floor(s / HOUR)} h ${Math.round((s % HOUR) / MINUTE)} min`
-  return `${Math.floor(s / DAY)} d ${Math.round((s % DAY) / HOUR)} h`
+  if (s < 90) return `${s}\u00A0s`
+  const minutes = Math.round(s / MINUTE)
+  if (minutes < 90) return `${minutes}\u00A0min`
+  if (minutes < 2 * MINUTES_OF_DAY) return twoUnits(minutes, 60, ['h', 'min'])
+  return twoUnits(Math.round(minutes / 60), 24, ['d', 'h'])
+}
+
+/** Rounded before it is divided: 3 h 60 min is 4 h. @param {number} n @param {number} size @param {[string, string]} units */
+function twoUnits(n, size, [large, small]) {
+  const rest = n % size
+  return `${Math.floor(n / size)}\u00A0${large}${rest === 0 ? '' : ` ${rest}\u00A0${small}`}`
 }
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 /** @param {string | number | Date} instant */
 export function exactText(instant) {
@@ -32,29 +41,30 @@ export function exactText(instant) {
  */
 export function clockText(instant) {
   const date = new Date(instant)
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`
+  const isToday = date.toDateString() === new Date(serverNow()).toDateString()
+  return isToday ? clock.format(date) : `${dayText(date)}, ${clock.format(date)}`
 }
 
-/** @param {string | number | Date} instant */
-export function dayText(instant) {
-  return day.format(new Date(instant))
+/** @param {Date} date */
+function dayText(date) {
+  const isThisYear = date.getFullYear() === new Date(serverNow()).getFullYear()
+  return (isThisYear ? day : dayOfYear).format(date)
 }
 
 /**
  * How long ago an instant was, or how far ahead it is; the exact time of the reader's zone on hover.
  * @param {{ at: string | null | undefined, none?: string }} props
  */
-export function Age({ at, none = '–' }) {
+export function Age({ at, none = texts.none }) {
   const now = useNow()
   if (at === null || at === undefined) return html`<span class="muted">${none}</span>`
   const seconds = (now - Date.parse(at)) / 1000
   const text =
     Math.abs(seconds) < 3
-      ? 'now'
+      ? texts.time.now
       : seconds >= 0
-        ? `${durationText(seconds)} ago`
-        : `in ${durationText(-seconds)}`
+        ? texts.time.ago(durationText(seconds))
+        : texts.time.ahead(durationText(-seconds))
   return html`<time datetime=${at} title=${exactText(at)}>${text}</time>`
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
@@ -67,5 +68,20 @@ describe('a record, its evidence and its deliveries', () => {
     expect(fare.body).toMatchObject({ pair: 'bookable', price: '77.70', watchers: 2 })
     const changes = fare.body.changes as { seq: number }[]
     expect(changes.map(({ seq }) => seq)).toEqual([3, 2, 1])
+  })
+
+  it('shows an operator where a change of a fare was sent, by reseller', async ({ db }) => {
+    const { keys } = await seedApi(db)
+    const fareId = await fareOf(db, '101')
+    await record(db, fareId, new Date(), gone)
+    await record(db, fareId, new Date(Date.now() + 10), gone)
+    await sql`update delivery set seq = 2, previous_seq = 1`.execute(db)
+    const base = await startApi(db)
+    const get = (seq: number, key = keys.operator) =>
+      ask(`${base}/api/v1/availability-changes/${seq}/deliveries`, { headers: bearer(key) })
+
+    expect(itemsOf(await get(1))).toEqual([])
+    expect(itemsOf(await get(2))).toMatchObject([{ reseller: 'alpha', seq: 2, state: 'dead' }])
+    expect((await get(2, keys.alpha)).status).toBe(403)
   })
 })

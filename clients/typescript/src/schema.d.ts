@@ -523,6 +523,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/availability-changes/{seq}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the deliveries of a change to the endpoints of all resellers */
+        get: operations["listChangeDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch-changes/stream": {
         parameters: {
             query?: never;
@@ -2036,6 +2053,8 @@ export interface components {
             list: string;
             reference: string;
             watchId: string;
+            flightId: string;
+            returnFlightId: string | null;
             /** @description new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled. */
             status: components["schemas"]["WatchStatus"];
             belief: components["schemas"]["Belief"];
@@ -2756,10 +2775,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T02:57:34.461Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T02:57:34.461Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T02:57:34.699Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T02:57:34.461Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:13:14.663Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:13:14.663Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:13:14.746Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:13:14.663Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3246,7 +3265,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T02:57:34.999Z",
+                     *           "createdAt": "2026-11-23T04:13:14.836Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3392,7 +3411,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T02:57:50.010Z",
+                     *       "createdAt": "2026-11-23T04:13:17.453Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3569,7 +3588,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T02:57:34.999Z",
+                     *       "createdAt": "2026-11-23T04:13:14.836Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3864,7 +3883,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T02:57:34.999Z",
+                     *       "createdAt": "2026-11-23T04:13:14.836Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4445,7 +4464,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4464,8 +4483,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-23T02:57:35.000Z",
-                     *           "beganAt": "2026-11-23T02:57:35.000Z",
+                     *           "createdAt": "2026-11-23T04:13:14.837Z",
+                     *           "beganAt": "2026-11-23T04:13:14.837Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4835,7 +4854,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *       "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4854,8 +4873,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T02:57:35.000Z",
-                     *       "beganAt": "2026-11-23T02:57:35.000Z",
+                     *       "createdAt": "2026-11-23T04:13:14.837Z",
+                     *       "beganAt": "2026-11-23T04:13:14.837Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4886,14 +4905,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
-                     *       "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
+                     *       "lastCheckAt": "2026-11-23T04:13:14.874Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *       "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T02:58:35.135Z",
+                     *         "notBefore": "2026-11-23T04:14:14.874Z",
                      *         "why": "scheduled"
                      *       }
                      *     }
@@ -5196,7 +5215,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *       "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5215,8 +5234,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T02:57:35.000Z",
-                     *       "beganAt": "2026-11-23T02:57:35.000Z",
+                     *       "createdAt": "2026-11-23T04:13:14.837Z",
+                     *       "beganAt": "2026-11-23T04:13:14.837Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5587,12 +5606,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T02:58:13.455Z",
+                     *       "takenAt": "2026-11-23T04:13:21.104Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "flightId": "101",
+                     *           "returnFlightId": null,
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5622,14 +5643,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
-                     *           "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
+                     *           "lastCheckAt": "2026-11-23T04:13:14.874Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T02:58:35.135Z",
+                     *             "notBefore": "2026-11-23T04:14:14.874Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5771,12 +5792,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T02:58:15.104Z",
+                     *       "takenAt": "2026-11-23T04:13:21.572Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "flightId": "101",
+                     *           "returnFlightId": null,
                      *           "status": "followed",
                      *           "belief": {
                      *             "pair": "bookable",
@@ -5806,14 +5829,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
-                     *           "lastCheckAt": "2026-11-23T02:57:35.135Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
+                     *           "lastCheckAt": "2026-11-23T04:13:14.874Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T02:58:35.135Z",
+                     *             "notBefore": "2026-11-23T04:14:14.874Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5967,7 +5990,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6132,7 +6155,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6295,13 +6318,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T02:57:35.135Z",
+                     *               "from": "2026-11-23T04:13:14.874Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6470,7 +6493,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a20656-6518-7051-a1a8-584684482f8e",
+                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6508,9 +6531,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
-                     *           "recordedAt": "2026-11-23T02:57:35.375Z",
-                     *           "observedAt": "2026-11-23T02:57:35.135Z",
+                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.924Z",
+                     *           "observedAt": "2026-11-23T04:13:14.874Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6661,8 +6684,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T02:57:35.608Z",
-                     *           "updatedAt": "2026-11-23T02:57:35.608Z"
+                     *           "createdAt": "2026-11-23T04:13:14.974Z",
+                     *           "updatedAt": "2026-11-23T04:13:14.974Z"
                      *         }
                      *       ]
                      *     }
@@ -6839,7 +6862,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a20657-3674-70b4-b692-7f1c415b08ac",
+                     *       "id": "01a2069b-ccfd-7b39-a6d6-a8d902fd0c78",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6859,8 +6882,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:58:28.614Z",
-                     *       "updatedAt": "2026-11-23T02:58:28.614Z",
+                     *       "createdAt": "2026-11-23T04:13:23.582Z",
+                     *       "updatedAt": "2026-11-23T04:13:23.582Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7107,8 +7130,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:57:35.608Z",
-                     *       "updatedAt": "2026-11-23T02:57:35.608Z"
+                     *       "createdAt": "2026-11-23T04:13:14.974Z",
+                     *       "updatedAt": "2026-11-23T04:13:14.974Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7449,8 +7472,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T02:57:35.608Z",
-                     *       "updatedAt": "2026-11-23T02:58:32.962Z"
+                     *       "createdAt": "2026-11-23T04:13:14.974Z",
+                     *       "updatedAt": "2026-11-23T04:13:24.137Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7641,9 +7664,9 @@ export interface operations {
                      *       "lastSuccessAt": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T02:58:37.021Z",
-                     *       "createdAt": "2026-11-23T02:57:35.608Z",
-                     *       "updatedAt": "2026-11-23T02:58:37.021Z",
+                     *       "previousSecretUntil": "2026-11-24T04:13:24.855Z",
+                     *       "createdAt": "2026-11-23T04:13:14.974Z",
+                     *       "updatedAt": "2026-11-23T04:13:24.856Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7861,7 +7884,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a20657-5f87-7884-8677-3a57bce8bc88"
+                     *       "deliveryId": "01a2069b-d31a-76da-a39b-81e5245d301a"
                      *     }
                      */
                     "application/json": {
@@ -8035,10 +8058,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
-                     *           "endedAt": "2026-11-23T02:57:35.611Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
+                     *           "endedAt": "2026-11-23T04:13:14.975Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:57:35.613Z",
+                     *             "startedAt": "2026-11-23T04:13:14.976Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8203,12 +8226,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T02:57:35.611Z",
+                     *       "recordedAt": "2026-11-23T04:13:14.975Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T02:57:35.611Z",
+                     *       "endedAt": "2026-11-23T04:13:14.975Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T02:57:35.613Z",
+                     *           "startedAt": "2026-11-23T04:13:14.976Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8706,11 +8729,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T02:57:35.611Z",
+                     *           "endedAt": "2026-11-23T04:13:14.975Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:57:35.613Z",
+                     *             "startedAt": "2026-11-23T04:13:14.976Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8876,11 +8899,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T02:57:35.611Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T02:57:35.611Z",
+                     *           "endedAt": "2026-11-23T04:13:14.975Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T02:57:35.613Z",
+                     *             "startedAt": "2026-11-23T04:13:14.976Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9005,6 +9028,156 @@ export interface operations {
             };
         };
     };
+    listChangeDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description At most 200 deliveries, with the names of their resellers. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": []
+                     *     }
+                     */
+                    "application/json": {
+                        items: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            endpointId: string;
+                            /** @description The number of the record in your feed. Null for an event. */
+                            seq: number | null;
+                            /** @description The type of an event. Null for a record. */
+                            type: string | null;
+                            /** @enum {string} */
+                            format: "webhook" | "slack" | "email";
+                            /** @description The target of the endpoint, without its secret parts. */
+                            target: string;
+                            /** @enum {string} */
+                            state: "pending" | "delivered" | "dead";
+                            deadReason: ("too_old" | "blocked" | "too_large") | null;
+                            /** @description How many attempts were made since the delivery began or was sent again. */
+                            attempts: number;
+                            /** Format: date-time */
+                            recordedAt: string;
+                            /** @description When the next attempt is due. Null once it is over. */
+                            dueAt: string | null;
+                            endedAt: string | null;
+                            lastAttempt: components["schemas"]["DeliveryAttempt"] | null;
+                            reseller: string;
+                        }[];
+                    };
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamWatchChanges: {
         parameters: {
             query?: {
@@ -9046,7 +9219,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a20656-6518-7051-a1a8-584684482f8e","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:57:35.135Z","recordedAt":"2026-11-23T02:57:35.375Z","observedAt":"2026-11-23T02:57:35.135Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a2069b-aad5-70b9-ba01-555d9f61d0c3","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:13:14.874Z","recordedAt":"2026-11-23T04:13:14.924Z","observedAt":"2026-11-23T04:13:14.874Z","previous":0}
                      *
                      *     :
                      */
@@ -9202,7 +9375,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a20656-646a-7543-a6ec-c0a24c76538c",
+                     *           "id": "01a2069b-aa97-76de-b1f7-0a45957a10c8",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9211,9 +9384,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T02:57:34.461Z",
-                     *           "firstMissedAt": "2026-11-23T02:57:34.699Z",
-                     *           "recordedAt": "2026-11-23T02:57:34.826Z",
+                     *           "lastSeenAt": "2026-11-23T04:13:14.663Z",
+                     *           "firstMissedAt": "2026-11-23T04:13:14.746Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.775Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9371,19 +9544,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T02:57:34.461Z",
+                     *       "since": "2026-11-23T04:13:14.663Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T02:57:34.624Z",
+                     *           "validFrom": "2026-11-23T04:13:14.712Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T02:57:34.461Z",
+                     *           "validFrom": "2026-11-23T04:13:14.663Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9539,7 +9712,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T02:57:34.461Z",
+                     *           "validFrom": "2026-11-23T04:13:14.663Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9851,7 +10024,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T02:58:55.694Z",
+                     *       "to": "2026-11-23T04:13:29.557Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -9867,7 +10040,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T02:57:34.699Z"
+                     *           "at": "2026-11-23T04:13:14.746Z"
                      *         }
                      *       ]
                      *     }
@@ -10003,19 +10176,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T02:58:56.505Z",
+                     *       "at": "2026-11-23T04:13:30.027Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T02:57:34.699Z",
-                     *           "lastAttemptAt": "2026-11-23T02:57:34.840Z",
+                     *           "lastSuccessAt": "2026-11-23T04:13:14.746Z",
+                     *           "lastAttemptAt": "2026-11-23T04:13:14.784Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T02:57:34.624Z",
-                     *           "lastAttemptAt": "2026-11-23T02:57:34.619Z",
+                     *           "lastSuccessAt": "2026-11-23T04:13:14.712Z",
+                     *           "lastAttemptAt": "2026-11-23T04:13:14.709Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10024,7 +10197,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
+                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10036,10 +10209,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 81.37012,
-                     *           "p90": 81.37012,
-                     *           "p99": 81.37012,
-                     *           "max": 81.37012
+                     *           "p50": 15.152699,
+                     *           "p90": 15.152699,
+                     *           "p99": 15.152699,
+                     *           "max": 15.152699
                      *         }
                      *       },
                      *       "upstream": {
@@ -10195,10 +10368,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T02:57:34.840Z",
-                     *           "arrivedAt": "2026-11-23T02:57:34.847Z",
-                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
-                     *           "finishedAt": "2026-11-23T02:57:34.907Z",
+                     *           "startedAt": "2026-11-23T04:13:14.784Z",
+                     *           "arrivedAt": "2026-11-23T04:13:14.788Z",
+                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
+                     *           "finishedAt": "2026-11-23T04:13:14.811Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10213,9 +10386,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 12,
+                     *             "diff": 7,
                      *             "fetch": 0,
-                     *             "stage": 9
+                     *             "stage": 4
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10355,10 +10528,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T02:57:34.446Z",
-                     *       "arrivedAt": "2026-11-23T02:57:34.461Z",
-                     *       "fetchedAt": "2026-11-23T02:57:34.461Z",
-                     *       "finishedAt": "2026-11-23T02:57:34.600Z",
+                     *       "startedAt": "2026-11-23T04:13:14.655Z",
+                     *       "arrivedAt": "2026-11-23T04:13:14.663Z",
+                     *       "fetchedAt": "2026-11-23T04:13:14.663Z",
+                     *       "finishedAt": "2026-11-23T04:13:14.702Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10373,10 +10546,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 34,
-                     *         "apply": 44,
+                     *         "diff": 11,
+                     *         "apply": 9,
                      *         "fetch": 0,
-                     *         "stage": 33
+                     *         "stage": 9
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10532,10 +10705,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T02:57:34.840Z",
-                     *           "arrivedAt": "2026-11-23T02:57:34.847Z",
-                     *           "fetchedAt": "2026-11-23T02:57:34.847Z",
-                     *           "finishedAt": "2026-11-23T02:57:34.907Z",
+                     *           "startedAt": "2026-11-23T04:13:14.784Z",
+                     *           "arrivedAt": "2026-11-23T04:13:14.788Z",
+                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
+                     *           "finishedAt": "2026-11-23T04:13:14.811Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10550,9 +10723,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 12,
+                     *             "diff": 7,
                      *             "fetch": 0,
-                     *             "stage": 9
+                     *             "stage": 4
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10692,10 +10865,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T02:57:34.840Z",
-                     *         "arrivedAt": "2026-11-23T02:57:34.847Z",
-                     *         "fetchedAt": "2026-11-23T02:57:34.847Z",
-                     *         "finishedAt": "2026-11-23T02:57:34.907Z",
+                     *         "startedAt": "2026-11-23T04:13:14.784Z",
+                     *         "arrivedAt": "2026-11-23T04:13:14.788Z",
+                     *         "fetchedAt": "2026-11-23T04:13:14.788Z",
+                     *         "finishedAt": "2026-11-23T04:13:14.811Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10710,9 +10883,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 12,
+                     *           "diff": 7,
                      *           "fetch": 0,
-                     *           "stage": 9
+                     *           "stage": 4
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11004,10 +11177,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T02:57:34.840Z",
-                     *       "arrivedAt": "2026-11-23T02:57:34.847Z",
-                     *       "fetchedAt": "2026-11-23T02:59:01.917Z",
-                     *       "finishedAt": "2026-11-23T02:59:02.046Z",
+                     *       "startedAt": "2026-11-23T04:13:14.784Z",
+                     *       "arrivedAt": "2026-11-23T04:13:14.788Z",
+                     *       "fetchedAt": "2026-11-23T04:13:32.352Z",
+                     *       "finishedAt": "2026-11-23T04:13:32.371Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11022,10 +11195,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 53,
-                     *         "apply": 52,
+                     *         "diff": 7,
+                     *         "apply": 7,
                      *         "fetch": 0,
-                     *         "stage": 16
+                     *         "stage": 4
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11355,7 +11528,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T02:57:34.921Z",
+                     *           "createdAt": "2026-11-23T04:13:14.817Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11364,7 +11537,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T02:57:35.024Z",
+                     *           "createdAt": "2026-11-23T04:13:14.853Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11521,7 +11694,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T02:59:05.811Z",
+                     *       "createdAt": "2026-11-23T04:13:33.683Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -11691,8 +11864,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T02:57:35.024Z",
-                     *       "disabledAt": "2026-11-23T02:59:06.793Z",
+                     *       "createdAt": "2026-11-23T04:13:14.853Z",
+                     *       "disabledAt": "2026-11-23T04:13:34.169Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -11966,11 +12139,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_DbHiIlFZ",
-                     *           "createdAt": "2026-11-23T02:57:35.619Z",
+                     *           "prefix": "fwk_1yeTTiKh",
+                     *           "createdAt": "2026-11-23T04:13:14.978Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T02:59:08.348Z"
+                     *           "lastUsedAt": "2026-11-23T04:13:34.846Z"
                      *         }
                      *       ]
                      *     }
@@ -12114,8 +12287,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_DbHiIlFZ",
-                     *           "createdAt": "2026-11-23T02:57:35.619Z",
+                     *           "prefix": "fwk_1yeTTiKh",
+                     *           "createdAt": "2026-11-23T04:13:14.978Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12127,8 +12300,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_Oo6UT4Ka",
-                     *           "createdAt": "2026-11-23T02:57:35.623Z",
+                     *           "prefix": "fwk_inUideKW",
+                     *           "createdAt": "2026-11-23T04:13:14.979Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12283,12 +12456,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_3ZVBhU3G",
-                     *       "createdAt": "2026-11-23T02:59:11.357Z",
+                     *       "prefix": "fwk_4xXpRh0j",
+                     *       "createdAt": "2026-11-23T04:13:35.544Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_3ZVBhU3G…"
+                     *       "key": "fwk_4xXpRh0j…"
                      *     }
                      */
                     "application/json": {
@@ -12475,10 +12648,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_DbHiIlFZ",
-                     *       "createdAt": "2026-11-23T02:57:35.619Z",
+                     *       "prefix": "fwk_1yeTTiKh",
+                     *       "createdAt": "2026-11-23T04:13:14.978Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T02:59:13.057Z",
+                     *       "revokedAt": "2026-11-23T04:13:35.774Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -12625,8 +12798,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T02:57:34.915Z",
-                     *           "closedAt": "2026-11-23T02:57:34.915Z"
+                     *           "openedAt": "2026-11-23T04:13:14.816Z",
+                     *           "closedAt": "2026-11-23T04:13:14.816Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -12765,7 +12938,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a20656-665c-7c53-bb60-fa32bcfeda0e",
+                     *           "id": "01a2069b-ab22-720c-88f2-dbdf06814b24",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -12812,8 +12985,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
-                     *           "recordedAt": "2026-11-23T02:57:35.324Z"
+                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.914Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -13376,18 +13549,18 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *       "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T02:57:35.135Z",
-                     *       "lastCheckAt": "2026-11-23T02:57:35.284Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
+                     *       "lastCheckAt": "2026-11-23T04:13:14.902Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T02:59:22.349Z",
-                     *         "why": "the fares that are due before it, within the budget"
+                     *         "at": "2026-11-23T04:14:14.874Z",
+                     *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
                      *         "changesPerDay": 1,
@@ -13396,28 +13569,28 @@ export interface operations {
                      *           "lastChange": 1,
                      *           "route": 1
                      *         },
-                     *         "weight": 2,
+                     *         "weight": 4,
                      *         "eventValue": 1.1,
                      *         "ticket": 1,
                      *         "expectedIntervalSeconds": 0
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T02:57:35.135Z",
+                     *           "from": "2026-11-23T04:13:14.874Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T02:57:35.135Z",
+                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a20656-665c-7c53-bb60-fa32bcfeda0e",
+                     *           "id": "01a2069b-ab22-720c-88f2-dbdf06814b24",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -13464,8 +13637,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T02:57:35.135Z",
-                     *           "recordedAt": "2026-11-23T02:57:35.324Z"
+                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
+                     *           "recordedAt": "2026-11-23T04:13:14.914Z"
                      *         }
                      *       ]
                      *     }
@@ -13611,11 +13784,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a20656-646a-7543-a6ec-c0a24c76538c","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T02:57:34.461Z","firstMissedAt":"2026-11-23T02:57:34.699Z","recordedAt":"2026-11-23T02:57:34.826Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a2069b-aa97-76de-b1f7-0a45957a10c8","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:13:14.663Z","firstMissedAt":"2026-11-23T04:13:14.746Z","recordedAt":"2026-11-23T04:13:14.775Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a20656-665c-7c53-bb60-fa32bcfeda0e","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T02:57:35.135Z","recordedAt":"2026-11-23T02:57:35.324Z","previous":0}
+                     *     data: {"seq":1,"id":"01a2069b-ab22-720c-88f2-dbdf06814b24","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:13:14.874Z","recordedAt":"2026-11-23T04:13:14.914Z","previous":0}
                      *
                      *     :
                      *
@@ -13623,7 +13796,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T02:57:34.840Z","arrivedAt":"2026-11-23T02:57:34.847Z","fetchedAt":"2026-11-23T02:57:34.847Z","finishedAt":"2026-11-23T02:57:34.907Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":12,"fetch":0,"stage":9},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T02:57:34.676Z","arrivedAt":"2026-11-23T02:57:34.699Z","fetchedAt":"2026-11-23T02:57:34.699Z","finishedAt":"2026-11-23T02:57:34.828Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":28,"apply":24,"fetch":0,"stage":39},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T02:57:34.619Z","arrivedAt":"2026-11-23T02:57:34.624Z","fetchedAt":"2026-11-23T02:57:34.624Z","finishedAt":"2026-11-23T02:57:34.662Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":15,"apply":9,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T02:57:34.446Z","arrivedAt":"2026-11-23T02:57:34.461Z","fetchedAt":"2026-11-23T02:57:34.461Z","finishedAt":"2026-11-23T02:57:34.600Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":34,"apply":44,"fetch":0,"stage":33},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:13:14.784Z","arrivedAt":"2026-11-23T04:13:14.788Z","fetchedAt":"2026-11-23T04:13:14.788Z","finishedAt":"2026-11-23T04:13:14.811Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":7,"fetch":0,"stage":4},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:13:14.742Z","arrivedAt":"2026-11-23T04:13:14.746Z","fetchedAt":"2026-11-23T04:13:14.746Z","finishedAt":"2026-11-23T04:13:14.778Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":7,"apply":12,"fetch":0,"stage":6},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:13:14.709Z","arrivedAt":"2026-11-23T04:13:14.712Z","fetchedAt":"2026-11-23T04:13:14.712Z","finishedAt":"2026-11-23T04:13:14.737Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":6,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:13:14.655Z","arrivedAt":"2026-11-23T04:13:14.663Z","fetchedAt":"2026-11-23T04:13:14.663Z","finishedAt":"2026-11-23T04:13:14.702Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":11,"apply":9,"fetch":0,"stage":9},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

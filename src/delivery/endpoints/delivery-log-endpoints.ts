@@ -6,11 +6,16 @@ import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { Attempt, subject } from './delivery-endpoints.ts'
-import { hasRecord, listRecentDeliveries, listRecordDeliveries } from './delivery-log-queries.ts'
+import {
+  hasRecord,
+  listChangeDeliveries,
+  listRecentDeliveries,
+  listRecordDeliveries,
+} from './delivery-log-queries.ts'
 import { requireEndpoint } from './endpoint-queries.ts'
 import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shape-endpoints.ts'
 
-const { reseller } = operations<{ readonly db: Db }>()
+const { operator, reseller } = operations<{ readonly db: Db }>()
 
 const LoggedDelivery = object(
   {
@@ -81,5 +86,23 @@ const recent = reseller({
   },
 })
 
-/** The endpoints with which a reseller sees what was sent. */
-export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent]
+const ofChange = operator({
+  id: 'listChangeDeliveries',
+  method: 'GET',
+  path: '/api/v1/availability-changes/{seq}/deliveries',
+  tag: 'Operators',
+  summary: 'List the deliveries of a change to the endpoints of all resellers',
+  scope: 'operate',
+  params: RecordParams,
+  answer: {
+    about: 'At most 200 deliveries, with the names of their resellers.',
+    schema: object({
+      items: Type.Array(object({ ...LoggedDelivery.properties, reseller: Type.String() })),
+    }),
+  },
+  example: { params: { seq: '1' } },
+  handler: async ({ db }, { params: { seq } }) => ({ items: await listChangeDeliveries(db, seq) }),
+})
+
+/** The endpoints that show what was sent. */
+export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent, ofChange]

@@ -142,8 +142,10 @@ export async function* statesText(db: Db, args: StatesArgs): AsyncGenerator<stri
       continue
     }
     for (const { watch, view } of part) {
-      const { list, reference } = watch.entry
-      yield separator + JSON.stringify({ list, reference, watchId: watch.id, ...view })
+      const { list, reference, question } = watch.entry
+      const { flightId, returnFlightId } = question
+      const subject = { list, reference, watchId: watch.id, flightId, returnFlightId }
+      yield separator + JSON.stringify({ ...subject, ...view })
       separator = ','
     }
   }

@@ -69,7 +69,14 @@ const viewMembers = {
 }
 
 const WatchState = object(
-  { list: Type.String(), reference: Type.String(), watchId: Type.String(), ...viewMembers },
+  {
+    list: Type.String(),
+    reference: Type.String(),
+    watchId: Type.String(),
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    ...viewMembers,
+  },
   { title: 'WatchState' },
 )
 

@@ -1,3 +1,4 @@
+import { colourOf } from '../colours.js'
 import { d3 } from './projection.js'
 
 /** Farther than this a straight line on the map is far from the great circle. */
@@ -11,8 +12,7 @@ const CURVED_FROM = 0.35
 
 /** @param {HTMLElement} element @returns {Palette} */
 export function paletteOf(element) {
-  const style = getComputedStyle(element)
-  const colour = (/** @type {string} */ name) => style.getPropertyValue(`--map-${name}`).trim()
+  const colour = (/** @type {string} */ name) => colourOf(element, `map-${name}`)
   return {
     land: colour('land'),
     sea: colour('sea'),

@@ -1,6 +1,8 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useDark } from '../colours.js'
 import { useResource, useSize } from '../hooks.js'
 import { html } from '../html.js'
+import { texts } from '../texts.js'
 import { drawLand, drawLines, drawPoints, paletteOf } from './draw.js'
 import { readPlaces } from './network.js'
 import { useView } from './pan-zoom.js'
@@ -8,70 +10,88 @@ import { d3, readLand } from './projection.js'
 
 /** @typedef {import('./network.js').Pair} Pair */
 
+/** @type {readonly Pair[]} */
+const NONE = []
+
 /**
  * The world with routes. The routes that do not move are drawn once for each position of the map; while it moves, their
  * picture moves.
  * @param {{ steady?: readonly Pair[], added?: readonly Pair[], removed?: readonly Pair[], focus?: string | undefined,
  *   onPlace?: (id: string | undefined) => void, kind: 'big' | 'mini', label: string }} props
  */
-export function NetworkMap({ steady = [], added = [], removed = [], focus, onPlace, kind, label }) {
+export function NetworkMap({
+  steady = NONE,
+  added = NONE,
+  removed = NONE,
+  focus,
+  onPlace,
+  kind,
+  label,
+}) {
   const [box, size] = useSize()
   const known = useResource(() => Promise.all([readPlaces(), readLand()]), [])
-  const { view, handlers, moving } = useView(size)
+  const { view, handlers, moving, wasDragged } = useView(size)
   const lines = useLines(known.data?.[0], { steady, added, removed, focus })
+  const { base, top, shift } = useDrawing(lines, { size, view, moving, land: known.data?.[1] })
+  const choose = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ within) =>
+    onPlace?.(nearestPlace(lines.places, projectionFor(size, view), { x, y, within }))
+  const click = (/** @type {any} */ event) => {
+    if (wasDragged()) return
+    const corner = event.currentTarget.getBoundingClientRect()
+    choose(event.clientX - corner.left, event.clientY - corner.top, NEAR_PX)
+  }
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === 'Enter') choose(size.width / 2, size.height / 2, Number.POSITIVE_INFINITY)
+    else if (event.key === 'Escape') onPlace?.(undefined)
+    else handlers.onKeyDown(event)
+  }
+  // With this role, a screen reader passes the keys on to the map.
+  return html`<div class="map map-${kind}" ref=${box} ...${handlers} onKeyDown=${press} onClick=${click} role="application" aria-label=${label}
+    aria-describedby=${onPlace === undefined ? null : 'map-help'}>
+    <canvas ref=${base} style=${{ transform: shift }}></canvas>
+    <canvas ref=${top} style=${{ transform: shift }}></canvas>
+    ${known.error && html`<p class="notice bad" role="alert">${texts.map.failed}</p>`}
+  </div>`
+}
+
+/**
+ * Draws the routes that stay on one canvas and those that change on another. While the map moves, both are shifted.
+ * @param {ReturnType<typeof useLines>} lines
+ * @param {{ size: { width: number, height: number }, view: { x: number, y: number, k: number }, moving: boolean, land: any }} map
+ */
+function useDrawing(lines, { size, view, moving, land }) {
   const base = useRef(/** @type {HTMLCanvasElement | null} */ (null))
   const top = useRef(/** @type {HTMLCanvasElement | null} */ (null))
   const drawn = useRef(view)
-  const scheme = useScheme()
-  useEffect(() => {
-    if (moving || known.data === undefined || size.width === 0) return
+  const dark = useDark()
+  // Drawn before the browser paints: otherwise the old picture would show unshifted for a frame.
+  const ready = !moving && land !== undefined && size.width > 0
+  useLayoutEffect(() => {
+    if (!ready) return
     const { projection, palette, context } = prepare(base.current, size, view)
-    drawLand(context, projection, { land: known.data[1], palette })
+    drawLand(context, projection, { land, palette })
     context.globalAlpha = alphaFor(lines.steady.length)
     drawLines(context, projection, { lines: lines.steady, colour: palette.live, width: 0.8 })
     context.globalAlpha = 1
     drawPoints(context, projection, { points: lines.places, colour: palette.place, radius: 1.4 })
     drawn.current = view
-  }, [view, moving, size, lines.steady, known.data, scheme])
-  useEffect(() => {
-    if (moving || known.data === undefined || size.width === 0) return
+  }, [ready, view, size, lines.steady, lines.places, land, dark])
+  useLayoutEffect(() => {
+    if (!ready) return
     const { projection, palette, context } = prepare(top.current, size, view)
-    drawLines(context, projection, {
-      lines: lines.removed,
-      colour: palette.removed,
-      width: 1.6,
-      dash: [4, 3],
-    })
-    drawLines(context, projection, { lines: lines.added, colour: palette.added, width: 1.6 })
-    drawLines(context, projection, { lines: lines.focused, colour: palette.focus, width: 1.4 })
-    drawPoints(context, projection, { points: lines.focusPlaces, colour: palette.focus, radius: 4 })
-  }, [view, moving, size, lines, known.data, scheme])
-  const shift = moving ? shiftOf(drawn.current, view, size) : 'none'
-  const click = (/** @type {MouseEvent} */ event) => {
-    if (onPlace === undefined || known.data === undefined) return
-    onPlace(nearestPlace(known.data[0], projectionFor(size, view), event))
-  }
-  return html`<div class="map map-${kind}" ref=${box} ...${handlers} onClick=${click} role="img" aria-label=${label}>
-    <canvas ref=${base} style=${{ transform: shift }}></canvas>
-    <canvas ref=${top} style=${{ transform: shift }}></canvas>
-    ${known.error && html`<p class="notice bad" role="alert">The map could not be loaded.</p>`}
-  </div>`
+    const { removed, added, focused, focusPlaces } = lines
+    const dash = [4, 3]
+    drawLines(context, projection, { lines: removed, colour: palette.removed, width: 1.6, dash })
+    drawLines(context, projection, { lines: added, colour: palette.added, width: 1.6 })
+    drawLines(context, projection, { lines: focused, colour: palette.focus, width: 1.4 })
+    drawPoints(context, projection, { points: focusPlaces, colour: palette.focus, radius: 4 })
+  }, [ready, view, size, lines, land, dark])
+  return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
 }
 
 /** Many thin lines on top of each other need more transparency. @param {number} lines */
 function alphaFor(lines) {
   return Math.max(0.06, Math.min(0.5, 400 / Math.max(1, lines)))
-}
-
-function useScheme() {
-  const [dark, setDark] = useState(matchMedia('(prefers-color-scheme: dark)').matches)
-  useEffect(() => {
-    const query = matchMedia('(prefers-color-scheme: dark)')
-    const update = () => setDark(query.matches)
-    query.addEventListener('change', update)
-    return () => query.removeEventListener('change', update)
-  }, [])
-  return dark
 }
 
 /**
@@ -131,24 +151,26 @@ function prepare(canvas, size, view) {
  * How the picture of one view must move to look like another.
  * @param {{ x: number, y: number, k: number }} from
  * @param {{ x: number, y: number, k: number }} to
- * @param {{ width: number, height: number }} _size
  */
-function shiftOf(from, to, _size) {
+function shiftOf(from, to) {
   const scale = to.k / from.k
   return `translate(${to.x - from.x * scale}px, ${to.y - from.y * scale}px) scale(${scale})`
 }
 
 const NEAR_PX = 14
 
-/** @param {Map<string, any>} places @param {import('d3-geo').GeoProjection} projection @param {MouseEvent} event */
-function nearestPlace(places, projection, event) {
-  const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect()
-  const x = event.clientX - box.left
-  const y = event.clientY - box.top
+/**
+ * The place with routes that is nearest to a point of the map.
+ * @param {readonly any[]} places
+ * @param {import('d3-geo').GeoProjection} projection
+ * @param {{ x: number, y: number, within: number }} point
+ * @returns {string | undefined} its id
+ */
+function nearestPlace(places, projection, { x, y, within }) {
   let found
-  let best = NEAR_PX
-  for (const { id, latitude, longitude } of places.values()) {
-    const at = latitude === null ? null : projection([longitude, latitude])
+  let best = within
+  for (const { id, latitude, longitude } of places) {
+    const at = projection([longitude, latitude])
     const distance = at ? Math.hypot(at[0] - x, at[1] - y) : best
     if (distance < best) {
       best = distance

@@ -22,13 +22,14 @@ export function readPlaces() {
 }
 
 /**
- * The live routes now, and all changes of the last days.
- * @param {number} days
+ * The live routes at an instant, and all changes since an earlier one.
+ * @param {Date} from
+ * @param {Date | undefined} to now if it is undefined
  * @returns {Promise<Network>}
  */
-export async function readNetwork(days) {
-  const from = new Date(Date.now() - days * 86_400_000).toISOString()
-  const answer = await callApi(`/routes/difference?from=${encodeURIComponent(from)}`)
+export async function readNetwork(from, to) {
+  const until = to === undefined ? '' : `&to=${to.toISOString()}`
+  const answer = await callApi(`/routes/difference?from=${from.toISOString()}${until}`)
   return {
     live: Object.entries(answer.live).flatMap(([departure, destinations]) =>
       /** @type {string[]} */ (destinations).map(
@@ -43,6 +44,26 @@ export async function readNetwork(days) {
     from: Date.parse(answer.from),
     to: Date.parse(answer.to),
   }
+}
+
+/**
+ * The network with later changes. Those that it has already are left out.
+ * @param {Network} network
+ * @param {readonly Change[]} changes
+ * @returns {Network}
+ */
+export function withChanges(network, changes) {
+  const live = new Map(network.live.map((pair) => [pair.join(' '), pair]))
+  const fresh = changes.filter(({ pair, added }) => {
+    const key = pair.join(' ')
+    if (live.has(key) === added) return false
+    if (added) live.set(key, pair)
+    else live.delete(key)
+    return true
+  })
+  if (fresh.length === 0) return network
+  const to = Math.max(network.to, ...fresh.map(({ at }) => at))
+  return { ...network, to, live: [...live.values()], changes: [...network.changes, ...fresh] }
 }
 
 /**

@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 const MAX_ZOOM = 24
 const REST_MS = 140
+/** A pointer that moved less was held still. */
+const CLICK_PX = 4
 
 /**
  * Panning and zooming by pointer, wheel and keyboard. `moving` is true until the map has rested for a moment.
@@ -12,6 +14,7 @@ export function useView(size) {
   const [moving, setMoving] = useState(false)
   const resting = useRef(0)
   const drag = useRef(/** @type {{ x: number, y: number } | undefined} */ (undefined))
+  const dragged = useRef(0)
   const move = (/** @type {(last: typeof view) => typeof view} */ next) => {
     setMoving(true)
     setView((last) => bounded(next(last), size))
@@ -34,12 +37,14 @@ export function useView(size) {
     },
     onPointerDown: (/** @type {any} */ event) => {
       drag.current = { x: event.clientX, y: event.clientY }
+      dragged.current = 0
     },
     onPointerMove: (/** @type {any} */ event) => {
       const from = drag.current
       if (from === undefined || event.buttons === 0) return
       const { clientX, clientY } = event
       drag.current = { x: clientX, y: clientY }
+      dragged.current += Math.hypot(clientX - from.x, clientY - from.y)
       move((last) => ({ ...last, x: last.x + clientX - from.x, y: last.y + clientY - from.y }))
     },
     onPointerUp: () => {
@@ -47,7 +52,9 @@ export function useView(size) {
     },
     onKeyDown: (/** @type {any} */ event) => pressKey(event, { zoom, move, size }),
   }
-  return { view, handlers, moving }
+  // A browser sends a click after a drag too.
+  const wasDragged = () => dragged.current > CLICK_PX
+  return { view, handlers, moving, wasDragged }
 }
 
 const STEP_PX = 60

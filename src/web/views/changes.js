@@ -1,28 +1,22 @@
 import { useState } from 'preact/hooks'
-import {
-  changeLevel,
-  changeText,
-  flightText,
-  pairText,
-  priceText,
-  subjectText,
-} from '../describe.js'
+import { changeLevel, changeText, feedOf, subjectText } from '../describe.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
 import { readPlaces } from '../map/network.js'
 import { Badge, Empty, Loaded } from '../parts.js'
-import { callApi } from '../session.js'
+import { callApi, seesAll } from '../session.js'
 import { texts } from '../texts.js'
 import { Clock } from '../times.js'
+import { ChangeDetails } from './change-details.js'
 
 const SHOWN = 300
 const EARLIER = 100
 
 /** The live feed, newest first, with filters. @param {{ caller: any }} props */
 export function ChangesView({ caller }) {
-  const isOperator = caller.kind === 'operator'
-  const earlier = useResource(() => readEarlier(isOperator), [isOperator])
+  const all = seesAll(caller)
+  const earlier = useResource(() => readEarlier(all), [all])
   const [live, setLive] = useState(/** @type {any[]} */ ([]))
   const places = useResource(readPlaces, [])
   const [filter, setFilter] = useState({ kind: '', text: '' })
@@ -33,33 +27,34 @@ export function ChangesView({ caller }) {
   return html`
     <${Filters} filter=${filter} onChange=${setFilter} />
     <${Loaded} of=${earlier}>${(/** @type {any[]} */ items) => html`
-      <${ChangeTable} changes=${passing(withLines(merged(live, items), places.data), filter)} />
+      <${ChangeTable} changes=${passing(withLines(merged(live, items), places.data), filter)}
+        isFiltered=${filter.kind !== '' || filter.text.trim() !== ''} canWatch=${caller.scopes.includes('watch')} />
     `}<//>`
 }
 
-/** @param {boolean} isOperator */
-async function readEarlier(isOperator) {
-  const path = isOperator ? '/route-changes' : '/watch-changes'
+/** The last records: those of all routes and fares, or the reseller's own. @param {boolean} all */
+async function readEarlier(all) {
+  const paths = all ? ['/route-changes', '/availability-changes'] : ['/watch-changes']
+  return (await Promise.all(paths.map(readLast))).flat()
+}
+
+/** @param {string} path */
+async function readLast(path) {
   const { head } = await callApi(`${path}?limit=1`)
   const { items } = await callApi(`${path}?after=${Math.max(0, head - EARLIER)}&limit=${EARLIER}`)
-  return items.reverse()
+  return items
 }
 
 /** A record has one key, wherever it came from. @param {any} change */
 function keyOf(change) {
-  const kind =
-    change.kind.startsWith('route_') || change.kind === 'place_changed' ? 'route' : 'fare'
-  // The feed of a reseller and the feed of all fares number a change differently.
-  return (
-    change.id ?? `${kind} ${change.watchId ?? ''} ${change.kind} ${change.detectedAt} ${change.seq}`
-  )
+  return `${feedOf(change)} ${change.seq}`
 }
 
 /** @param {any[]} live @param {any[]} earlier */
 function merged(live, earlier) {
   const byKey = new Map([...earlier, ...live].map((change) => [keyOf(change), change]))
   return [...byKey.values()]
-    .sort((a, b) => Date.parse(b.recordedAt) - Date.parse(a.recordedAt))
+    .sort((a, b) => Date.parse(b.recordedAt) - Date.parse(a.recordedAt) || b.seq - a.seq)
     .slice(0, SHOWN)
 }
 
@@ -70,7 +65,9 @@ function passing(changes, { kind, text }) {
     (change) =>
       (kind === '' || change.kind === kind) &&
       (wanted === '' ||
-        `${change.line} ${change.list} ${change.reference}`.toLowerCase().includes(wanted)),
+        `${change.line} ${change.list ?? ''} ${change.reference ?? ''}`
+          .toLowerCase()
+          .includes(wanted)),
   )
 }
 
@@ -94,24 +91,26 @@ function withLines(changes, places) {
 /** @param {{ filter: { kind: string, text: string }, onChange: (filter: { kind: string, text: string }) => void }} props */
 function Filters({ filter, onChange }) {
   return html`<div class="toolbar">
-    <label>Kind
+    <label>${texts.changes.kind}
       <select value=${filter.kind} onChange=${(/** @type {any} */ e) => onChange({ ...filter, kind: e.currentTarget.value })}>
-        <option value="">all</option>
+        <option value="">${texts.changes.allKinds}</option>
         ${Object.entries(texts.kinds).map(([kind, text]) => html`<option value=${kind}>${text}</option>`)}
       </select>
     </label>
-    <label>Search
-      <input type="search" value=${filter.text} placeholder="place, flight, reference"
+    <label>${texts.search}
+      <input type="search" value=${filter.text} placeholder=${texts.changes.searchHint}
         onInput=${(/** @type {any} */ e) => onChange({ ...filter, text: e.currentTarget.value })} />
     </label>
   </div>`
 }
 
-/** @param {{ changes: any[] }} props */
-function ChangeTable({ changes }) {
+/** @param {{ changes: any[], isFiltered: boolean, canWatch: boolean }} props */
+function ChangeTable({ changes, isFiltered, canWatch }) {
   const [open, setOpen] = useState('')
   if (changes.length === 0) {
-    return html`<${Empty} title="No change to show.">New ones appear here by themselves.<//>`
+    return isFiltered
+      ? html`<${Empty} title=${texts.changes.noMatch}>${texts.changes.noMatchHelp}<//>`
+      : html`<${Empty} title=${texts.changes.empty}>${texts.changes.emptyHelp}<//>`
   }
   return html`<ol class="feed">
     ${changes.map((change) => {
@@ -123,40 +122,8 @@ function ChangeTable({ changes }) {
           <span class="subject">${change.line}${change.reference && html` <span class="muted">${change.list} / ${change.reference}</span>`}</span>
           <${Badge} level=${changeLevel(change)}>${changeText(change)}<//>
         </button>
-        ${isOpen && html`<${ChangeDetails} change=${change} />`}
+        ${isOpen && html`<${ChangeDetails} change=${change} canWatch=${canWatch} />`}
       </li>`
     })}
   </ol>`
-}
-
-/** @param {{ change: any }} props */
-function ChangeDetails({ change }) {
-  const { before, after, lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
-  const since = lastGoodCheckAt ?? lastSeenAt
-  const until = detectedAt ?? firstMissedAt
-  return html`<div class="details">
-    <dl>
-      <dt>It happened</dt>
-      <dd>${since ? html`after <${Clock} at=${since} /> and ` : ''}by <${Clock} at=${until} /></dd>
-      <dt>Recorded</dt><dd><${Clock} at=${change.recordedAt} />, number ${change.seq}${change.previous !== undefined && `, after ${change.previous}`}</dd>
-      ${change.list && html`<dt>Watch</dt><dd>${change.list} / ${change.reference}</dd>`}
-      ${change.runId && html`<dt>Run</dt><dd>${change.runId}</dd>`}
-    </dl>
-    <div class="sides">
-      <${Side} title="Before" state=${before} />
-      <${Side} title="After" state=${after} />
-    </div>
-  </div>`
-}
-
-/** @param {{ title: string, state: any }} props */
-function Side({ title, state }) {
-  const legs = state?.outbound ? [state.outbound, state.return].filter(Boolean) : []
-  return html`<section>
-    <h3>${title}</h3>
-    ${!state && html`<p class="muted">nothing</p>`}
-    ${state?.pair && html`<p>${pairText(state.pair)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
-    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? 'flight not shown'}: ${leg.belief}${leg.price ? `, ${priceText(leg.price)}` : ''}</p>`)}
-    ${state && !state.pair && html`<dl>${Object.entries(state).map(([name, value]) => html`<dt>${name}</dt><dd>${String(value)}</dd>`)}</dl>`}
-  </section>`
 }

@@ -6,6 +6,9 @@ import { callApi, ProblemError, saveKey } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText } from '../times.js'
 
+/** Lists are fetched at least once a day. */
+const OLD_SECONDS = 26 * 3600
+
 /**
  * What this is, how fresh it is, and the way in.
  * @param {{ onEnter: () => void, error?: Error }} props
@@ -25,7 +28,7 @@ export function HomeView({ onEnter, error }) {
     }
     ${error && html`<${Failure} error=${error} onRetry=${() => location.reload()} />`}
     <${KeyForm} onEnter=${onEnter} />
-    <nav class="links" aria-label=${texts.home.docs}>
+    <nav class="links" aria-label=${texts.home.links}>
       <a href="/docs">${texts.home.docs}</a>
       <a href="/docs/runbooks">${texts.home.runbooks}</a>
       <a href="/openapi.json">${texts.home.openapi}</a>
@@ -41,19 +44,23 @@ async function readFreshness() {
 
 /** @param {{ facts: { routesAgeSeconds: number | null, faresAgeSeconds: number | null } }} props */
 function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
-  if (routesAgeSeconds === null)
-    return html`<${Badge} level="idle">No list of routes has arrived yet.<//>`
-  const routes = `The routes were fetched ${durationText(routesAgeSeconds)} ago`
-  const fares =
+  if (routesAgeSeconds === null) return html`<${Badge} level="idle">${texts.home.noList}<//>`
+  const routes = durationText(routesAgeSeconds)
+  const sentence =
     faresAgeSeconds === null
-      ? '.'
-      : `, and half of the fares were checked in the last ${durationText(faresAgeSeconds)}.`
-  return html`<${Badge} level="good">${routes}${fares}<//>`
+      ? texts.home.routes(routes)
+      : texts.home.routesAndFares(routes, durationText(faresAgeSeconds))
+  return html`<${Badge} level=${routesAgeSeconds > OLD_SECONDS ? 'warn' : 'good'}>${sentence}<//>`
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** @param {unknown} error */
 function keyFault(error) {
-  if (!(error instanceof ProblemError)) return texts.unreachable
+  if (!(error instanceof ProblemError)) return texts.unreachable(messageOf(error))
   return error.status === 401 ? texts.home.badKey : error.message
 }
 
@@ -63,6 +70,9 @@ function KeyForm({ onEnter }) {
   const [busy, setBusy] = useState(false)
   const [fault, setFault] = useState('')
   const enter = async () => {
+    setFault('')
+    // A header cannot carry other letters, and no key has them.
+    if (!/^[\x21-\x7e]+$/.test(key.trim())) return setFault(texts.home.badKey)
     setBusy(true)
     saveKey(key.trim())
     try {
@@ -84,7 +94,7 @@ function KeyForm({ onEnter }) {
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
       onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => setKey(e.currentTarget.value)} />
     <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => void enter()} />
-    <p class="help">${texts.home.keyHint} <code>${texts.home.keyCommand}</code></p>
+    <p class="help">${texts.home.keyHint} <code>${texts.home.keyCommand}</code>.</p>
     ${fault && html`<p role="alert"><${Badge} level="bad">${fault}<//></p>`}
   </form>`
 }

@@ -1,75 +1,96 @@
 import { useState } from 'preact/hooks'
+import { useAction } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
-import { callApi } from '../session.js'
+import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
+import { Faults } from './watch-form.js'
+
+/** As large as the API reads at once. */
+const MAX_BYTES = 3_000_000
 
 /**
  * Imports a CSV file that is dropped or chosen: first shows what it would change, then asks.
- * @param {{ lists: any[], current: string | undefined, onImported: () => void }} props
+ * @param {{ current: string | undefined, onImported: (list: string) => void }} props
  */
 export function ImportPanel({ current, onImported }) {
   const [file, setFile] = useState(
-    /** @type {{ name: string, csv: string, takenAt: number } | undefined} */ (undefined),
+    /** @type {{ given: File, key: number } | undefined} */ (undefined),
   )
   const [over, setOver] = useState(false)
-  const take = async (/** @type {File | undefined} */ given) => {
+  const take = (/** @type {File | undefined} */ given) => {
     setOver(false)
-    if (given !== undefined)
-      setFile({ name: given.name, csv: await given.text(), takenAt: Date.now() })
+    if (given !== undefined) setFile({ given, key: (file?.key ?? 0) + 1 })
   }
   const drop = (/** @type {DragEvent} */ event) => {
     event.preventDefault()
-    void take(event.dataTransfer?.files[0])
+    take(event.dataTransfer?.files[0])
   }
   const drag = (/** @type {DragEvent} */ event) => {
     event.preventDefault()
     setOver(true)
   }
-  return html`<section class="drop ${over ? 'over' : ''}" onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
-    <label>Drop a CSV file of watches here, or choose one
-      <input type="file" accept=".csv,text/csv" onChange=${(/** @type {any} */ e) => void take(e.currentTarget.files[0])} /></label>
+  const choose = (/** @type {any} */ event) => {
+    take(event.currentTarget.files[0])
+    // The same file can be chosen again after it was mended.
+    event.currentTarget.value = ''
+  }
+  return html`<section class="drop ${over ? 'over' : ''}" aria-label=${texts.import.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
+    <label>${texts.import.drop}
+      <input type="file" accept=".csv,text/csv" onChange=${choose} /></label>
     ${
       file &&
-      html`<${Preview} key=${file.takenAt} file=${file} list=${current ?? 'watches'}
-      onEnd=${(/** @type {boolean} */ imported) => {
+      html`<${Preview} key=${file.key} file=${file.given} list=${current ?? 'watches'}
+      onEnd=${(/** @type {string | undefined} */ imported) => {
         setFile(undefined)
-        if (imported) onImported()
+        if (imported !== undefined) onImported(imported)
       }} />`
     }
   </section>`
 }
 
-/** @param {{ file: { name: string, csv: string }, list: string, onEnd: (imported: boolean) => void }} props */
+/** @param {{ file: File, list: string, onEnd: (imported?: string) => void }} props */
 function Preview({ file, list, onEnd }) {
   const [name, setName] = useState(list)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState(/** @type {any} */ (undefined))
   const [plan, setPlan] = useState(/** @type {any} */ (undefined))
-  const send = (/** @type {boolean} */ dryRun) => {
-    setBusy(true)
-    setError(undefined)
-    callApi(`/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`, {
-      method: 'POST',
-      csv: file.csv,
+  const { busy, error, run } = useAction()
+  const send = async (/** @type {boolean} */ dryRun) => {
+    const csv = await file.arrayBuffer().catch(() => {
+      throw new ProblemError(0, { detail: texts.import.unreadable })
     })
-      .then((answer) => (dryRun ? setPlan(answer) : onEnd(true)), setError)
-      .finally(() => setBusy(false))
+    const path = `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`
+    const answer = await callApi(path, { method: 'POST', csv })
+    if (dryRun) setPlan(answer)
+    else onEnd(name)
+  }
+  const rename = (/** @type {any} */ event) => {
+    setName(event.currentTarget.value)
+    setPlan(undefined)
+  }
+  if (file.size > MAX_BYTES) {
+    return html`<p role="alert"><${Badge} level="bad">${texts.import.tooLarge('3 MB')}<//></p>`
   }
   return html`<div class="preview">
-    <label>Into the list <input value=${name} onInput=${(/** @type {any} */ e) => {
-      setName(e.currentTarget.value)
-      setPlan(undefined)
-    }} /></label>
-    ${error && html`<${Failure} error=${error} /><ul class="plain-list">${(error.problem?.errors ?? []).map((/** @type {any} */ fault) => html`<li>${fault.detail ?? fault.message}</li>`)}</ul>`}
-    ${plan && html`<p role="status"><${Badge} level="good">${texts.count(plan.added, 'watch', 'watches')} would be added, ${plan.changed} changed, ${plan.unchanged} left as they are<//></p>`}
+    <label>${texts.import.into} <input value=${name} onInput=${rename} /></label>
+    ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
+    ${plan && html`<${Plan} plan=${plan} />`}
     <div class="buttons">
       ${
         plan
-          ? html`<${Action} label="Import" kind="primary" busy=${busy} onClick=${() => send(false)} />`
-          : html`<${Action} label=${`Preview ${file.name}`} kind="primary" busy=${busy} onClick=${() => send(true)} />`
+          ? html`<${Action} label=${texts.import.import} kind="primary" busy=${busy} disabled=${plan.added + plan.changed === 0} onClick=${() => run(() => send(false))} />`
+          : html`<${Action} label=${texts.import.preview(file.name)} kind="primary" busy=${busy} disabled=${name.trim() === ''} onClick=${() => run(() => send(true))} />`
       }
-      <${Action} label="Cancel" busy=${busy} onClick=${() => onEnd(false)} />
+      <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
     </div>
+  </div>`
+}
+
+/** What an import would do. @param {{ plan: any }} props */
+function Plan({ plan }) {
+  const { added, changed, cleared, ended } = plan
+  return html`<div role="status">
+    <p><${Badge} level=${added + changed === 0 ? 'idle' : 'good'}>${added + changed === 0 ? texts.import.nothing : texts.import.plan(plan)}<//></p>
+    ${cleared > 0 && html`<p><${Badge} level="warn">${texts.import.cleared(cleared)}<//></p>`}
+    ${ended > 0 && html`<p><${Badge} level="warn">${texts.import.ended(ended)}<//></p>`}
   </div>`
 }

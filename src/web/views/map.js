@@ -1,37 +1,76 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { networkAt, readNetwork, readPlaces } from '../map/network.js'
+import { useEvents } from '../live.js'
+import { networkAt, readNetwork, withChanges } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import { Empty, Figure, Loaded } from '../parts.js'
+import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
-import { clockText, dayText } from '../times.js'
+import { clockText } from '../times.js'
+import { ChangesTable, PlacePicker, PlaceTable } from './map-tables.js'
 
-const SPANS = [
-  { days: 1, text: 'last day' },
-  { days: 7, text: 'last week' },
-  { days: 30, text: 'last month' },
-  { days: 365, text: 'last year' },
-]
+const DAY_MS = 86_400_000
 const STEPS = 200
 const FRAME_MS = 60
-const ROWS = 200
+/** Changes that arrive within this time are drawn together. */
+const BURST_MS = 500
 
 /** The network on a map: what lives, what was added and removed, with a slider over its history. */
 export function MapView() {
-  const [days, setDays] = useState(1)
-  const network = useResource(() => readNetwork(days), [days])
+  const [span, setSpan] = useState({ days: 1, from: '', to: '' })
+  const { from, to } = boundsOf(span)
+  const network = useResource(() => readNetwork(from, to), [span])
   return html`<div class="map-view">
-    <div class="toolbar">
-      <label>Show the <select value=${days} onChange=${(/** @type {any} */ e) => setDays(Number(e.currentTarget.value))}>
-        ${SPANS.map((span) => html`<option value=${span.days}>${span.text}</option>`)}</select></label>
-    </div>
-    <${Loaded} of=${network}>${(/** @type {import('../map/network.js').Network} */ data) => html`<${Player} key=${days} network=${data} />`}<//>
+    <${SpanPicker} span=${span} onChange=${setSpan} />
+    <${Loaded} of=${network}>${(/** @type {import('../map/network.js').Network} */ data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} />`}<//>
   </div>`
 }
 
-/** @param {{ network: import('../map/network.js').Network }} props */
-function Player({ network }) {
+/** @typedef {{ days: number, from: string, to: string }} Span a number of days until now; 0: the days from and to */
+
+/** @param {Span} span @returns {{ from: Date, to: Date | undefined }} */
+function boundsOf({ days, from, to }) {
+  if (days > 0) return { from: new Date(serverNow() - days * DAY_MS), to: undefined }
+  // The day `to` is shown to its end.
+  const end = new Date(`${to}T00:00`).getTime() + DAY_MS
+  return { from: new Date(`${from}T00:00`), to: end < serverNow() ? new Date(end) : undefined }
+}
+
+/** @param {{ span: Span, onChange: (span: Span) => void }} props */
+function SpanPicker({ span, onChange }) {
+  const today = dateText(new Date(serverNow()))
+  const choose = (/** @type {any} */ event) => {
+    const days = Number(event.currentTarget.value)
+    const since = dateText(new Date(serverNow() - 7 * DAY_MS))
+    onChange(days > 0 ? { days, from: '', to: '' } : { days, from: since, to: today })
+  }
+  const set = (/** @type {'from' | 'to'} */ name) => (/** @type {any} */ event) => {
+    const next = { ...span, [name]: event.currentTarget.value }
+    if (next.from === '' || next.to === '') return
+    onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
+  }
+  return html`<div class="toolbar">
+    <label>${texts.map.show} <select value=${span.days} onChange=${choose}>
+      ${Object.entries(texts.map.spans).map(([days, text]) => html`<option value=${days}>${text}</option>`)}
+      <option value="0">${texts.map.ownDates}</option></select></label>
+    ${
+      span.days === 0 &&
+      html`<label>${texts.map.from} <input type="date" max=${today} value=${span.from} onChange=${set('from')} /></label>
+        <label>${texts.map.to} <input type="date" max=${today} value=${span.to} onChange=${set('to')} /></label>`
+    }
+  </div>`
+}
+
+/** The day in the reader's zone, as an input of dates takes it. @param {Date} date */
+function dateText(date) {
+  const two = (/** @type {number} */ n) => String(n).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+/** @param {{ read: import('../map/network.js').Network, isPresent: boolean }} props */
+function Player({ read, isPresent }) {
+  const network = useLiveNetwork(read, isPresent)
   const [step, setStep] = useState(STEPS)
   const [playing, setPlaying] = useState(false)
   const [focus, setFocus] = useState(/** @type {string | undefined} */ (undefined))
@@ -39,40 +78,76 @@ function Player({ network }) {
   const at = first + ((network.to - first) * step) / STEPS
   const { steady, returned, added, removed } = useMemo(() => networkAt(network, at), [network, at])
   const still = useMemo(() => [...steady, ...returned], [steady, returned.length])
+  const all = useMemo(() => [...still, ...added], [still, added])
+  const close = useCallback(() => setFocus(undefined), [])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
-    return html`<${Empty} title="There are no routes yet.">The first list arrives within seconds of the start.<//>`
+    return html`<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
   }
-  const live = steady.length + returned.length + added.length
+  const live = all.length
+  const play = () => {
+    if (step === STEPS) setStep(0)
+    setPlaying(!playing)
+  }
+  const seek = (/** @type {any} */ event) => {
+    setPlaying(false)
+    setStep(Number(event.currentTarget.value))
+  }
   return html`
     <div class="player">
-      <button type="button" onClick=${() => {
-        if (step === STEPS) setStep(0)
-        setPlaying(!playing)
-      }}>${playing ? 'Pause' : 'Play'}</button>
-      <input type="range" min="0" max=${STEPS} value=${step} aria-label="Time" aria-valuetext=${clockText(at)}
-        onInput=${(/** @type {any} */ e) => {
-          setPlaying(false)
-          setStep(Number(e.currentTarget.value))
-        }} />
-      <output>${dayText(at)}, ${clockText(at)}</output>
+      <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
+      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${texts.map.time} aria-valuetext=${clockText(at)} onInput=${seek} />
+      <output>${clockText(at)}</output>
     </div>
-    <div class="figures">
-      <${Figure} label="live routes">${live.toLocaleString()}<//>
-      <${Figure} label="added since the start">${added.length.toLocaleString()}<//>
-      <${Figure} label="removed since the start">${removed.length.toLocaleString()}<//>
+    <div class="row">
+      <div class="figures">
+        <${Figure} label=${texts.map.live}>${live.toLocaleString()}<//>
+        <${Figure} label=${texts.map.added}>${added.length.toLocaleString()}<//>
+        <${Figure} label=${texts.map.removed}>${removed.length.toLocaleString()}<//>
+      </div>
+      <${PlacePicker} onPlace=${setFocus} />
     </div>
     <div class="split wide map-split">
       <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} onPlace=${setFocus}
-        label=${`World map with ${live} live routes, ${added.length} added and ${removed.length} removed`} />
-        <p class="legend"><span class="key live"></span> live <span class="key added"></span> added <span class="key removed"></span> removed
-          <span class="muted">Click a place for its routes. Wheel or + and − zoom, arrows move.</span></p></div>
+        label=${texts.map.label(live, added.length, removed.length)} />
+        <p class="legend"><span class="key live"></span> ${texts.map.legend.live} <span class="key added"></span> ${texts.map.legend.added} <span class="key removed"></span> ${texts.map.legend.removed}
+          <span class="muted" id="map-help">${texts.map.help}</span></p></div>
       ${
         focus === undefined
           ? html`<${ChangesTable} network=${network} at=${at} onPlace=${setFocus} />`
-          : html`<${PlaceTable} id=${focus} routes=${[...still, ...added]} onClose=${() => setFocus(undefined)} />`
+          : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${setFocus} onClose=${close} />`
       }
     </div>`
+}
+
+/**
+ * The network, with the changes that the stream sends while the view is open.
+ * @param {import('../map/network.js').Network} read
+ * @param {boolean} isPresent whether it ends now
+ */
+function useLiveNetwork(read, isPresent) {
+  const [network, setNetwork] = useState(read)
+  const waiting = useRef(/** @type {import('../map/network.js').Change[]} */ ([]))
+  useEvents(
+    ({ data }) => {
+      if (!isPresent || !['route_added', 'route_removed'].includes(data?.kind)) return
+      const { kind, departureId, destinationId, firstMissedAt } = data
+      const at = Date.parse(firstMissedAt)
+      waiting.current.push({
+        pair: [departureId, destinationId],
+        added: kind === 'route_added',
+        at,
+      })
+      if (waiting.current.length > 1) return
+      setTimeout(() => {
+        const changes = waiting.current
+        waiting.current = []
+        setNetwork((last) => withChanges(last, changes))
+      }, BURST_MS)
+    },
+    [isPresent],
+  )
+  return network
 }
 
 /** @param {boolean} playing @param {(playing: boolean) => void} setPlaying @param {(next: (step: number) => number) => void} setStep */
@@ -89,53 +164,4 @@ function usePlaying(playing, setPlaying, setStep) {
     )
     return () => clearInterval(timer)
   }, [playing])
-}
-
-/** @param {{ network: import('../map/network.js').Network, at: number, onPlace: (id: string) => void }} props */
-function ChangesTable({ network, at, onPlace }) {
-  const places = useResource(readPlaces, [])
-  const shown = network.changes
-    .filter((change) => change.at <= at)
-    .slice(-ROWS)
-    .reverse()
-  const nameOf = (/** @type {string} */ id) => places.data?.get(id)?.iata || id
-  if (shown.length === 0)
-    return html`<${Empty} title="Nothing changed until then.">${texts.views.map} shows the routes as they were.<//>`
-  return html`<div class="scroll"><table>
-    <thead><tr><th>When</th><th>Route</th><th>What</th></tr></thead>
-    <tbody>${shown.map(
-      ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
-      <td>${clockText(changedAt)}</td>
-      <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${nameOf(departure)} → ${nameOf(destination)}</button></td>
-      <td>${added ? '+ added' : '− removed'}</td></tr>`,
-    )}</tbody>
-  </table></div>`
-}
-
-/** @param {{ id: string, routes: import('../map/network.js').Pair[], onClose: () => void }} props */
-function PlaceTable({ id, routes, onClose }) {
-  const places = useResource(readPlaces, [])
-  const place = places.data?.get(id)
-  const partners = new Map()
-  for (const [departure, destination] of routes) {
-    if (departure === id) partners.set(destination, `${partners.get(destination) ?? ''}out `)
-    if (destination === id) partners.set(departure, `${partners.get(departure) ?? ''}in `)
-  }
-  const rows = [...partners].map(([partner, ways]) => ({
-    partner: places.data?.get(partner),
-    id: partner,
-    ways,
-  }))
-  rows.sort((a, b) => (a.partner?.city ?? a.id).localeCompare(b.partner?.city ?? b.id))
-  return html`<div class="scroll">
-    <div class="row"><h2>${place ? `${place.iata} ${place.city}` : id}</h2><button type="button" class="plain" onClick=${onClose}>${texts.close}</button></div>
-    <p class="muted">${place?.country}, ${texts.count(rows.length, 'place')} connected</p>
-    <table><thead><tr><th>Place</th><th>Country</th><th>Ways</th></tr></thead>
-    <tbody>${rows.map(
-      (
-        row,
-      ) => html`<tr><td>${row.partner ? `${row.partner.iata} ${row.partner.city}` : row.id}</td><td>${row.partner?.country}</td>
-      <td>${row.ways.includes('out') && row.ways.includes('in') ? 'both' : row.ways.includes('out') ? 'out' : 'in'}</td></tr>`,
-    )}</tbody></table>
-  </div>`
 }

@@ -1,14 +1,13 @@
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
+import { judgeList, judgeUpstream, silentShareOf } from '../judge.js'
 import { useEvents } from '../live.js'
-import { Card, Figure, Loaded } from '../parts.js'
-import { callApi } from '../session.js'
-import { texts } from '../texts.js'
+import { Card, Figure, Loaded, Meter } from '../parts.js'
+import { callApi, seesAll } from '../session.js'
+import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 
 const EVERY_MS = 5_000
-/** A list that is later than this is overdue: a sync may take some minutes. */
-const OVERDUE_MS = 10 * 60_000
 
 /** How fresh and how reliable everything is, each as one sentence. @param {{ caller: any }} props */
 export function NowView({ caller }) {
@@ -20,75 +19,69 @@ export function NowView({ caller }) {
     },
     [status.reload],
   )
-  const isOperator = caller.kind === 'operator' || caller.demo
+  const isOperator = seesAll(caller)
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <div class="cards">
       <${RoutesCard} status=${data} />
-      <${FaresCard} status=${data} />
+      <${FaresCard} status=${data} mayWatch=${caller.kind === 'reseller'} />
       ${data.detectionDelays && html`<${DelayCard} delays=${data.detectionDelays} />`}
       <${UpstreamCard} status=${data} />
       ${data.budget && html`<${BudgetCard} budget=${data.budget} />`}
       <${HeldCard} status=${data} isOperator=${isOperator} />
       <${IncidentsCard} incidents=${data.incidents} />
     </div>
-    <p class="muted small">farewatch ${data.versions.farewatch}, schema ${data.versions.schema}, PostgreSQL ${data.versions.postgresql}; as of <${Clock} at=${data.at} /></p>
+    <p class="muted small">${texts.now.versions(data.versions.farewatch, data.versions.schema, data.versions.postgresql)} <${Clock} at=${data.at} /></p>
   `}<//>`
 }
 
-/** @param {any} list */
-function isLate({ nextDueAt, lastAttemptAt, lastSuccessAt }) {
-  const isDue = nextDueAt !== null && Date.now() - Date.parse(nextDueAt) > OVERDUE_MS
-  const hasFailed =
-    lastSuccessAt !== null && Date.parse(lastAttemptAt) - Date.parse(lastSuccessAt) > OVERDUE_MS
-  return isDue || hasFailed
-}
-
 /** @param {{ status: any }} props */
-function RoutesCard({ status }) {
-  const { lists } = status
+function RoutesCard({ status: { lists, at } }) {
   const routes = lists.find((/** @type {any} */ list) => list.list === 'routes')
-  const late = lists.filter(isLate)
+  const late = lists.filter((/** @type {any} */ list) =>
+    ['late', 'failing'].includes(judgeList(list, Date.parse(at)).state),
+  )
   const never = routes.lastSuccessAt === null
-  const level = never ? 'warn' : late.length > 0 ? 'bad' : 'good'
-  const sentence = never
-    ? 'No list of routes has been accepted yet.'
-    : late.length > 0
-      ? `${late.map((/** @type {any} */ list) => list.list).join(' and ')} has no accepted list since its last ones were due.`
-      : html`Yes. The routes were fetched <${Age} at=${routes.lastSuccessAt} />.`
+  const level = late.length > 0 ? 'bad' : never ? 'idle' : 'good'
+  const sentence =
+    late.length > 0
+      ? texts.now.late(late.map((/** @type {any} */ list) => list.list))
+      : never
+        ? texts.now.noRoutes
+        : html`${texts.now.fetched} <${Age} at=${routes.lastSuccessAt} />.`
   return html`<${Card} title=${texts.now.routes} level=${level} sentence=${sentence}
-    help=${level === 'bad' && html`<code>bin/farewatch doctor</code> says what stops the syncs.`}>
+    help=${level === 'bad' && html`<code>bin/farewatch doctor</code> ${texts.now.lateHelp}`}>
     <div class="figures">
       ${lists.map(
         (/** @type {any} */ list) =>
-          html`<${Figure} label=${`${list.list}: next fetch`}><${Age} at=${list.nextDueAt} /><//>`,
+          html`<${Figure} label=${texts.now.nextFetch(list.list)}><${Age} at=${list.nextDueAt} /><//>`,
       )}
     </div>
   <//>`
 }
 
-/** @param {{ status: any }} props */
-function FaresCard({ status: { beliefs } }) {
+/** @param {{ status: any, mayWatch: boolean }} props */
+function FaresCard({ status: { beliefs }, mayWatch }) {
   const { fares, stale, unanswered, ageSeconds } = beliefs
   if (fares === 0) {
-    return html`<${Card} title=${texts.now.fares} level="idle" sentence="No fare is watched yet."
-      help=${html`Add some under <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
+    return html`<${Card} title=${texts.now.fares} level="idle" sentence=${texts.now.noFares}
+      help=${mayWatch && html`${texts.now.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
   }
   const bad = stale * 10 > fares
   const level = bad ? 'bad' : stale + unanswered > 0 ? 'warn' : 'good'
   const sentence =
     stale > 0
-      ? `${texts.count(stale, 'fare')} of ${fares.toLocaleString()} ${stale === 1 ? 'is' : 'are'} too old to rely on.`
+      ? texts.now.stale(texts.count(stale, 'fare'), fares.toLocaleString(), stale === 1)
       : unanswered > 0
-        ? `${texts.count(unanswered, 'fare')} of ${fares.toLocaleString()} had no good check yet.`
-        : `Yes. Half of ${texts.count(fares, 'fare')} were checked in the last ${durationText(ageSeconds.p50)}.`
+        ? texts.now.unanswered(texts.count(unanswered, 'fare'), fares.toLocaleString())
+        : texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds.p50))
   return html`<${Card} title=${texts.now.fares} level=${level} sentence=${sentence}
-    help=${bad && html`A larger budget (<code>UPSTREAM_REQUESTS_PER_SECOND</code>) or fewer watches help.`}>
+    help=${bad && html`${texts.now.staleHelp} <code>UPSTREAM_REQUESTS_PER_SECOND</code>.`}>
     ${
       ageSeconds &&
       html`<div class="figures">
-      <${Figure} label="median age">${durationText(ageSeconds.p50)}<//>
-      <${Figure} label="oldest tenth">${durationText(ageSeconds.p90)}<//>
-      <${Figure} label="oldest">${durationText(ageSeconds.max)}<//>
+      <${Figure} label=${texts.now.medianAge}>${durationText(ageSeconds.p50)}<//>
+      <${Figure} label=${texts.now.oldestTenth}>${durationText(ageSeconds.p90)}<//>
+      <${Figure} label=${texts.now.oldest}>${durationText(ageSeconds.max)}<//>
     </div>`
     }
   <//>`
@@ -98,18 +91,18 @@ function FaresCard({ status: { beliefs } }) {
 function DelayCard({ delays }) {
   const all = delays.find(({ priority }) => priority === 'all')
   if (!all) {
-    return html`<${Card} title=${texts.now.delay} level="idle" sentence="No change was detected in the last day." />`
+    return html`<${Card} title=${texts.now.delay} level="idle" sentence=${texts.now.noDelay} />`
   }
   const { p50, p95 } = all.midpointSeconds
   return html`<${Card} title=${texts.now.delay} level="good"
-    sentence=${`Half of ${texts.count(all.changes, 'change')} in a day were detected within about ${shortText(p50)}, 95 % within ${shortText(p95)}.`}>
+    sentence=${texts.now.delays(texts.count(all.changes, 'change'), shortText(p50), shortText(p95))}>
     <div class="figures">
       ${delays.map(
         ({ priority, midpointSeconds }) => html`
-        <${Figure} label=${`p50, ${texts.priority(priority)}`}>${shortText(midpointSeconds.p50)}<//>
-        <${Figure} label=${`p95, ${texts.priority(priority)}`}>${shortText(midpointSeconds.p95)}<//>`,
+        <${Figure} label=${texts.now.p50(texts.priority(priority))}>${shortText(midpointSeconds.p50)}<//>
+        <${Figure} label=${texts.now.p95(texts.priority(priority))}>${shortText(midpointSeconds.p95)}<//>`,
       )}
-      <${Figure} label="p95 at most">${shortText(all.atMostSeconds.p95)}<//>
+      <${Figure} label=${texts.now.atMost}>${shortText(all.atMostSeconds.p95)}<//>
     </div>
   <//>`
 }
@@ -118,37 +111,37 @@ function DelayCard({ delays }) {
 const shortText = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds))
 
 /** @param {{ status: any }} props */
-function UpstreamCard({ status: { upstream, at } }) {
-  const { pausedUntil, openBreakers } = upstream
+function UpstreamCard({ status }) {
+  const { pausedUntil, openBreakers } = status.upstream
   const [first] = openBreakers
-  const paused = pausedUntil !== null && Date.parse(pausedUntil) > Date.parse(at)
-  const level = first ? 'bad' : paused ? 'warn' : 'good'
-  const sentence = first
-    ? html`Calls of ${first.endpoint} have failed since <${Clock} at=${first.since} />${first.cause && ` (${first.cause})`}; single probes test it.`
-    : paused
-      ? html`It asked us to pause until <${Clock} at=${pausedUntil} />.`
-      : 'Yes. It answers.'
+  const { state, level, silentShare } = judgeUpstream(status)
+  const sentence = {
+    failing: () =>
+      html`${texts.now.failing(first.endpoint)} <${Clock} at=${first.since} />${first.cause && ` (${first.cause})`}. ${texts.now.probes}`,
+    paused: () => html`${texts.now.paused} <${Clock} at=${pausedUntil} />.`,
+    silent: () => texts.now.silent(texts.percent(silentShare)),
+    unknown: () => texts.now.notAsked,
+    good: () => texts.now.well,
+  }[state]()
   return html`<${Card} title=${texts.now.upstream} level=${level} sentence=${sentence}
-    help=${first && html`<code>bin/farewatch upstream probe</code> calls it once and says what it answers. What is believed stays, and is marked stale with time.`} />`
+    help=${['failing', 'silent'].includes(state) && html`<code>bin/farewatch upstream probe</code> ${texts.now.probeHelp}`} />`
 }
 
 /** @param {{ budget: any }} props */
 function BudgetCard({ budget }) {
-  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
-  const unknown = checksLastMinute === 0 ? 0 : unknownLastMinute / checksLastMinute
+  const { requestsPerSecond, share, used, checksLastMinute } = budget
   const level = share < 1 ? 'warn' : 'good'
-  const percent = Math.round(used * 100)
   const sentence =
     share === 0
-      ? 'No: calls are paused.'
+      ? texts.now.callsPaused
       : share < 1
-        ? `The upstream limited us to ${Math.round(share * 100)} % of ${requestsPerSecond} requests a second.`
-        : `${percent} % of ${requestsPerSecond} requests a second are used.`
+        ? texts.now.limited(texts.percent(share), requestsPerSecond)
+        : texts.now.used(texts.percent(used), requestsPerSecond)
   return html`<${Card} title=${texts.now.budget} level=${level} sentence=${sentence}>
-    <meter min="0" max="1" value=${Math.min(1, used)} aria-label=${`${percent} %`}></meter>
+    <${Meter} share=${used} label=${texts.percent(used)} />
     <div class="figures">
-      <${Figure} label="checks in the last minute">${checksLastMinute.toLocaleString()}<//>
-      <${Figure} label="of them unknown">${Math.round(unknown * 100)} %<//>
+      <${Figure} label=${texts.now.checks}>${checksLastMinute.toLocaleString()}<//>
+      <${Figure} label=${texts.now.unknown}>${texts.percent(silentShareOf(budget))}<//>
     </div>
   <//>`
 }
@@ -156,19 +149,20 @@ function BudgetCard({ budget }) {
 /** @param {{ status: any, isOperator: boolean }} props */
 function HeldCard({ status: { heldRuns }, isOperator }) {
   const [first] = heldRuns
+  const lists = texts.count(heldRuns.length, 'list')
   const sentence = first
-    ? `${texts.count(heldRuns.length, 'list')} ${heldRuns.length === 1 ? 'waits' : 'wait'} for a decision: ${first.reason?.text ?? 'it looks like an accident'}`
-    : 'No. Every list was applied or rejected.'
+    ? texts.now.heldLists(lists, heldRuns.length === 1, first.reason?.text ?? texts.now.heldReason)
+    : texts.now.nothingHeld
   return html`<${Card} title=${texts.now.held} level=${first ? 'warn' : 'good'} sentence=${sentence}
-    help=${first && isOperator && html`<a href=${linkTo('runs', String(first.runId))}>Review run ${first.runId}</a>`} />`
+    help=${first && isOperator && html`<a href=${linkTo('runs', String(first.runId))}>${texts.now.review(first.runId)}</a>`} />`
 }
 
 /** @param {{ incidents: any[] }} props */
 function IncidentsCard({ incidents }) {
   const [first] = incidents
   const sentence = first
-    ? html`${first.kind.replaceAll('_', ' ')} since <${Clock} at=${first.openedAt} />: changes of this kind are held, and fares are asked again.`
-    : 'No.'
+    ? html`${textOf(texts.now.incidentKinds, first.kind)}, ${texts.now.since} <${Clock} at=${first.openedAt} />. ${texts.now.incidentEffect}`
+    : texts.now.noIncident
   return html`<${Card} title=${texts.now.incidents} level=${first ? 'bad' : 'good'} sentence=${sentence}
-    help=${first && html`<code>bin/farewatch incidents list</code>, and the <a href="/docs/runbooks">runbook</a>.`} />`
+    help=${first && html`<code>bin/farewatch incidents list</code> ${texts.now.incidentHelp} <a href="/docs/runbooks">${texts.now.runbook}</a>.`} />`
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import { linkTo, useResource } from '../hooks.js'
+import { linkTo, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Action, Badge, Empty, Failure, Figure, Loaded } from '../parts.js'
-import { callApi } from '../session.js'
-import { texts } from '../texts.js'
+import { Action, Badge, Empty, Failure, Figure, Loaded, Meter } from '../parts.js'
+import { callApi, seesAll } from '../session.js'
+import { textOf, texts } from '../texts.js'
 import { Clock, durationText } from '../times.js'
 
 /** @type {Record<string, import('../parts.js').Level>} */
@@ -22,31 +22,26 @@ const LEVELS = {
 /** The syncs of the route lists, and the review of a held one. @param {{ caller: any, path: string[] }} props */
 export function RunsView({ caller, path: [runId] }) {
   const runs = useResource(() => callApi('/sync-runs?limit=100'), [], { everyMs: 30_000 })
-  useEvents(
-    ({ name }) => {
-      if (name === 'runs') runs.reload()
-    },
-    [runs.reload],
-  )
-  const isOperator = caller.kind === 'operator' || caller.demo
+  useRuns(runs.reload)
   return html`<${Loaded} of=${runs}>${(/** @type {any} */ { items }) =>
     items.length === 0
-      ? html`<${Empty} title="No list has been fetched yet.">The first one arrives within seconds of the start.<//>`
+      ? html`<${Empty} title=${texts.runs.empty}>${texts.runs.emptyHelp}<//>`
       : html`<div class="split wide">
           <${RunTable} runs=${items} selected=${Number(runId)} />
-          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${isOperator} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
+          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${seesAll(caller)} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
         </div>`}<//>`
 }
 
 /** @param {{ runs: any[], selected: number }} props */
 function RunTable({ runs, selected }) {
-  return html`<div class="scroll"><table>
-    <thead><tr><th>Run</th><th>List</th><th>Status</th><th>When</th><th class="n">Routes</th><th class="n">Added</th><th class="n">Removed</th><th class="n">Gained</th><th class="n">Lost</th><th class="n">Took</th></tr></thead>
+  const { run: runColumn, list, status, when, ...numbers } = texts.runs.columns
+  return html`<div class="scroll" tabindex="0"><table>
+    <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
     <tbody>${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
       <td><a href=${linkTo('runs', String(run.runId))}>${run.runId}</a></td>
       <td>${run.list}</td>
-      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${run.status}${run.baseline ? ' (first)' : ''}<//></td>
+      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(texts.runs.statuses, run.status)}${run.baseline ? ` ${texts.runs.first}` : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
       <td class="n">${run.live?.toLocaleString() ?? ''}</td>
       ${['added', 'removed', 'gained', 'lost'].map((name) => html`<td class="n">${signed(name, run[name])}</td>`)}
@@ -64,52 +59,88 @@ function signed(name, n) {
 
 /** @param {{ runId: string, isOperator: boolean, mayDecide: boolean, onDecided: () => void }} props */
 function RunPane({ runId, isOperator, mayDecide, onDecided }) {
-  const run = useResource((signal) => callApi(`/sync-runs/${runId}`, { signal }), [runId])
+  const run = useResource(
+    (signal) => callApi(`/sync-runs/${encodeURIComponent(runId)}`, { signal }),
+    [runId],
+  )
+  // Another person may decide while the pane is open.
+  useRuns(run.reload)
   const decided = () => {
     run.reload()
     onDecided()
   }
-  return html`<aside class="drawer" aria-label=${`Run ${runId}`}>
-    <div class="row"><h2>Run ${runId}</h2><a class="close" href=${linkTo('runs')}>${texts.close}</a></div>
+  return html`<aside class="drawer" aria-label=${texts.runs.run(runId)}>
+    <div class="row"><h2>${texts.runs.run(runId)}</h2><a class="close" href=${linkTo('runs')}>${texts.close}</a></div>
     <${Loaded} of=${run}>${(/** @type {any} */ data) => html`
-      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${data.status}<//></p>
+      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${textOf(texts.runs.statuses, data.status)}<//></p>
       ${data.reason && html`<p>${data.reason.text}</p>`}
       <dl>
-        <dt>Arrived</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : '–'}</dd>
-        <dt>Routes in it</dt><dd>${data.fetched?.toLocaleString() ?? '–'}</dd>
-        <dt>Size</dt><dd>${data.bytes === null ? '–' : `${Math.round(data.bytes / 1000).toLocaleString()} kB`}</dd>
-        ${data.resolution && html`<dt>Review</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
+        <dt>${texts.runs.arrived}</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
+        <dt>${texts.runs.routesIn}</dt><dd>${data.fetched?.toLocaleString() ?? texts.none}</dd>
+        <dt>${texts.runs.size}</dt><dd>${data.bytes === null ? texts.none : texts.runs.kilobytes(data.bytes)}</dd>
+        ${data.resolution && html`<dt>${texts.runs.review}</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
       </dl>
       ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
     `}<//>
   </aside>`
 }
 
+/** Calls a function when a run has ended or was decided. @param {() => void} onRuns */
+function useRuns(onRuns) {
+  useEvents(
+    ({ name }) => {
+      if (name === 'runs') onRuns()
+    },
+    [onRuns],
+  )
+}
+
 /** @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
 function Review({ runId, mayDecide, onDecided }) {
-  const review = useResource((signal) => callApi(`/held-runs/${runId}`, { signal }), [runId])
+  const path = `/held-runs/${encodeURIComponent(runId)}`
+  const review = useResource((signal) => callApi(path, { signal }), [path])
+  // A later list changes what approving would do.
+  useRuns(review.reload)
   return html`<${Loaded} of=${review}>${(/** @type {any} */ { plan, heldWith }) => html`
-    <h3>If it were approved now</h3>
-    <div class="figures">
-      <${Figure} label="live before">${plan.liveBefore.toLocaleString()}<//>
-      <${Figure} label="missing">${plan.missing.toLocaleString()}<//>
-      <${Figure} label="removed">${plan.forecast.removed.toLocaleString()}<//>
-      <${Figure} label="added">${plan.forecast.added.toLocaleString()}<//>
-      <${Figure} label="live after">${plan.forecast.live.toLocaleString()}<//>
-    </div>
-    <${NetworkMap} kind="mini" added=${pairsOf(plan.examples.added)} removed=${pairsOf(plan.examples.missing)} label="Examples of what would be added and removed" />
-    <h3>Where the missing routes are</h3>
-    <ul class="plain-list">${plan.examples.countries.map(
-      (/** @type {any} */ { country, missing, live }) =>
-        html`<li>${country}: ${missing} of ${live} <meter min="0" max=${live} value=${missing} aria-label=${`${missing} of ${live}`}></meter></li>`,
+    <h3>${texts.runs.ifApproved}</h3>
+    <${Forecast} plan=${plan} />
+    <${NetworkMap} kind="mini" added=${pairsOf(plan.examples.added)} removed=${pairsOf(plan.examples.missing)} label=${texts.runs.examples} />
+    <p class="legend"><span class="key added"></span> ${texts.map.legend.added} <span class="key removed"></span> ${texts.map.legend.removed}</p>
+    ${plan.examples.countries.length > 0 && html`<h3>${texts.runs.where}</h3>`}
+    <ul class="plain-list countries">${plan.examples.countries.map(
+      (
+        /** @type {any} */ { country, missing, live },
+      ) => html`<li>${texts.runs.inCountry(country, missing, live)}
+        <${Meter} share=${missing / live} label=${texts.percent(missing / live)} /></li>`,
     )}</ul>
-    <p class="muted">${texts.count(plan.examples.placesLost.count, 'place')} would have no route left. ${texts.count(heldWith.length, 'held run')} in this review.</p>
+    <p class="muted">${texts.runs.placesLost(plan.examples.placesLost.count)} ${texts.runs.inReview(heldWith.length)}</p>
     ${
       mayDecide
-        ? html`<${Decide} runId=${runId} plan=${plan} onDecided=${onDecided} />`
-        : html`<p class="help">To decide: <code>bin/farewatch sync approve ${runId}</code> or <code>bin/farewatch sync reject ${runId}</code>.</p>`
+        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
+        : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
     }
   `}<//>`
+}
+
+/** @param {{ plan: any }} props */
+function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
+  const moved =
+    list === 'routes'
+      ? [
+          [texts.runs.removed, forecast.removed],
+          [texts.runs.added, forecast.added],
+        ]
+      : [
+          [texts.runs.lost, forecast.lost],
+          [texts.runs.gained, forecast.gained],
+        ]
+  const figures = [
+    [texts.runs.liveBefore, liveBefore],
+    [texts.runs.missing, missing],
+    ...moved,
+    [texts.runs.liveAfter, forecast.live],
+  ]
+  return html`<div class="figures">${figures.map(([label, n]) => html`<${Figure} label=${label}>${n.toLocaleString()}<//>`)}</div>`
 }
 
 /** @param {any[]} routes @returns {[string, string][]} */
@@ -117,26 +148,31 @@ function pairsOf(routes) {
   return routes.map(({ departure, destination }) => [departure.id, destination.id])
 }
 
-/** @param {{ runId: string, plan: any, onDecided: () => void }} props */
-function Decide({ runId, plan, onDecided }) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState(/** @type {Error | undefined} */ (undefined))
-  const decide = (/** @type {'approve' | 'reject'} */ verb) => {
-    const { removed, added } = plan.forecast
-    const question =
-      verb === 'approve'
-        ? `Approve run ${runId}: remove ${removed} routes and add ${added}?`
-        : `Reject run ${runId} and all that agree with it?`
+/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
+function Decide({ runId, plan, onChanged, onDecided }) {
+  const { busy, error, run } = useAction()
+  const [moved, setMoved] = useState(false)
+  const path = `/held-runs/${encodeURIComponent(runId)}`
+  const decide = async (
+    /** @type {'approve' | 'reject'} */ verb,
+    /** @type {string} */ question,
+  ) => {
+    setMoved(false)
+    // What the person has read must be what would happen.
+    const fresh = await callApi(path)
+    if (JSON.stringify(fresh.plan.forecast) !== JSON.stringify(plan.forecast)) {
+      setMoved(true)
+      return onChanged()
+    }
     if (!confirm(question)) return
-    setBusy(true)
-    setError(undefined)
-    callApi(`/held-runs/${runId}/${verb}`, { method: 'POST' })
-      .then(onDecided, setError)
-      .finally(() => setBusy(false))
+    await callApi(`${path}/${verb}`, { method: 'POST' })
+    onDecided()
   }
+  const { removed, added } = plan.forecast
   return html`<div class="buttons">
-    <${Action} label="Approve" kind="primary" busy=${busy} onClick=${() => decide('approve')} />
-    <${Action} label="Reject" kind="danger" busy=${busy} onClick=${() => decide('reject')} />
+    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', texts.runs.askApprove(runId, removed, added)))} />
+    <${Action} label=${texts.runs.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', texts.runs.askReject(runId)))} />
+    ${moved && html`<p role="alert"><${Badge} level="warn">${texts.runs.moved}<//></p>`}
     ${error && html`<${Failure} error=${error} />`}
   </div>`
 }

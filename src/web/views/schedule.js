@@ -1,39 +1,58 @@
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Card, Figure, Loaded } from '../parts.js'
+import { judgeList } from '../judge.js'
+import { Card, Figure, Loaded, Meter } from '../parts.js'
 import { callApi } from '../session.js'
+import { texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
+import { FareSearch } from './fare.js'
 
 const EVERY_MS = 10_000
 
-/** How the budget is used, and when the lists are fetched next. */
-export function ScheduleView() {
+/** How the budget is used, when the lists are fetched next, and one fare with its checks. @param {{ path: string[] }} props */
+export function ScheduleView({ path: [fareId] }) {
   const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
-  return html`<${Loaded} of=${status}>${(/** @type {any} */ { budget, beliefs, lists }) => html`
+  return html`<${Loaded} of=${status}>${(/** @type {any} */ { budget, beliefs, lists, at }) => html`
     <div class="cards">
       ${budget && html`<${Budget} budget=${budget} fares=${beliefs.fares} />`}
-      ${lists.map(
-        (/** @type {any} */ list) => html`<${Card} title=${`The list ${list.list}`} level="good"
-        sentence=${html`It is fetched again <${Age} at=${list.nextDueAt} />.`}>
-        <div class="figures">
-          <${Figure} label="last accepted"><${Age} at=${list.lastSuccessAt} none="never" /><//>
-          <${Figure} label="last tried"><${Age} at=${list.lastAttemptAt} none="never" /><//>
-        </div><//>`,
-      )}
-    </div>`}<//>`
+      ${lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} now=${Date.parse(at)} />`)}
+    </div>`}<//>
+    <${FareSearch} fareId=${fareId} />`
+}
+
+/** @param {{ list: any, now: number }} props */
+function List({ list, now }) {
+  const { state, level } = judgeList(list, now)
+  const sentence =
+    state === 'late'
+      ? texts.schedule.listLate
+      : state === 'failing'
+        ? texts.schedule.listFailing
+        : texts.schedule.listNext
+  return html`<${Card} title=${texts.schedule.list(list.list)} level=${level}
+    sentence=${html`${sentence} <${Age} at=${list.nextDueAt} />.`}>
+    <div class="figures">
+      <${Figure} label=${texts.schedule.accepted}><${Age} at=${list.lastSuccessAt} none=${texts.never} /><//>
+      <${Figure} label=${texts.schedule.tried}><${Age} at=${list.lastAttemptAt} none=${texts.never} /><//>
+    </div><//>`
 }
 
 /** @param {{ budget: any, fares: number }} props */
 function Budget({ budget, fares }) {
-  const { requestsPerSecond, used, checksLastMinute, aheadSeconds } = budget
-  return html`<${Card} title="The budget" level="good"
-    sentence=${`${requestsPerSecond} requests a second for ${fares.toLocaleString()} fares.`}>
-    <meter min="0" max="1" value=${Math.min(1, used)} aria-label=${`${Math.round(used * 100)} % used`}></meter>
+  const { requestsPerSecond, share, used, checksLastMinute, aheadSeconds } = budget
+  const sentence =
+    share === 0
+      ? texts.now.callsPaused
+      : share < 1
+        ? texts.now.limited(texts.percent(share), requestsPerSecond)
+        : texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
+  return html`<${Card} title=${texts.schedule.budget} level=${share < 1 ? 'warn' : 'good'} sentence=${sentence}>
+    <${Meter} share=${used} label=${texts.percent(used)} />
     <div class="figures">
-      <${Figure} label="used in the last minute">${Math.round(used * 100)} %<//>
-      <${Figure} label="checks in the last minute">${checksLastMinute.toLocaleString()}<//>
-      <${Figure} label="reserved ahead">${aheadSeconds.toFixed(1)} s<//>
-      <${Figure} label="all fares once, at the whole budget">${durationText(fares / requestsPerSecond)}<//>
+      <${Figure} label=${texts.schedule.used}>${texts.percent(used)}<//>
+      <${Figure} label=${texts.now.checks}>${checksLastMinute.toLocaleString()}<//>
+      <${Figure} label=${texts.schedule.ahead}>${aheadSeconds.toFixed(1)} s<//>
+      <${Figure} label=${texts.schedule.round}>${durationText(fares / requestsPerSecond)}<//>
     </div>
   <//>`
 }

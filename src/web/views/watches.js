@@ -6,13 +6,14 @@ import { useEvents } from '../live.js'
 import { Badge, Empty, Loaded } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { Strip } from '../strip.js'
-import { texts } from '../texts.js'
+import { textOf, texts } from '../texts.js'
 import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
 import { EndpointsPanel } from './endpoints-panel.js'
 import { ImportPanel } from './import-panel.js'
 import { KeysPanel } from './keys-panel.js'
 import { WatchDetails } from './watch-details.js'
+import { WatchForm } from './watch-form.js'
 
 const ROW_HEIGHT = 48
 const STRIP_DAYS = 3
@@ -23,20 +24,26 @@ const BURST_MS = 1_000
 export function WatchesView({ caller, path }) {
   const [name, reference] = path
   const lists = useResource(() => readAll('/watch-lists'), [])
+  const [changes, setChanges] = useState(0)
   const canWatch = caller.scopes.includes('watch')
+  const show = (/** @type {string} */ list) => {
+    lists.reload()
+    setChanges((last) => last + 1)
+    location.hash = linkTo('watches', list)
+  }
   return html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => {
     const current = name ?? items[0]?.name
     return html`<div class="split">
       <aside>
         <${ListNav} lists=${items} current=${current} />
-        ${canWatch && html`<${ImportPanel} lists=${items} current=${current} onImported=${lists.reload} />`}
+        ${canWatch && html`<${AddPanel} current=${current} onAdded=${show} /><${ImportPanel} current=${current} onImported=${show} />`}
         <${EndpointsPanel} canWatch=${canWatch} />
         <${KeysPanel} />
       </aside>
       ${
         current === undefined
-          ? html`<${Empty} title="You watch nothing yet.">Drop a CSV file of flights on the left, or use the API.<//>`
-          : html`<${ListPane} key=${current} name=${current} reference=${reference} canWatch=${canWatch} />`
+          ? html`<${Empty} title=${texts.lists.empty}>${texts.lists.emptyHelp}<//>`
+          : html`<${ListPane} key=${`${current} ${changes}`} name=${current} reference=${reference} canWatch=${canWatch} onChanged=${lists.reload} />`
       }
     </div>`
   }}<//>`
@@ -52,13 +59,27 @@ function ListNav({ lists, current }) {
         paused,
         ended,
       }) => html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
-      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${paused} paused` : ''}${ended > 0 ? `, ${ended} ended` : ''}</span></a>`,
+      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}${ended > 0 ? `, ${texts.lists.ended(ended)}` : ''}</span></a>`,
     )}
   </nav>`
 }
 
-/** @param {{ name: string, reference: string | undefined, canWatch: boolean }} props */
-function ListPane({ name, reference, canWatch }) {
+/** @param {{ current: string | undefined, onAdded: (list: string) => void }} props */
+function AddPanel({ current, onAdded }) {
+  const [open, setOpen] = useState(false)
+  const list = current ?? 'watches'
+  if (!open) {
+    return html`<button type="button" class="add" onClick=${() => setOpen(true)}>${texts.form.add}</button>`
+  }
+  return html`<section class="panel" aria-label=${texts.form.add}>
+    <${WatchForm} list=${list} onEnd=${(/** @type {boolean} */ saved) => {
+      setOpen(false)
+      if (saved) onAdded(list)
+    }} /></section>`
+}
+
+/** @param {{ name: string, reference: string | undefined, canWatch: boolean, onChanged: () => void }} props */
+function ListPane({ name, reference, canWatch, onChanged }) {
   const state = useResource(
     (signal) => callApi(`/watch-lists/${encodeURIComponent(name)}/state`, { signal }),
     [name],
@@ -73,11 +94,15 @@ function ListPane({ name, reference, canWatch }) {
       state.reload()
     }, BURST_MS)
   }, [state.reload])
+  const changed = () => {
+    state.reload()
+    onChanged()
+  }
   return html`<section class="pane"><${Loaded} of=${state}>${(
     /** @type {any} */ { watches, takenAt },
   ) => html`
     <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} selected=${reference} />
-    ${reference !== undefined && html`<${WatchDetails} key=${reference} list=${name} reference=${reference} canWatch=${canWatch} onChanged=${state.reload} />`}
+    ${reference !== undefined && html`<${WatchDetails} key=${reference} list=${name} reference=${reference} canWatch=${canWatch} onChanged=${changed} />`}
   `}<//></section>`
 }
 
@@ -95,14 +120,16 @@ function WatchTable({ list, watches, takenAt, selected }) {
   )
   return html`
     <div class="toolbar">
-      <label>Search <input type="search" value=${text} placeholder="place, airline, reference"
+      <label>${texts.search} <input type="search" value=${text} placeholder=${texts.lists.searchHint}
         onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} /></label>
       <span class="muted" role="status">${texts.count(found.length, 'watch', 'watches')}</span>
     </div>
     ${
       found.length === 0
-        ? html`<${Empty} title="No watch matches.">Search for a place such as PMI, or clear the search.<//>`
-        : html`<${VirtualList} items=${found} rowHeight=${ROW_HEIGHT} label="Watches"
+        ? wanted === ''
+          ? html`<${Empty} title=${texts.lists.emptyList}>${texts.lists.emptyListHelp}<//>`
+          : html`<${Empty} title=${texts.lists.noMatch}>${texts.lists.noMatchHelp}<//>`
+        : html`<${VirtualList} items=${found} rowHeight=${ROW_HEIGHT} label=${texts.lists.label}
           onVisible=${(/** @type {number} */ from, /** @type {number} */ to) => show(found.slice(from, to).map(({ watch }) => watch.watchId))}
           render=${(
             /** @type {any} */ { watch, subject },
@@ -125,10 +152,10 @@ function WatchRow({ list, watch, subject, strip, start, now, selected }) {
   return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkTo('watches', list, reference)}>
     <span class="subject"><strong>${reference}</strong> <span class="muted">${subject === reference ? '' : subject}</span></span>
     ${strip ? html`<${Strip} intervals=${strip} start=${start} now=${now} />` : html`<span class="strip"></span>`}
-    <span class="price">${priceText(belief.price) ?? '–'}</span>
+    <span class="price">${priceText(belief.price) ?? texts.none}</span>
     <${Badge} level=${status === 'followed' ? pairLevel(belief.pair) : status === 'stale' ? 'warn' : 'idle'}>
-      ${status === 'followed' ? pairText(belief.pair) : texts.statuses[/** @type {keyof typeof texts.statuses} */ (status)]}<//>
-    <span class="muted age"><${Age} at=${lastGoodCheckAt} none="never" /></span>
+      ${status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
+    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} /></span>
   </a>`
 }
 

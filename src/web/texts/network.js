@@ -1,0 +1,100 @@
+/** The Map view, and the Runs view with its reviews. */
+export const network = {
+  map: {
+    show: 'Show',
+    spans: { 1: 'the last day', 7: 'the last week', 30: 'the last month', 365: 'the last year' },
+    ownDates: 'two dates',
+    from: 'From',
+    to: 'to',
+    place: 'Place',
+    placeHint: 'code or city',
+    empty: 'There are no routes yet.',
+    emptyHelp: 'The first list arrives within seconds of the start.',
+    play: 'Play',
+    pause: 'Pause',
+    time: 'Time',
+    live: 'live routes',
+    added: 'added since the start',
+    removed: 'removed since the start',
+    /** @param {number} live @param {number} added @param {number} removed */
+    label: (live, added, removed) =>
+      `World map with ${live.toLocaleString()} live routes, ${added} added and ${removed} removed`,
+    failed: 'The map could not be loaded.',
+    legend: { live: 'live', added: 'added', removed: 'removed' },
+    help: 'Click a place for its routes. With the keyboard: arrows move the map, + and − zoom, Enter chooses the place at the cross, Escape closes it.',
+    unchanged: 'Nothing changed until then.',
+    unchangedHelp: 'The map shows the routes as they were.',
+    when: 'When',
+    route: 'Route',
+    what: 'Change',
+    wasAdded: '+ added',
+    wasRemoved: '− removed',
+    country: 'Country',
+    direction: 'Direction',
+    directions: { both: 'both', out: 'out', in: 'in' },
+    /** @param {number} n */
+    connected: (n) => `connected with ${n === 1 ? 'one place' : `${n.toLocaleString()} places`}`,
+  },
+  runs: {
+    statuses: {
+      applied: 'applied',
+      unchanged: 'unchanged',
+      held: 'held',
+      rejected: 'rejected',
+      failed: 'failed',
+      approved: 'approved',
+      dropped: 'dropped',
+    },
+    first: '(first)',
+    empty: 'No list has been fetched yet.',
+    emptyHelp: 'The first one arrives within seconds of the start.',
+    columns: {
+      run: 'Run',
+      list: 'List',
+      status: 'Status',
+      when: 'When',
+      routes: 'Routes',
+      added: 'Added',
+      removed: 'Removed',
+      gained: 'Gained',
+      lost: 'Lost',
+      took: 'Took',
+    },
+    /** @param {number | string} id */
+    run: (id) => `Run ${id}`,
+    arrived: 'Arrived',
+    routesIn: 'Routes in the list',
+    size: 'Size',
+    /** @param {number} bytes */
+    kilobytes: (bytes) => `${Math.round(bytes / 1000).toLocaleString()} kB`,
+    review: 'Review',
+    ifApproved: 'If it were approved now',
+    liveBefore: 'live before',
+    missing: 'missing',
+    removed: 'removed',
+    added: 'added',
+    gained: 'become bookable',
+    lost: 'not bookable any more',
+    liveAfter: 'live after',
+    examples: 'Examples of what would be added and removed',
+    where: 'Where the missing routes are',
+    /** @param {string} country @param {number} missing @param {number} live */
+    inCountry: (country, missing, live) => `${country}: ${missing} of ${live}`,
+    /** @param {number} n */
+    placesLost: (n) =>
+      n === 0
+        ? 'Every place would keep a route.'
+        : `${n === 1 ? 'One place' : `${n} places`} would have no route left.`,
+    /** @param {number} n */
+    inReview: (n) => `The review has ${n === 1 ? 'one held list' : `${n} held lists`}.`,
+    moved: 'The forecast has changed since you read it. Read it again before you decide.',
+    approve: 'Approve',
+    reject: 'Reject',
+    /** @param {string} run @param {number} removed @param {number} added */
+    askApprove: (run, removed, added) =>
+      `Approve run ${run}? It removes ${removed.toLocaleString()} routes and adds ${added.toLocaleString()}.`,
+    /** @param {string} run */
+    askReject: (run) => `Reject run ${run} and the held lists that agree with it?`,
+    toDecide: 'An operator decides with one of these commands:',
+  },
+}

@@ -1,0 +1,71 @@
+/** What surrounds the views, and words that all of them use. */
+export const shell = {
+  name: 'farewatch',
+  views: {
+    now: 'Now',
+    map: 'Map',
+    changes: 'Changes',
+    watches: 'Watch lists',
+    runs: 'Runs',
+    schedule: 'Schedule',
+  },
+  navigation: 'Views',
+  skip: 'Skip to the content',
+  signOut: 'Sign out',
+  demo: 'open demo',
+  operator: 'operator',
+  noSuchView: 'This address leads to no view.',
+  noSuchViewHelp: 'It may be mistyped, or your key may not open it. Choose a view above.',
+  stream: {
+    connecting: 'connecting',
+    live: 'live',
+    lost: 'connection lost, trying again',
+    refused: 'no live updates with this key',
+  },
+
+  loading: 'Loading …',
+  working: 'Working …',
+  retry: 'Try again',
+  close: 'Close',
+  cancel: 'Cancel',
+  search: 'Search',
+  none: '–',
+  never: 'never',
+  /** @param {string} reason */
+  unreachable: (reason) =>
+    `The server does not answer (${reason}). The page tries again by itself.`,
+  /** @param {number} status */
+  oddAnswer: (status) => `The answer had status ${status} and no explanation.`,
+  /** @param {number} n @param {string} one @param {string} [many] */
+  count: (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`,
+  /** @param {number} share */
+  percent: (share) => `${Math.round(share * 100)}\u00A0%`,
+
+  time: {
+    now: 'now',
+    /** @param {string} length */
+    ago: (length) => `${length} ago`,
+    /** @param {string} length */
+    ahead: (length) => `in ${length}`,
+  },
+
+  home: {
+    what: 'farewatch reads a flight fare interface and keeps what it does not: the history of every route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.',
+    noList: 'No list of routes has arrived yet.',
+    /** @param {string} age */
+    routes: (age) => `The routes were fetched ${age} ago.`,
+    /** @param {string} routes @param {string} fares */
+    routesAndFares: (routes, fares) =>
+      `The routes were fetched ${routes} ago, and half of the fares were checked in the last ${fares}.`,
+    unknown: 'The page could not read how fresh the data is.',
+    key: 'Key',
+    keyHint: 'A key begins with fwk_. It stays in this tab alone. An operator makes one with',
+    keyCommand: 'bin/farewatch keys create',
+    badKey: 'This key is not valid.',
+    open: 'Open',
+    links: 'More',
+    docs: 'API reference',
+    runbooks: 'Runbooks',
+    openapi: 'OpenAPI document',
+  },
+}

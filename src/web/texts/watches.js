@@ -1,0 +1,128 @@
+/** The Watch lists view: watches, imports, endpoints and keys. */
+export const watches = {
+  lists: {
+    empty: 'You watch nothing yet.',
+    emptyHelp: 'Drop a CSV file of watches on this page, add a watch, or use the API.',
+    /** @param {number} n */
+    paused: (n) => `${n.toLocaleString()} paused`,
+    /** @param {number} n */
+    ended: (n) => `${n.toLocaleString()} ended`,
+    searchHint: 'place, airline, reference',
+    label: 'Watches',
+    noMatch: 'No watch matches.',
+    noMatchHelp: 'Search for a place such as PMI, or clear the search.',
+    emptyList: 'This list has no watches.',
+    emptyListHelp: 'Add one, or drop a CSV file of watches.',
+    stripUnknown: 'nothing is known yet',
+  },
+  watch: {
+    prices: 'Price for all passengers',
+    noPrice: 'No price is known since the watch began.',
+    /** @param {string} price @param {string} currency */
+    lastPrice: (price, currency) => `Prices; the last one is ${price} ${currency}`,
+    beliefs: 'What was believed',
+    fromStart: 'from the start',
+    now: 'now',
+    state: 'State',
+    flight: 'Flight',
+    return: 'Return',
+    passengers: 'Passengers',
+    /** @param {number} all @param {number} residents */
+    people: (all, residents) =>
+      residents > 0 ? `${all}, ${residents} of them residents` : `${all}`,
+    lastGood: 'Last good check',
+    /** @param {string} reason */
+    lastUnknown: (reason) => `(the last one had no good answer: ${reason})`,
+    next: 'Next check',
+    orLater: 'or later:',
+    noNext: 'none',
+    pause: 'Pause',
+    resume: 'Resume',
+    edit: 'Edit',
+    remove: 'Delete',
+    /** @param {string} reference @param {string} list */
+    askRemove: (reference, list) => `Delete ${reference} from ${list}?`,
+  },
+  form: {
+    add: 'Add a watch',
+    save: 'Save',
+    list: 'List',
+    reference: 'Reference',
+    referenceHint: 'your name for the watch',
+    flightId: 'Outbound flight id',
+    returnFlightId: 'Return flight id',
+    optional: 'optional',
+    residents: 'Residents',
+    nonResidents: 'Others',
+    adults: 'adults',
+    children: 'children',
+    infants: 'infants',
+    priceThresholdAmount: 'Notify of price changes of at least',
+    amountHint: 'amount, such as 12.50',
+    priceThresholdPercent: 'or of at least this percentage',
+    percentHint: 'such as 5',
+    departsOn: 'Day of departure',
+    minIntervalSeconds: 'Seconds between two checks, at least',
+    restart: 'If you change a flight or the passengers, the watch begins again.',
+    exists: 'This list has a watch with this reference. Open it to edit it.',
+  },
+  import: {
+    drop: 'Drop a CSV file of watches here, or choose one',
+    into: 'Into the list',
+    /** @param {string} name */
+    preview: (name) => `Preview ${name}`,
+    /** @param {{ added: number, changed: number, unchanged: number }} plan */
+    plan: ({ added, changed, unchanged }) =>
+      `${added === 1 ? '1 watch' : `${added.toLocaleString()} watches`} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
+    /** @param {number} n */
+    cleared: (n) =>
+      `${n.toLocaleString()} of the changed ones would lose a threshold, a day or an interval that the file leaves out.`,
+    /** @param {number} n */
+    ended: (n) => `${n.toLocaleString()} of them have ended and stay ended.`,
+    nothing: 'The file changes nothing.',
+    import: 'Import',
+    /** @param {string} size */
+    tooLarge: (size) =>
+      `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-list import.`,
+    unreadable: 'The file could not be read. If it changed meanwhile, choose it again.',
+  },
+  endpoints: {
+    title: 'Endpoints',
+    empty: 'No endpoint yet.',
+    emptyHelp: 'Records can be sent to your server, to Slack, or by e-mail.',
+    /** @type {Record<string, string>} */
+    disabledReasons: {
+      paused: 'disabled by you',
+      gone: 'disabled: its server answered that it is gone',
+      failing: 'disabled: it failed for five days',
+    },
+    failing: 'failing',
+    nothingSent: 'nothing was sent yet',
+    works: 'works',
+    failingSince: 'failing since',
+    lastSuccess: 'last success',
+    /** @param {number} pending @param {number} dead */
+    counts: (pending, dead) =>
+      `${pending.toLocaleString()} pending, ${dead.toLocaleString()} not delivered`,
+    test: 'Test',
+    tested: 'A test event is on its way. It appears in the log.',
+    disable: 'Disable',
+    enable: 'Enable',
+    log: 'Log',
+    emptyLog: 'Nothing was sent in the last 30 days.',
+    again: 'Send again',
+    /** @param {string} what */
+    againFor: (what) => `Send again: ${what}`,
+    new: 'New: an https address, or an e-mail address',
+    add: 'Add',
+    secret: 'Its secret, which is shown only now:',
+  },
+  keys: {
+    title: 'Keys',
+    none: 'There is none. An operator makes one with',
+    command: 'bin/farewatch keys create',
+    revoked: 'revoked',
+    ends: 'ends',
+    used: 'used',
+  },
+}

@@ -1,0 +1,97 @@
+import { feedOf, flightText, pairText, priceText } from '../describe.js'
+import { linkTo, useResource } from '../hooks.js'
+import { html } from '../html.js'
+import { Loaded } from '../parts.js'
+import { callApi } from '../session.js'
+import { textOf, texts } from '../texts.js'
+import { Clock } from '../times.js'
+import { Deliveries } from './deliveries.js'
+
+/** Where the records of a feed have their evidence and deliveries. */
+const PATHS = { fare: '/availability-changes', watch: '/watch-changes' }
+
+/**
+ * A record: when it happened, before and after, on what evidence it was decided, and where it was sent.
+ * @param {{ change: any, canWatch: boolean }} props
+ */
+export function ChangeDetails({ change, canWatch }) {
+  const { before, after, lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
+  const feed = feedOf(change)
+  const since = lastGoodCheckAt ?? lastSeenAt
+  const until = detectedAt ?? firstMissedAt
+  return html`<div class="details">
+    <dl>
+      <dt>${texts.changes.happened}</dt>
+      <dd>${since ? html`${texts.changes.after} <${Clock} at=${since} /> ${texts.changes.and} ` : ''}${texts.changes.by} <${Clock} at=${until} /></dd>
+      <dt>${texts.changes.recorded}</dt><dd><${Clock} at=${change.recordedAt} />, ${texts.changes.number(change.seq)}</dd>
+      ${change.list && html`<dt>${texts.changes.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference)}>${change.list} / ${change.reference}</a></dd>`}
+      ${feed === 'fare' && html`<dt>${texts.changes.fare}</dt><dd><a href=${linkTo('schedule', String(change.fareId))}>${texts.changes.fareLink(change.fareId)}</a></dd>`}
+    </dl>
+    <div class="sides">
+      <${Side} title=${texts.changes.before} state=${before} feed=${feed} />
+      <${Side} title=${texts.changes.now} state=${after} feed=${feed} />
+    </div>
+    ${
+      feed === 'route'
+        ? html`<${RouteSources} change=${change} />`
+        : html`<${FareSources} path=${`${PATHS[feed]}/${change.seq}`} canWatch=${canWatch} />`
+    }
+  </div>`
+}
+
+/** @param {{ title: string, state: any, feed: string }} props */
+function Side({ title, state, feed }) {
+  const legs = state?.outbound ? [state.outbound, state.return].filter(Boolean) : []
+  return html`<section>
+    <h3>${title}</h3>
+    ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
+    ${state?.pair && html`<p>${pairText(state.pair)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
+    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(texts.legs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''}</p>`)}
+  </section>`
+}
+
+/** A route with its availability, or a place with its attributes. @param {any} state */
+function routeText(state) {
+  if (!state) return texts.changes.routeAbsent
+  if (state.available === undefined)
+    return `${state.iata || texts.none} ${state.city}, ${state.country}`
+  if (state.available === null) return texts.changes.routeUnknown
+  return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
+}
+
+/** @param {{ change: any }} props */
+function RouteSources({ change }) {
+  return html`<div class="sides">
+    <section><h3>${texts.changes.evidence}</h3><p><a href=${linkTo('runs', String(change.runId))}>${texts.changes.run(change.runId)}</a></p></section>
+    <section><h3>${texts.changes.deliveries}</h3><p class="muted">${texts.changes.routesNotSent}</p></section>
+  </div>`
+}
+
+/** @param {{ path: string, canWatch: boolean }} props */
+function FareSources({ path, canWatch }) {
+  const evidence = useResource((signal) => callApi(`${path}/evidence`, { signal }), [path])
+  const sent = useResource((signal) => callApi(`${path}/deliveries`, { signal }), [path])
+  return html`<div class="sides">
+    <section><h3>${texts.changes.evidence}</h3>
+      <${Loaded} of=${evidence}>${(/** @type {any} */ { status, latencyMs, answer }) =>
+        answer === null
+          ? html`<p class="muted">${texts.changes.noEvidence}</p>`
+          : html`<details><summary>${texts.changes.answer(status, latencyMs)}</summary><pre tabindex="0">${indented(answer)}</pre></details>`}<//>
+    </section>
+    <section><h3>${texts.changes.deliveries}</h3>
+      <${Loaded} of=${sent}>${(/** @type {any} */ { items }) =>
+        items.length === 0
+          ? html`<p class="muted">${texts.changes.noDelivery}</p>`
+          : html`<${Deliveries} deliveries=${items} named="endpoint" canWatch=${canWatch} onChanged=${sent.reload} />`}<//>
+    </section>
+  </div>`
+}
+
+/** JSON with one member a line; other text as it is. @param {string} text */
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks'
+import { changeLevel, changeText, pairText } from '../describe.js'
+import { linkTo, useAction, useResource } from '../hooks.js'
+import { html } from '../html.js'
+import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
+import { callApi } from '../session.js'
+import { textOf, texts } from '../texts.js'
+import { Age, Clock, durationText } from '../times.js'
+
+const EVERY_MS = 15_000
+
+/** Finds a tracked fare by its flight, and shows it. @param {{ fareId: string | undefined }} props */
+export function FareSearch({ fareId }) {
+  const [flightId, setFlightId] = useState('')
+  const [found, setFound] = useState(/** @type {any[] | undefined} */ (undefined))
+  const { busy, error, run } = useAction()
+  const find = async () => {
+    const { items } = await callApi(`/fares?flightId=${encodeURIComponent(flightId.trim())}`)
+    setFound(items)
+    if (items.length === 1) location.hash = linkTo('schedule', String(items[0].fareId))
+  }
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    if (flightId.trim() !== '') run(find)
+  }
+  return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
+    <form class="toolbar" onSubmit=${submit}>
+      <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
+        onInput=${(/** @type {any} */ e) => setFlightId(e.currentTarget.value)} /></label>
+      <${Action} label=${texts.schedule.find} busy=${busy} disabled=${flightId.trim() === ''} onClick=${() => run(find)} />
+    </form>
+    ${error && html`<${Failure} error=${error} />`}
+    ${found !== undefined && found.length !== 1 && html`<${Choices} found=${found} />`}
+    ${fareId !== undefined && html`<${Fare} key=${fareId} fareId=${fareId} />`}
+  </section>`
+}
+
+/** @param {{ found: any[] }} props */
+function Choices({ found }) {
+  if (found.length === 0) {
+    return html`<${Empty} title=${texts.schedule.notFound}>${texts.schedule.notFoundHelp}<//>`
+  }
+  return html`<p>${texts.schedule.found}</p><ul class="plain-list">${found.map(
+    ({ fareId, returnFlightId, watchers }) =>
+      html`<li><a href=${linkTo('schedule', String(fareId))}>${texts.schedule.choice(fareId, returnFlightId, watchers)}</a></li>`,
+  )}</ul>`
+}
+
+/** @param {{ fareId: string }} props */
+function Fare({ fareId }) {
+  const fare = useResource(
+    (signal) => callApi(`/fares/${encodeURIComponent(fareId)}`, { signal }),
+    [fareId],
+    { everyMs: EVERY_MS },
+  )
+  return html`<${Loaded} of=${fare}>${(/** @type {any} */ data) => html`
+    <h3>${texts.schedule.fareTitle(data.fareId)}</h3>
+    <${Facts} fare=${data} />
+    <div class="sides">
+      <section><h3>${texts.schedule.beliefs}</h3><${Timeline} timeline=${data.timeline} /></section>
+      <section><h3>${texts.schedule.records}</h3><${Changes} changes=${data.changes} /></section>
+    </div>
+  `}<//>`
+}
+
+/** @param {{ fare: any }} props */
+function Facts({ fare }) {
+  const { pair, price, currency, flightId, returnFlightId, outbound, next, pace } = fare
+  const { lastGoodCheckAt, lastReason } = fare
+  return html`<dl>
+    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}</dd>
+    <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(texts.legs, outbound)}</dd>
+    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
+    <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
+    <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
+    ${pace && html`<dt>${texts.schedule.pace}</dt><dd>${texts.schedule.paceText(durationText(pace.expectedIntervalSeconds), pace.changesPerDay.toFixed(1), fare.watchers)}</dd>`}
+  </dl>`
+}
+
+/** @param {{ timeline: any[] }} props */
+function Timeline({ timeline }) {
+  if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
+  return html`<ul class="plain-list">${timeline.map(
+    ({ from, to, pair, price, currency }) => html`<li>
+      <${Clock} at=${from} /> – ${to ? html`<${Clock} at=${to} />` : texts.schedule.until}: ${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}</li>`,
+  )}</ul>`
+}
+
+/** @param {{ changes: any[] }} props */
+function Changes({ changes }) {
+  if (changes.length === 0) return html`<p class="muted">${texts.schedule.noRecords}</p>`
+  return html`<ul class="plain-list">${changes.map(
+    (change) =>
+      html`<li><${Badge} level=${changeLevel(change)}>${changeText(change)}<//> <span class="muted"><${Clock} at=${change.recordedAt} /></span></li>`,
+  )}</ul>`
+}
