@@ -111,7 +111,7 @@ export async function clear({ database: { db } }: App): Promise<void> {
   await sql`truncate delivery cascade`.execute(db)
   await sql`
     update webhook_endpoint e
-       set cursor_seq = r.last_seq, failures = 0, failing_since = null, open_until = null
+       set cursor_seq = r.last_seq, failures = 0, failing_since = null, open_until = null, held_until = null
       from reseller r where r.id = e.reseller_id
   `.execute(db)
 }

@@ -237,9 +237,57 @@ export const QUEUE: Dashboard = {
           {
             title: 'Longest wait of a delivery',
             about:
-              'Since the delivery is due, by the last attempt at its endpoint. Healthy: below a second for healthy endpoints.',
+              'Since the delivery is due, by the condition of its endpoint: busy ones answer slowly. Healthy: below a second for healthy endpoints.',
             unit: 's',
             runbook: 'WebhooksLate',
+          },
+        ),
+      ],
+    },
+    {
+      height: 8,
+      panels: [
+        timeseries(
+          [
+            {
+              expr: 'sum by (instance, stream) (farewatch_stream_open{instance=~"$instance"})',
+              legend: '{{instance}} {{stream}}',
+            },
+          ],
+          {
+            title: 'Open event streams',
+            about:
+              'Streams of resellers (watch_changes) and of operators (changes). Healthy: as many as there are clients. Below 1,000 a process they fit into 300 MB.',
+            unit: 'short',
+          },
+        ),
+        timeseries(
+          [
+            {
+              expr: 'sum by (stream, reason) (increase(farewatch_stream_ended_total{instance=~"$instance"}[5m]))',
+              legend: '{{stream}} {{reason}}',
+            },
+          ],
+          {
+            title: 'Ended event streams',
+            about:
+              'In five minutes, by reason. Healthy: client, and shutdown at a deploy. slow is a client that reads too slowly, failed an error of ours.',
+            unit: 'short',
+            runbook: 'StreamsFailing',
+          },
+        ),
+        timeseries(
+          [
+            {
+              expr: 'sum by (stream) (rate(farewatch_stream_events_total{instance=~"$instance"}[$__rate_interval]))',
+              legend: '{{stream}}',
+            },
+          ],
+          {
+            title: 'Events of streams',
+            about:
+              'Events per second over all streams. Healthy: the records of each feed times the clients that follow it.',
+            unit: 'reqps',
           },
         ),
       ],

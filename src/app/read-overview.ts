@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type FeedHead, readFeedHeads } from '../changes/feed-gauges.ts'
+import { type DeliveryState, readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { countRoutes } from '../route-sync/read/sync-state.ts'
 import { listSchedules, type SavedSchedule } from '../schedules/schedules.ts'
@@ -13,6 +14,7 @@ export interface Overview extends Status {
   readonly routes: { readonly live: number; readonly available: number }
   readonly schedules: readonly SavedSchedule[]
   readonly feeds: readonly FeedHead[]
+  readonly deliveries: DeliveryState
   readonly queue: QueueState
   readonly processes: readonly KnownProcess[]
 }
@@ -24,13 +26,14 @@ export async function readOverview(
 ): Promise<Overview> {
   const { db } = database
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-  const [status, routes, schedules, feeds, queueState, processes] = await Promise.all([
+  const [status, routes, schedules, feeds, deliveries, queueState, processes] = await Promise.all([
     readStatus({ db, clock, requestsPerSecond, version: packageJson.version }),
     countRoutes(db),
     listSchedules(db),
     readFeedHeads(db),
+    readDeliveryState(db),
     readQueueState(queue),
     listProcesses(db),
   ])
-  return { ...status, routes, schedules, feeds, queue: queueState, processes }
+  return { ...status, routes, schedules, feeds, deliveries, queue: queueState, processes }
 }

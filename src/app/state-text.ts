@@ -1,4 +1,5 @@
 import { durationText } from '../base/text.ts'
+import type { DeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { UpstreamState } from '../verify/read/read-status.ts'
 import { type KnownProcess, PROGRESS_MS } from './processes.ts'
 
@@ -50,4 +51,13 @@ export function processText(one: KnownProcess, now: Date): string {
   const ms = durationText(now.getTime() - lastProgressAt.getTime())
   const progress = isWithoutProgress(one, now) ? `NO PROGRESS for ${ms}` : `progress ${ms} ago`
   return `${role} ${version} on host ${host} (pid ${pid}) since ${sinceText(startedAt, now)}, ${progress}`
+}
+
+/** A delivery that farewatch could send is late after this time. */
+const DELIVERY_LATE_MS = 300_000
+
+/** For how long a delivery that farewatch could send has waited. Null if none is late. */
+export function deliveryLateMs({ oldest }: DeliveryState, now: Date): number | null {
+  const waitedMs = oldest.healthy === null ? 0 : now.getTime() - oldest.healthy * 1000
+  return waitedMs > DELIVERY_LATE_MS ? waitedMs : null
 }

@@ -79,6 +79,7 @@ export interface Delivery {
   payload: ColumnType<unknown, string, string> | null
   previous_seq: number | null
   recorded_at: Date
+  replayed: Generated<boolean>
   seq: number | null
   state: Generated<DeliveryState>
   type: string | null
@@ -402,6 +403,7 @@ export interface WebhookEndpoint {
   failing_since: Date | null
   failures: Generated<number>
   format: EndpointFormat
+  held_until: Date | null
   id: Generated<string>
   kinds: string[] | null
   last_passed_seq: Generated<number>

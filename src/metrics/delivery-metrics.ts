@@ -28,7 +28,7 @@ export function deliveryGauges({ gauge }: Declare) {
     ),
     webhookOldestPending: gauge(
       'farewatch_webhook_oldest_pending_timestamp_seconds',
-      'Since when the longest-waiting delivery or record is due, by whether the last attempt at its endpoint failed (endpoints: healthy, failing); 0 if none waits.',
+      'Since when the longest-waiting delivery or record is due, without replayed ones, by the condition of its endpoint: failing (the last attempt failed, or the receiver requested a pause), busy (as many requests as permitted are in progress), healthy (all others); 0 if none waits.',
       ['endpoints'],
     ),
     webhookDead: gauge(

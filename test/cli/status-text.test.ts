@@ -54,6 +54,13 @@ const WELL: Overview = {
     { feed: 'route', lastSeq: 1_234, lastRecordAt: ago(10_800).getTime() / 1000 },
     { feed: 'availability', lastSeq: 0, lastRecordAt: 0 },
   ],
+  deliveries: {
+    pending: 3,
+    dead: 0,
+    endpoints: { healthy: 6, busy: 1, failing: 0 },
+    oldest: { healthy: ago(1).getTime() / 1000, busy: ago(900).getTime() / 1000, failing: null },
+    disabled: { paused: 2 },
+  },
   queue: {
     kind: 'redis',
     fault: null,
@@ -86,6 +93,7 @@ describe('the status', () => {
       'processes  worker 0.1.0 on host a (pid 7) since 2026-01-31 03:07:07 UTC (5 min),',
       '           progress 3 s ago',
       'changes    routes 1,234 (3 h ago), fares 0',
+      'deliveries 3 pending, 0 dead; 7 endpoints enabled, 2 paused',
     ])
   })
 
@@ -134,6 +142,13 @@ describe('the status', () => {
         ],
       },
       processes: [{ ...WORKER, lastProgressAt: ago(61) }],
+      deliveries: {
+        pending: 1_200,
+        dead: 4,
+        endpoints: { healthy: 1, busy: 0, failing: 2 },
+        oldest: { healthy: ago(400).getTime() / 1000, busy: null, failing: null },
+        disabled: { gone: 1, failing: 2 },
+      },
     }
 
     const loud = statusText(bad, Number.POSITIVE_INFINITY).match(/(NO )?[A-Z_]{4,}[A-Z ]*/g)
@@ -150,7 +165,24 @@ describe('the status', () => {
       'NO TICK ',
       'DEAD',
       'NO PROGRESS ',
+      'LATE ',
+      'FAILING',
+      'DISABLED',
     ])
+    expect(statusText(bad, 120)).toMatch(
+      /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead; 3 endpoints enabled, 2 FAILING, 3 DISABLED$/,
+    )
+  })
+
+  it('says that there are no endpoints to deliver to', () => {
+    const deliveries = {
+      ...WELL.deliveries,
+      pending: 0,
+      endpoints: { healthy: 0, busy: 0, failing: 0 },
+      disabled: {},
+    }
+
+    expect(statusText({ ...WELL, deliveries }, 80)).toMatch(/\ndeliveries no endpoints$/)
   })
 
   it('names what stops the checks, its cause, and until or since when', () => {

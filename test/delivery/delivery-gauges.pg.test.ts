@@ -1,6 +1,10 @@
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { readDeliveryGauges } from '../../src/delivery/dispatch/delivery-gauges.ts'
+import {
+  readDeliveryGauges,
+  readDeliveryState,
+} from '../../src/delivery/dispatch/delivery-gauges.ts'
+import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
@@ -31,7 +35,7 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
   }
   expect(await read()).toEqual({
     pending: { '': 0 },
-    oldest: { healthy: 0, failing: 0 },
+    oldest: { healthy: 0, busy: 0, failing: 0 },
     dead: { '': 0 },
     disabled: { paused: 0, gone: 0, failing: 0 },
   })
@@ -61,7 +65,7 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
 
   expect(await read()).toEqual({
     pending: { '': 1 },
-    oldest: { healthy: 6000, failing: 0 },
+    oldest: { healthy: 6000, busy: 0, failing: 0 },
     dead: { '': 1 },
     disabled: { paused: 1, gone: 0, failing: 0 },
   })
@@ -74,5 +78,64 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
     pending: { '': 0 },
     oldest: { healthy: 0, failing: 0 },
     disabled: { paused: 0 },
+  })
+})
+
+it('what waits for a receiver with all permitted requests in progress is not late, but a record without its delivery is', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const [proven, unproven] = [
+    await addEndpoint(db, resellerId),
+    await addEndpoint(db, resellerId, { proven: false }),
+  ]
+  await appendRecords(db, { resellerId, ...A }, Array(6).fill({}))
+  await fanOutAll(db)
+  await sql`update delivery set due_at = to_timestamp(5000 + seq)`.execute(db)
+  const send = (endpointId: string, through: number) =>
+    sql`
+      update delivery set claim_id = uuidv7(), due_at = now() + interval '30 seconds'
+       where endpoint_id = ${endpointId} and seq <= ${through}
+    `.execute(db)
+
+  await send(proven, 3)
+  expect(await readDeliveryState(db)).toMatchObject({
+    endpoints: { healthy: 2, busy: 0, failing: 0 },
+    oldest: { healthy: 5001, busy: null },
+  })
+  await send(proven, 4)
+  await send(unproven, 1)
+  expect(await readDeliveryState(db)).toMatchObject({
+    endpoints: { healthy: 0, busy: 2, failing: 0 },
+    oldest: { healthy: null, busy: 5002 },
+  })
+
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await sql`update watch_change set recorded_at = to_timestamp(5000) where seq = 7`.execute(db)
+  expect((await readDeliveryState(db)).oldest).toEqual({ healthy: 5000, busy: 5002, failing: null })
+})
+
+it('deliveries that are sent again do not count as late, nor does the pause that a receiver requested', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const [replayed, held] = [await addEndpoint(db, resellerId), await addEndpoint(db, resellerId)]
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await fanOutAll(db)
+  await sql`
+    update delivery set state = 'delivered', due_at = null, ended_at = now() where endpoint_id = ${replayed}
+  `.execute(db)
+  await replayRange(db, resellerId, { endpointId: replayed, from: 1, through: 1 })
+  await sql`update delivery set due_at = to_timestamp(5000)`.execute(db)
+  const holdUntil = (until: Date) =>
+    sql`update webhook_endpoint set held_until = ${until} where id = ${held}`.execute(db)
+
+  await holdUntil(new Date('2100-01-01'))
+  expect((await readDeliveryState(db)).oldest).toMatchObject({ healthy: null })
+  await holdUntil(new Date(6_000_000))
+
+  expect(await readDeliveryState(db)).toMatchObject({
+    pending: 2,
+    oldest: { healthy: 6000, failing: null },
   })
 })

@@ -133,7 +133,7 @@ async function pass(model: Model, hours: number): Promise<void> {
   `.execute(model.db)
   await sql`
     update webhook_endpoint
-       set open_until = open_until - ${by}, failing_since = failing_since - ${by}, last_success_at = last_success_at - ${by}
+       set open_until = open_until - ${by}, held_until = held_until - ${by}, failing_since = failing_since - ${by}, last_success_at = last_success_at - ${by}
   `.execute(model.db)
   await endDeliveries(model.db)
 }
@@ -141,7 +141,7 @@ async function pass(model: Model, hours: number): Promise<void> {
 async function enableAll(model: Model): Promise<void> {
   await sql`
     update webhook_endpoint
-       set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null, open_until = null
+       set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null, open_until = null, held_until = null
      where disabled_at is not null
   `.execute(model.db)
 }

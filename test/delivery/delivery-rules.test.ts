@@ -46,6 +46,7 @@ const NEW: EndpointHealth = {
   failures: 0,
   failingSinceMs: null,
   openUntilMs: null,
+  heldUntilMs: null,
   lastSuccessAtMs: null,
 }
 
@@ -64,12 +65,26 @@ describe('the health of an endpoint', () => {
   })
 
   it('is good again after one success', () => {
-    const failing = { failures: 7, failingSinceMs: 1, openUntilMs: 2, lastSuccessAtMs: 0 }
+    const failing = { ...NEW, failures: 7, failingSinceMs: 1, openUntilMs: 2, lastSuccessAtMs: 0 }
 
     expect(healthAfter(failing, { succeeded: true, nowMs: 9 })).toEqual({
       ...NEW,
       lastSuccessAtMs: 9,
     })
+  })
+
+  it('is held for the pause that its receiver requests, up to a day, also if another request succeeds', () => {
+    const held = (retryAfterMs: number) =>
+      healthAfter(NEW, { succeeded: false, retryAfterMs, nowMs: 1_000 })
+
+    expect(held(60_000).heldUntilMs).toBe(61_000)
+    expect(held(100 * HOUR).heldUntilMs).toBe(1_000 + 24 * HOUR)
+    expect(healthAfter(held(60_000), { succeeded: true, nowMs: 2_000 })).toMatchObject({
+      failures: 0,
+      heldUntilMs: 61_000,
+    })
+    const again = { succeeded: false, retryAfterMs: 1_000, nowMs: 3_000 }
+    expect(healthAfter(held(60_000), again).heldUntilMs).toBe(61_000)
   })
 
   it('is not written again for every success', () => {

@@ -3,11 +3,13 @@ import { expect } from 'vitest'
 import { readFeedPage } from '../../src/changes/watch-feed-page.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { Format } from '../../src/delivery/formats/format.ts'
+import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import {
   addEndpoint,
   appendRecords,
+  fanOutAll,
   makeDue,
   postFormat,
   startDispatcher,
@@ -156,6 +158,60 @@ it('the circuit breaker stops attempts without using them up, then lets one thro
   await dispatcher.recorded(5 + 8)
   expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
   expect(await openUntil(db, id)).toBeNull()
+})
+
+it('Retry-After holds its endpoint and no other, and uses up no attempt', async ({ db }) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const sent: string[] = []
+  const format: Format = {
+    name: 'webhook',
+    maxMessages: 1,
+    send: async ({ address }) => {
+      const isFirst = !sent.includes(address)
+      sent.push(address)
+      return address === 'busy' && isFirst
+        ? { kind: 'failed', outcome: 'http_4xx', status: 429, answer: '', retryAfterMs: 3_600_000 }
+        : { kind: 'delivered', status: 200, answer: '' }
+    },
+  }
+  const busy = await addEndpoint(db, resellerId, { address: 'busy' })
+  await addEndpoint(db, resellerId, { address: 'other' })
+  await appendRecords(db, { resellerId, ...A }, Array(8).fill({}))
+  const dispatcher = startDispatcher(db, { formats: [format] })
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(4 + 8)
+  await makeDue(db, busy)
+  await dispatcher.dispatch()
+
+  expect(sent.filter((address) => address === 'busy')).toHaveLength(4)
+  expect(sent.filter((address) => address === 'other')).toHaveLength(8)
+  const rows = await deliveryRows(db, busy)
+  expect(rows.filter(({ state }) => state === 'delivered')).toHaveLength(3)
+  expect(rows.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(4)
+
+  await sql`update webhook_endpoint set held_until = now()`.execute(db)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(4 + 8 + 5)
+  expect((await deliveryRows(db, busy)).every(({ state }) => state === 'delivered')).toBe(true)
+})
+
+it('a new record does not wait behind a large replay', async ({ db }) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_, res) => waiting.push(res))
+  const id = await addEndpoint(db, resellerId, { address: receiver.url, proven: false })
+  await appendRecords(db, { resellerId, ...A }, Array(20).fill({}))
+  await fanOutAll(db)
+  await sql`update delivery set state = 'delivered', due_at = null, ended_at = now()`.execute(db)
+  await replayRange(db, resellerId, { endpointId: id, from: 1, through: 20 })
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  const dispatcher = startDispatcher(db)
+
+  await dispatcher.dispatch()
+  await receiver.arrived(1)
+
+  expect(receiver.received[0]?.body[0]?.data.seq).toBe(21)
 })
 
 it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to the other endpoints', async ({

@@ -146,7 +146,7 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   expect(await replayFailed(db, resellerId, { endpointId: id, since: new Date(0) })).toBe(2)
 
   status = 200
-  await sql`update webhook_endpoint set failures = 0, failing_since = null, open_until = null`.execute(
+  await sql`update webhook_endpoint set failures = 0, failing_since = null, open_until = null, held_until = null`.execute(
     db,
   )
   await dispatcher.dispatch()

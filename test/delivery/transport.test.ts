@@ -196,6 +196,29 @@ it('an answer shows neither the secrets of the endpoint nor the parts of its URL
   expect(result.answer).not.toMatch(/T0KEN|QUERY|c2ln|OWN/)
 })
 
+it.for([
+  'query: pin=QQ1&tan=QQ2',
+  'HTML: pin=QQ1&amp;tan=QQ2',
+  'JSON: pin=QQ1\\u0026tan=QQ2',
+  'value: QQ%2FSECRET',
+  'value: QQ/SECRET',
+  'form: QQ SECRET PLUS',
+  'name: QQ-ONLY-A-NAME',
+  'path: /QQa/QQb/',
+])('an answer does not show a part of the URL by itself (%s)', async (echoed) => {
+  await using receiver = await startReceiver((_request, response) => void response.end(echoed))
+  const urls = [
+    `${receiver.url}/h?pin=QQ1&tan=QQ2`,
+    `${receiver.url}/h?a=QQ%2FSECRET&b=QQ+SECRET+PLUS&QQ-ONLY-A-NAME`,
+    `${receiver.url}/QQa/QQb/`,
+  ]
+
+  const answers = []
+  for (const url of urls) answers.push(await transportWith().post(targetOf(url), BODY, signal))
+
+  expect(answers.filter(({ answer }) => answer.includes('QQ'))).toHaveLength(2)
+})
+
 it('a cut answer does not end in a part of a secret', async () => {
   const token = 't'.repeat(1_800)
   await using receiver = await startReceiver((_request, response) => {

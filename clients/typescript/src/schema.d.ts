@@ -2190,6 +2190,8 @@ export interface components {
             /** @description When the failures in a row began. Null if there are none. */
             failingSince: string | null;
             lastSuccessAt: string | null;
+            /** @description Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not. */
+            heldUntil: string | null;
             /** @description Deliveries that are not over. */
             pending: number;
             /** @description Deliveries that are not tried any more. */
@@ -2775,10 +2777,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:13:14.663Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:13:14.663Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:13:14.746Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:13:14.663Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:22:23.397Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:22:23.397Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:22:24.107Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:22:23.397Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3265,7 +3267,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T04:13:14.836Z",
+                     *           "createdAt": "2026-11-23T04:22:24.866Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3411,7 +3413,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T04:13:17.453Z",
+                     *       "createdAt": "2026-11-23T04:22:33.415Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3588,7 +3590,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T04:13:14.836Z",
+                     *       "createdAt": "2026-11-23T04:22:24.866Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3883,7 +3885,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T04:13:14.836Z",
+                     *       "createdAt": "2026-11-23T04:22:24.866Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4464,7 +4466,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4483,8 +4485,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-23T04:13:14.837Z",
-                     *           "beganAt": "2026-11-23T04:13:14.837Z",
+                     *           "createdAt": "2026-11-23T04:22:24.870Z",
+                     *           "beganAt": "2026-11-23T04:22:24.870Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4854,7 +4856,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *       "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4873,8 +4875,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:13:14.837Z",
-                     *       "beganAt": "2026-11-23T04:13:14.837Z",
+                     *       "createdAt": "2026-11-23T04:22:24.870Z",
+                     *       "beganAt": "2026-11-23T04:22:24.870Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4905,14 +4907,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
-                     *       "lastCheckAt": "2026-11-23T04:13:14.874Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
+                     *       "lastCheckAt": "2026-11-23T04:22:25.134Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *       "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T04:14:14.874Z",
+                     *         "notBefore": "2026-11-23T04:23:25.134Z",
                      *         "why": "scheduled"
                      *       }
                      *     }
@@ -5215,7 +5217,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *       "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5234,8 +5236,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:13:14.837Z",
-                     *       "beganAt": "2026-11-23T04:13:14.837Z",
+                     *       "createdAt": "2026-11-23T04:22:24.870Z",
+                     *       "beganAt": "2026-11-23T04:22:24.870Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5606,12 +5608,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:13:21.104Z",
+                     *       "takenAt": "2026-11-23T04:22:39.647Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5643,14 +5645,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
-                     *           "lastCheckAt": "2026-11-23T04:13:14.874Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
+                     *           "lastCheckAt": "2026-11-23T04:22:25.134Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:14:14.874Z",
+                     *             "notBefore": "2026-11-23T04:23:25.134Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5792,12 +5794,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:13:21.572Z",
+                     *       "takenAt": "2026-11-23T04:22:40.426Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5829,14 +5831,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
-                     *           "lastCheckAt": "2026-11-23T04:13:14.874Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
+                     *           "lastCheckAt": "2026-11-23T04:22:25.134Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:14:14.874Z",
+                     *             "notBefore": "2026-11-23T04:23:25.134Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5990,7 +5992,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6155,7 +6157,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6318,13 +6320,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T04:13:14.874Z",
+                     *               "from": "2026-11-23T04:22:25.134Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6493,7 +6495,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a2069b-aad5-70b9-ba01-555d9f61d0c3",
+                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6531,9 +6533,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
-                     *           "recordedAt": "2026-11-23T04:13:14.924Z",
-                     *           "observedAt": "2026-11-23T04:13:14.874Z",
+                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.532Z",
+                     *           "observedAt": "2026-11-23T04:22:25.134Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6681,11 +6683,12 @@ export interface operations {
                      *           "disabledAt": null,
                      *           "failingSince": null,
                      *           "lastSuccessAt": null,
+                     *           "heldUntil": null,
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T04:13:14.974Z",
-                     *           "updatedAt": "2026-11-23T04:13:14.974Z"
+                     *           "createdAt": "2026-11-23T04:22:25.842Z",
+                     *           "updatedAt": "2026-11-23T04:22:25.842Z"
                      *         }
                      *       ]
                      *     }
@@ -6862,7 +6865,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a2069b-ccfd-7b39-a6d6-a8d902fd0c78",
+                     *       "id": "01a206a4-5792-776f-a1ff-0dc01242ddda",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6879,11 +6882,12 @@ export interface operations {
                      *       "disabledAt": null,
                      *       "failingSince": null,
                      *       "lastSuccessAt": null,
+                     *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:13:23.582Z",
-                     *       "updatedAt": "2026-11-23T04:13:23.582Z",
+                     *       "createdAt": "2026-11-23T04:22:43.352Z",
+                     *       "updatedAt": "2026-11-23T04:22:43.352Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -6929,6 +6933,8 @@ export interface operations {
                         /** @description When the failures in a row began. Null if there are none. */
                         failingSince: string | null;
                         lastSuccessAt: string | null;
+                        /** @description Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not. */
+                        heldUntil: string | null;
                         /** @description Deliveries that are not over. */
                         pending: number;
                         /** @description Deliveries that are not tried any more. */
@@ -7127,11 +7133,12 @@ export interface operations {
                      *       "disabledAt": null,
                      *       "failingSince": null,
                      *       "lastSuccessAt": null,
+                     *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:13:14.974Z",
-                     *       "updatedAt": "2026-11-23T04:13:14.974Z"
+                     *       "createdAt": "2026-11-23T04:22:25.842Z",
+                     *       "updatedAt": "2026-11-23T04:22:25.842Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7469,11 +7476,12 @@ export interface operations {
                      *       "disabledAt": null,
                      *       "failingSince": null,
                      *       "lastSuccessAt": null,
+                     *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:13:14.974Z",
-                     *       "updatedAt": "2026-11-23T04:13:24.137Z"
+                     *       "createdAt": "2026-11-23T04:22:25.842Z",
+                     *       "updatedAt": "2026-11-23T04:22:44.420Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7662,11 +7670,12 @@ export interface operations {
                      *       "disabledAt": null,
                      *       "failingSince": null,
                      *       "lastSuccessAt": null,
+                     *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T04:13:24.855Z",
-                     *       "createdAt": "2026-11-23T04:13:14.974Z",
-                     *       "updatedAt": "2026-11-23T04:13:24.856Z",
+                     *       "previousSecretUntil": "2026-11-24T04:22:45.436Z",
+                     *       "createdAt": "2026-11-23T04:22:25.842Z",
+                     *       "updatedAt": "2026-11-23T04:22:45.438Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7712,6 +7721,8 @@ export interface operations {
                         /** @description When the failures in a row began. Null if there are none. */
                         failingSince: string | null;
                         lastSuccessAt: string | null;
+                        /** @description Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not. */
+                        heldUntil: string | null;
                         /** @description Deliveries that are not over. */
                         pending: number;
                         /** @description Deliveries that are not tried any more. */
@@ -7884,7 +7895,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a2069b-d31a-76da-a39b-81e5245d301a"
+                     *       "deliveryId": "01a206a4-61ae-770a-b511-47ed674c21bd"
                      *     }
                      */
                     "application/json": {
@@ -8058,10 +8069,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
-                     *           "endedAt": "2026-11-23T04:13:14.975Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
+                     *           "endedAt": "2026-11-23T04:22:25.850Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:13:14.976Z",
+                     *             "startedAt": "2026-11-23T04:22:25.858Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8226,12 +8237,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T04:13:14.975Z",
+                     *       "recordedAt": "2026-11-23T04:22:25.850Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T04:13:14.975Z",
+                     *       "endedAt": "2026-11-23T04:22:25.850Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T04:13:14.976Z",
+                     *           "startedAt": "2026-11-23T04:22:25.858Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8729,11 +8740,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:13:14.975Z",
+                     *           "endedAt": "2026-11-23T04:22:25.850Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:13:14.976Z",
+                     *             "startedAt": "2026-11-23T04:22:25.858Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8899,11 +8910,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:13:14.975Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:13:14.975Z",
+                     *           "endedAt": "2026-11-23T04:22:25.850Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:13:14.976Z",
+                     *             "startedAt": "2026-11-23T04:22:25.858Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9219,7 +9230,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a2069b-aad5-70b9-ba01-555d9f61d0c3","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:13:14.874Z","recordedAt":"2026-11-23T04:13:14.924Z","observedAt":"2026-11-23T04:13:14.874Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206a4-0f66-78b5-92b2-77662fd4b834","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:22:25.134Z","recordedAt":"2026-11-23T04:22:25.532Z","observedAt":"2026-11-23T04:22:25.134Z","previous":0}
                      *
                      *     :
                      */
@@ -9375,7 +9386,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2069b-aa97-76de-b1f7-0a45957a10c8",
+                     *           "id": "01a206a4-0dae-7758-b87d-af37b1acea27",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9384,9 +9395,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T04:13:14.663Z",
-                     *           "firstMissedAt": "2026-11-23T04:13:14.746Z",
-                     *           "recordedAt": "2026-11-23T04:13:14.775Z",
+                     *           "lastSeenAt": "2026-11-23T04:22:23.397Z",
+                     *           "firstMissedAt": "2026-11-23T04:22:24.107Z",
+                     *           "recordedAt": "2026-11-23T04:22:24.430Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9544,19 +9555,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T04:13:14.663Z",
+                     *       "since": "2026-11-23T04:22:23.397Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T04:13:14.712Z",
+                     *           "validFrom": "2026-11-23T04:22:23.788Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T04:13:14.663Z",
+                     *           "validFrom": "2026-11-23T04:22:23.397Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9712,7 +9723,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T04:13:14.663Z",
+                     *           "validFrom": "2026-11-23T04:22:23.397Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10024,7 +10035,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T04:13:29.557Z",
+                     *       "to": "2026-11-23T04:22:51.995Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10040,7 +10051,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T04:13:14.746Z"
+                     *           "at": "2026-11-23T04:22:24.107Z"
                      *         }
                      *       ]
                      *     }
@@ -10176,19 +10187,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T04:13:30.027Z",
+                     *       "at": "2026-11-23T04:22:52.502Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T04:13:14.746Z",
-                     *           "lastAttemptAt": "2026-11-23T04:13:14.784Z",
+                     *           "lastSuccessAt": "2026-11-23T04:22:24.107Z",
+                     *           "lastAttemptAt": "2026-11-23T04:22:24.485Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T04:13:14.712Z",
-                     *           "lastAttemptAt": "2026-11-23T04:13:14.709Z",
+                     *           "lastSuccessAt": "2026-11-23T04:22:23.788Z",
+                     *           "lastAttemptAt": "2026-11-23T04:22:23.759Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10197,7 +10208,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
+                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10209,10 +10220,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 15.152699,
-                     *           "p90": 15.152699,
-                     *           "p99": 15.152699,
-                     *           "max": 15.152699
+                     *           "p50": 27.36552,
+                     *           "p90": 27.36552,
+                     *           "p99": 27.36552,
+                     *           "max": 27.36552
                      *         }
                      *       },
                      *       "upstream": {
@@ -10368,10 +10379,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:13:14.784Z",
-                     *           "arrivedAt": "2026-11-23T04:13:14.788Z",
-                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
-                     *           "finishedAt": "2026-11-23T04:13:14.811Z",
+                     *           "startedAt": "2026-11-23T04:22:24.485Z",
+                     *           "arrivedAt": "2026-11-23T04:22:24.514Z",
+                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
+                     *           "finishedAt": "2026-11-23T04:22:24.665Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10386,9 +10397,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 7,
+                     *             "diff": 27,
                      *             "fetch": 0,
-                     *             "stage": 4
+                     *             "stage": 43
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10528,10 +10539,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T04:13:14.655Z",
-                     *       "arrivedAt": "2026-11-23T04:13:14.663Z",
-                     *       "fetchedAt": "2026-11-23T04:13:14.663Z",
-                     *       "finishedAt": "2026-11-23T04:13:14.702Z",
+                     *       "startedAt": "2026-11-23T04:22:23.334Z",
+                     *       "arrivedAt": "2026-11-23T04:22:23.397Z",
+                     *       "fetchedAt": "2026-11-23T04:22:23.397Z",
+                     *       "finishedAt": "2026-11-23T04:22:23.698Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10546,10 +10557,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 11,
-                     *         "apply": 9,
-                     *         "fetch": 0,
-                     *         "stage": 9
+                     *         "diff": 64,
+                     *         "apply": 104,
+                     *         "fetch": 2,
+                     *         "stage": 35
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10705,10 +10716,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:13:14.784Z",
-                     *           "arrivedAt": "2026-11-23T04:13:14.788Z",
-                     *           "fetchedAt": "2026-11-23T04:13:14.788Z",
-                     *           "finishedAt": "2026-11-23T04:13:14.811Z",
+                     *           "startedAt": "2026-11-23T04:22:24.485Z",
+                     *           "arrivedAt": "2026-11-23T04:22:24.514Z",
+                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
+                     *           "finishedAt": "2026-11-23T04:22:24.665Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10723,9 +10734,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 7,
+                     *             "diff": 27,
                      *             "fetch": 0,
-                     *             "stage": 4
+                     *             "stage": 43
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10865,10 +10876,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T04:13:14.784Z",
-                     *         "arrivedAt": "2026-11-23T04:13:14.788Z",
-                     *         "fetchedAt": "2026-11-23T04:13:14.788Z",
-                     *         "finishedAt": "2026-11-23T04:13:14.811Z",
+                     *         "startedAt": "2026-11-23T04:22:24.485Z",
+                     *         "arrivedAt": "2026-11-23T04:22:24.514Z",
+                     *         "fetchedAt": "2026-11-23T04:22:24.514Z",
+                     *         "finishedAt": "2026-11-23T04:22:24.665Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10883,9 +10894,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 7,
+                     *           "diff": 27,
                      *           "fetch": 0,
-                     *           "stage": 4
+                     *           "stage": 43
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11177,10 +11188,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T04:13:14.784Z",
-                     *       "arrivedAt": "2026-11-23T04:13:14.788Z",
-                     *       "fetchedAt": "2026-11-23T04:13:32.352Z",
-                     *       "finishedAt": "2026-11-23T04:13:32.371Z",
+                     *       "startedAt": "2026-11-23T04:22:24.485Z",
+                     *       "arrivedAt": "2026-11-23T04:22:24.514Z",
+                     *       "fetchedAt": "2026-11-23T04:22:54.453Z",
+                     *       "finishedAt": "2026-11-23T04:22:54.486Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11196,9 +11207,9 @@ export interface operations {
                      *       "lost": 0,
                      *       "durationsMs": {
                      *         "diff": 7,
-                     *         "apply": 7,
+                     *         "apply": 20,
                      *         "fetch": 0,
-                     *         "stage": 4
+                     *         "stage": 5
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11528,7 +11539,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T04:13:14.817Z",
+                     *           "createdAt": "2026-11-23T04:22:24.719Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11537,7 +11548,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T04:13:14.853Z",
+                     *           "createdAt": "2026-11-23T04:22:24.983Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11694,7 +11705,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T04:13:33.683Z",
+                     *       "createdAt": "2026-11-23T04:22:56.459Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -11864,8 +11875,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T04:13:14.853Z",
-                     *       "disabledAt": "2026-11-23T04:13:34.169Z",
+                     *       "createdAt": "2026-11-23T04:22:24.983Z",
+                     *       "disabledAt": "2026-11-23T04:22:56.962Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -12139,11 +12150,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_1yeTTiKh",
-                     *           "createdAt": "2026-11-23T04:13:14.978Z",
+                     *           "prefix": "fwk_7oMx5KKD",
+                     *           "createdAt": "2026-11-23T04:22:25.870Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T04:13:34.846Z"
+                     *           "lastUsedAt": "2026-11-23T04:22:57.739Z"
                      *         }
                      *       ]
                      *     }
@@ -12287,8 +12298,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_1yeTTiKh",
-                     *           "createdAt": "2026-11-23T04:13:14.978Z",
+                     *           "prefix": "fwk_7oMx5KKD",
+                     *           "createdAt": "2026-11-23T04:22:25.870Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12300,8 +12311,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_inUideKW",
-                     *           "createdAt": "2026-11-23T04:13:14.979Z",
+                     *           "prefix": "fwk_ui0JrduW",
+                     *           "createdAt": "2026-11-23T04:22:25.883Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12456,12 +12467,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_4xXpRh0j",
-                     *       "createdAt": "2026-11-23T04:13:35.544Z",
+                     *       "prefix": "fwk_WT3MBYeD",
+                     *       "createdAt": "2026-11-23T04:22:58.840Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_4xXpRh0j…"
+                     *       "key": "fwk_WT3MBYeD…"
                      *     }
                      */
                     "application/json": {
@@ -12648,10 +12659,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_1yeTTiKh",
-                     *       "createdAt": "2026-11-23T04:13:14.978Z",
+                     *       "prefix": "fwk_7oMx5KKD",
+                     *       "createdAt": "2026-11-23T04:22:25.870Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T04:13:35.774Z",
+                     *       "revokedAt": "2026-11-23T04:22:59.405Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -12798,8 +12809,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T04:13:14.816Z",
-                     *           "closedAt": "2026-11-23T04:13:14.816Z"
+                     *           "openedAt": "2026-11-23T04:22:24.707Z",
+                     *           "closedAt": "2026-11-23T04:22:24.707Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -12938,7 +12949,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2069b-ab22-720c-88f2-dbdf06814b24",
+                     *           "id": "01a206a4-11a8-745f-bbed-035cf0f65e6d",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -12985,8 +12996,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
-                     *           "recordedAt": "2026-11-23T04:13:14.914Z"
+                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.448Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -13549,17 +13560,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *       "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T04:13:14.874Z",
-                     *       "lastCheckAt": "2026-11-23T04:13:14.902Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
+                     *       "lastCheckAt": "2026-11-23T04:22:25.335Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T04:14:14.874Z",
+                     *         "at": "2026-11-23T04:23:25.134Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -13576,21 +13587,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T04:13:14.874Z",
+                     *           "from": "2026-11-23T04:22:25.134Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:13:14.874Z",
+                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2069b-ab22-720c-88f2-dbdf06814b24",
+                     *           "id": "01a206a4-11a8-745f-bbed-035cf0f65e6d",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -13637,8 +13648,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:13:14.874Z",
-                     *           "recordedAt": "2026-11-23T04:13:14.914Z"
+                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
+                     *           "recordedAt": "2026-11-23T04:22:25.448Z"
                      *         }
                      *       ]
                      *     }
@@ -13784,11 +13795,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a2069b-aa97-76de-b1f7-0a45957a10c8","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:13:14.663Z","firstMissedAt":"2026-11-23T04:13:14.746Z","recordedAt":"2026-11-23T04:13:14.775Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206a4-0dae-7758-b87d-af37b1acea27","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:22:23.397Z","firstMissedAt":"2026-11-23T04:22:24.107Z","recordedAt":"2026-11-23T04:22:24.430Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a2069b-ab22-720c-88f2-dbdf06814b24","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:13:14.874Z","recordedAt":"2026-11-23T04:13:14.914Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206a4-11a8-745f-bbed-035cf0f65e6d","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:22:25.134Z","recordedAt":"2026-11-23T04:22:25.448Z","previous":0}
                      *
                      *     :
                      *
@@ -13796,7 +13807,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:13:14.784Z","arrivedAt":"2026-11-23T04:13:14.788Z","fetchedAt":"2026-11-23T04:13:14.788Z","finishedAt":"2026-11-23T04:13:14.811Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":7,"fetch":0,"stage":4},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:13:14.742Z","arrivedAt":"2026-11-23T04:13:14.746Z","fetchedAt":"2026-11-23T04:13:14.746Z","finishedAt":"2026-11-23T04:13:14.778Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":7,"apply":12,"fetch":0,"stage":6},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:13:14.709Z","arrivedAt":"2026-11-23T04:13:14.712Z","fetchedAt":"2026-11-23T04:13:14.712Z","finishedAt":"2026-11-23T04:13:14.737Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":6,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:13:14.655Z","arrivedAt":"2026-11-23T04:13:14.663Z","fetchedAt":"2026-11-23T04:13:14.663Z","finishedAt":"2026-11-23T04:13:14.702Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":11,"apply":9,"fetch":0,"stage":9},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:22:24.485Z","arrivedAt":"2026-11-23T04:22:24.514Z","fetchedAt":"2026-11-23T04:22:24.514Z","finishedAt":"2026-11-23T04:22:24.665Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":27,"fetch":0,"stage":43},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:22:24.074Z","arrivedAt":"2026-11-23T04:22:24.107Z","fetchedAt":"2026-11-23T04:22:24.107Z","finishedAt":"2026-11-23T04:22:24.449Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":64,"apply":74,"fetch":0,"stage":65},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:22:23.759Z","arrivedAt":"2026-11-23T04:22:23.788Z","fetchedAt":"2026-11-23T04:22:23.788Z","finishedAt":"2026-11-23T04:22:24.014Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":63,"apply":45,"fetch":6,"stage":44},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:22:23.334Z","arrivedAt":"2026-11-23T04:22:23.397Z","fetchedAt":"2026-11-23T04:22:23.397Z","finishedAt":"2026-11-23T04:22:23.698Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":64,"apply":104,"fetch":2,"stage":35},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

@@ -1,12 +1,13 @@
 import { longestGapMs } from '../../base/cron.ts'
 import { durationText } from '../../base/text.ts'
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
+import { listDisabled } from '../../delivery/endpoints/endpoint-queries.ts'
 import { listSchedules } from '../../schedules/schedules.ts'
 import { massRuleOf } from '../../verify/incidents/incident.ts'
 import { countPastDepartures } from '../../verify/read/fare-queries.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { checksStopText, sinceText } from '../state-text.ts'
+import { checksStopText, deliveryLateMs, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules every five seconds. */
@@ -175,25 +176,35 @@ export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]>
   return [warning('departures', says, todo)]
 }
 
-/** A delivery to an endpoint whose last attempt succeeded is late after this time. */
-const DELIVERY_LATE_MS = 300_000
+/** A finding names so many disabled endpoints at most. */
+const NAMED_ENDPOINTS = 5
 
+/** Whether deliveries wait that could be sent, and which endpoints receive nothing because they are gone or failed. */
 export async function examineDeliveries({ app }: DoctorDeps): Promise<Finding[]> {
-  const { pending, dead, oldest, disabled } = await readDeliveryState(app.database.db)
-  const lateMs = oldest.healthy === null ? 0 : app.clock.now().getTime() - oldest.healthy * 1000
+  const { db } = app.database
+  const state = await readDeliveryState(db)
+  const { pending, dead, endpoints, disabled } = state
+  const lateMs = deliveryLateMs(state, app.clock.now())
   const findings: Finding[] = []
-  if (lateMs > DELIVERY_LATE_MS) {
-    const says = `deliveries to healthy endpoints wait for ${durationText(lateMs)}`
+  if (lateMs !== null) {
+    const says = `deliveries that could be sent wait for ${durationText(lateMs)}`
     findings.push(wrong('deliveries', says, 'bin/farewatch jobs list --queue ticks'))
   }
-  const ended = (disabled.gone ?? 0) + (disabled.failing ?? 0)
-  if (ended > 0) {
-    const says = `${ended} endpoints were disabled because they are gone or failed for five days`
-    const todo = 'ask their resellers to enable or delete them'
+  const { gone = 0, failing = 0 } = disabled
+  if (gone + failing > 0) {
+    const named = (await listDisabled(db, NAMED_ENDPOINTS)).map(
+      ({ id, reseller, reason }) =>
+        `${id} of ${reseller} (${reason === 'gone' ? 'answered 410' : 'failed for five days'})`,
+    )
+    const more = gone + failing - named.length
+    const others = more > 0 ? `, and ${more} more` : ''
+    const says = `endpoints receive nothing: ${named.join(', ')}${others}`
+    const todo = 'ask the reseller to enable the endpoint or to delete it'
     findings.push(warning('deliveries', says, todo))
   }
   if (findings.length > 0) return findings
-  return [ok('deliveries', `${pending} wait, ${dead} are dead, none is late`)]
+  const says = `${pending} wait, none is late, ${dead} are dead; endpoints whose last attempt failed: ${endpoints.failing}`
+  return [ok('deliveries', says)]
 }
 
 function percent(share: number): string {

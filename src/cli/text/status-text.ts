@@ -1,6 +1,12 @@
 import type { QueueState } from '../../app/queue-state.ts'
 import type { Overview } from '../../app/read-overview.ts'
-import { breakerText, checksStopText, processText, sinceText } from '../../app/state-text.ts'
+import {
+  breakerText,
+  checksStopText,
+  deliveryLateMs,
+  processText,
+  sinceText,
+} from '../../app/state-text.ts'
 import { durationText } from '../../base/text.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
@@ -23,6 +29,7 @@ export function statusText(overview: Overview, width: number): string {
     ...queueLines(overview.queue, at),
     ...processLines(overview),
     ...feedLines(overview),
+    ['deliveries', deliveriesText(overview)],
   ]
   const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
   return [head, '', ...body].join('\n')
@@ -153,6 +160,22 @@ function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [s
     `${queue}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${deadText(dead)}`,
   ])
   return [['queue', `in ${store}, ${ticked}`], ...figures]
+}
+
+/** Endpoints that their resellers paused receive nothing on purpose, so they are no problem. */
+function deliveriesText({ deliveries, at }: Overview): string {
+  const { pending, dead, endpoints, disabled } = deliveries
+  const { paused = 0, gone = 0, failing = 0 } = disabled
+  const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
+  if (enabled + paused + gone + failing === 0) return 'no endpoints'
+  const lateMs = deliveryLateMs(deliveries, at)
+  const late = lateMs === null ? '' : `, the oldest LATE by ${durationText(lateMs)}`
+  const notes = [
+    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} FAILING`] : []),
+    ...(gone + failing > 0 ? [`${count(gone + failing)} DISABLED`] : []),
+    ...(paused > 0 ? [`${count(paused)} paused`] : []),
+  ]
+  return `${count(pending)} pending${late}, ${count(dead)} dead; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
 }
 
 const TICK_SILENCE_MS = 60_000

@@ -1,12 +1,12 @@
 import type { EndpointFormat } from '../../base/kinds.ts'
-import { sql, type Tx } from '../../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
 import type { Format } from '../formats/format.ts'
 
 /** Longer than a request with the record of its result. After it the delivery is due again. */
 export const LEASE_SECONDS = 30
 /** How many requests to one endpoint are in progress, in all processes together. */
-const REQUESTS = 4
+export const REQUESTS = 4
 /** An endpoint counts as healthy for this long after a success, until its next failure. */
 const HEALTHY_SECONDS = 60
 
@@ -63,10 +63,10 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
       join reseller r on r.id = e.reseller_id and r.disabled_at is null
      cross join lateral (
        select from delivery d
-        where d.endpoint_id = e.id and d.state = 'pending' and d.due_at <= now()
+        where d.endpoint_id = e.id and d.state = 'pending' and d.replayed in (false, true) and d.due_at <= now()
         limit 1) due
      where e.disabled_at is null and e.format = any(${formats.map(({ name }) => name)})
-       and (e.open_until is null or e.open_until <= now())
+       and coalesce(greatest(e.open_until, e.held_until) <= now(), true)
      order by e.id
        for no key update of e skip locked
   `.execute(tx)
@@ -74,8 +74,8 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
 }
 
 /**
- * Claims due deliveries of locked endpoints, oldest first. If the process has too few free requests, all endpoints get a
- * first one before any gets a second.
+ * Claims due deliveries of locked endpoints, oldest first, and replayed ones after the others. If the process has too few
+ * free requests, all endpoints get a first one before any gets a second.
  *
  * An endpoint has at most four requests in progress, and one while its last attempt failed or none has succeeded yet. A
  * format that joins messages has one, which takes all that is due.
@@ -101,11 +101,10 @@ export async function claimDeliveries(
              case when o.joined then first_value(d.due_at) over w else d.due_at end as since
         from open o
        cross join lateral (
-         select id, due_at, seq from delivery
-          where endpoint_id = o.id and state = 'pending' and due_at <= now()
-          order by due_at, id
+         select * from (${dueOf({ replayed: false })} union all ${dueOf({ replayed: true })}) both_kinds
+          order by replayed, due_at, id
           limit greatest(0, o.width - o.sending) * o.messages) d
-      window w as (partition by o.id order by d.due_at, d.seq)
+      window w as (partition by o.id order by d.replayed, d.due_at, d.seq)
     ), ranked as (
       select id, healthy, dense_rank() over (partition by healthy order by position, since, endpoint_id) as rank from due
     )
@@ -117,6 +116,16 @@ export async function claimDeliveries(
               d.type, d.payload, d.recorded_at as "recordedAt", d.attempts
   `.execute(tx)
   return rows
+}
+
+/** The oldest due deliveries of endpoint `o`. Each kind by itself reads the index in its order. */
+function dueOf({ replayed }: { readonly replayed: boolean }): RawBuilder<unknown> {
+  return sql`
+    (select id, due_at, seq, replayed from delivery
+      where endpoint_id = o.id and state = 'pending' and replayed = ${sql.lit(replayed)} and due_at <= now()
+      order by due_at, id
+      limit greatest(0, o.width - o.sending) * o.messages)
+  `
 }
 
 export interface ClaimArgs {

@@ -2,55 +2,81 @@ import { DISABLED_REASONS, type DisabledReason } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import { REQUESTS } from './claim-deliveries.ts'
 
-/** The state of all deliveries. Instants are seconds since 1970; null if nothing waits. */
+/**
+ * `failing`: the last attempt failed, or the receiver requested a pause. `busy`: as many requests as an endpoint may have are
+ * in progress, so what waits is waiting for its receiver. `healthy`: all others.
+ */
+export const ENDPOINT_CONDITIONS = ['healthy', 'busy', 'failing'] as const
+export type EndpointCondition = (typeof ENDPOINT_CONDITIONS)[number]
+
+/** The state of all deliveries to enabled endpoints of enabled resellers. */
 export interface DeliveryState {
   readonly pending: number
   readonly dead: number
-  /** Since when the longest-waiting delivery is due, by whether the last attempt at its endpoint failed. */
-  readonly oldest: { readonly healthy: number | null; readonly failing: number | null }
+  /** How many endpoints are enabled, by condition. */
+  readonly endpoints: Readonly<Record<EndpointCondition, number>>
+  /**
+   * Since when the longest-waiting delivery is due, in seconds since 1970, by the condition of its endpoint; null if none waits.
+   * Replayed deliveries do not count: many of them may wait for their turn.
+   */
+  readonly oldest: Readonly<Record<EndpointCondition, number | null>>
   /** How many endpoints receive nothing, by reason. */
   readonly disabled: Readonly<Partial<Record<DisabledReason, number>>>
 }
 
-/**
- * Reads the state of the deliveries to enabled endpoints of enabled resellers. A record that the fan-out has not reached
- * waits too.
- */
+interface Row extends Pick<DeliveryState, 'pending' | 'dead' | 'disabled'> {
+  readonly endpoints: Readonly<Partial<Record<EndpointCondition, number>>>
+  readonly oldest: Readonly<Partial<Record<EndpointCondition, number>>>
+}
+
+/** Reads the state of the deliveries. A record that the fan-out has not reached waits too, and not for its receiver. */
 export async function readDeliveryState(db: Db): Promise<DeliveryState> {
-  const { healthy, failing, ...counts } = await selectOne(
-    sql<Omit<DeliveryState, 'oldest'> & DeliveryState['oldest']>`
-      with waiting as (
-        select e.failures > 0 as failing, count(*) as pending,
-               extract(epoch from min(d.due_at) filter (where d.due_at <= now())) as since
-          from delivery d
-          join webhook_endpoint e on e.id = d.endpoint_id and e.disabled_at is null
-          join reseller r on r.id = e.reseller_id and r.disabled_at is null
-         where d.state = 'pending'
-         group by 1
-        union all
-        select e.failures > 0, 0, extract(epoch from min(w.recorded_at))
+  const { endpoints, oldest, ...counts } = await selectOne(
+    sql<Row>`
+      with enabled as (
+        select e.reseller_id, e.cursor_seq, d.pending,
+               case when e.failures > 0 or e.held_until > now() then 'failing'
+                    when d.sending >= case when e.last_success_at is null then 1 else ${REQUESTS} end then 'busy'
+                    else 'healthy' end as condition,
+               case when d.due_at is not null then greatest(d.due_at, e.held_until) end as since
           from webhook_endpoint e
           join reseller r on r.id = e.reseller_id and r.disabled_at is null
-          join watch_change w on w.reseller_id = e.reseller_id and w.seq = e.cursor_seq + 1
+          left join (select endpoint_id, count(*) as pending,
+                            count(*) filter (where claim_id is not null and due_at > now()) as sending,
+                            min(due_at) filter (where due_at <= now() and not replayed) as due_at
+                       from delivery
+                      where state = 'pending'
+                      group by endpoint_id) d on d.endpoint_id = e.id
          where e.disabled_at is null
-         group by 1
+      ), waiting as (
+        select condition, since from enabled where since is not null
+        union all
+        select case condition when 'busy' then 'healthy' else condition end, w.recorded_at
+          from enabled e
+          join watch_change w on w.reseller_id = e.reseller_id and w.seq = e.cursor_seq + 1
       )
-      select coalesce(sum(pending), 0)::bigint as pending,
-             (min(since) filter (where not failing))::float8 as healthy,
-             (min(since) filter (where failing))::float8 as failing,
+      select (select coalesce(sum(pending), 0)::bigint from enabled) as pending,
              (select count(*) from delivery where state = 'dead') as dead,
-             (select coalesce(jsonb_object_agg(reason, endpoints), '{}')
-                from (select disabled_reason as reason, count(*) as endpoints
+             (select coalesce(jsonb_object_agg(condition, n), '{}')
+                from (select condition, count(*) as n from enabled group by 1) c) as endpoints,
+             (select coalesce(jsonb_object_agg(condition, since), '{}')
+                from (select condition, extract(epoch from min(since))::float8 as since from waiting group by 1) w) as oldest,
+             (select coalesce(jsonb_object_agg(reason, n), '{}')
+                from (select disabled_reason as reason, count(*) as n
                         from webhook_endpoint e
                         join reseller r on r.id = e.reseller_id and r.disabled_at is null
                        where e.disabled_at is not null
                        group by 1) d) as disabled
-        from waiting
     `,
     db,
   )
-  return { ...counts, oldest: { healthy, failing } }
+  return {
+    ...counts,
+    endpoints: { healthy: 0, busy: 0, failing: 0, ...endpoints },
+    oldest: { healthy: null, busy: null, failing: null, ...oldest },
+  }
 }
 
 /** Sets the gauges of deliveries from the database. */
@@ -58,8 +84,9 @@ export async function readDeliveryGauges(db: Db, metrics: Metrics): Promise<void
   const { pending, dead, oldest, disabled } = await readDeliveryState(db)
   metrics.webhookPending.set(pending)
   metrics.webhookDead.set(dead)
-  metrics.webhookOldestPending.set({ endpoints: 'healthy' }, oldest.healthy ?? 0)
-  metrics.webhookOldestPending.set({ endpoints: 'failing' }, oldest.failing ?? 0)
+  for (const endpoints of ENDPOINT_CONDITIONS) {
+    metrics.webhookOldestPending.set({ endpoints }, oldest[endpoints] ?? 0)
+  }
   for (const reason of DISABLED_REASONS) {
     metrics.webhookDisabled.set({ reason }, disabled[reason] ?? 0)
   }

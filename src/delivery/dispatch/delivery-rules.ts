@@ -45,8 +45,10 @@ export interface EndpointHealth {
   readonly failures: number
   /** When the first of them ended; null if there is none. */
   readonly failingSinceMs: number | null
-  /** Until then no attempt is made. */
+  /** Until then the circuit breaker allows no attempt. */
   readonly openUntilMs: number | null
+  /** Until then no attempt is made, because the receiver requested it. */
+  readonly heldUntilMs: number | null
   readonly lastSuccessAtMs: number | null
 }
 
@@ -56,24 +58,35 @@ const OPEN_MS = { first: 30 * SECOND, longest: 10 * MINUTE }
 /** A success that is this recent is not written again. */
 const SUCCESS_EVERY_MS = 10 * SECOND
 
+export interface EndedAttempt {
+  readonly succeeded: boolean
+  /** The pause that the receiver requested for all its requests. */
+  readonly retryAfterMs?: number | undefined
+  readonly nowMs: number
+}
+
 /**
- * The health of an endpoint after one more attempt. The circuit breaker opens for 30 s at the fifth failure in a row and
- * twice as long at each further one, up to ten minutes. Then one attempt tests the endpoint. The same object is returned
- * if nothing has to be written.
+ * The health of an endpoint after one more attempt. A requested pause holds it, up to a day, also if a request that was in
+ * progress succeeds. The circuit breaker opens for 30 s at the fifth failure in a row and twice as long at each further
+ * one, up to ten minutes. Then one attempt tests the endpoint. The same object is returned if nothing has to be written.
  */
 export function healthAfter(
   health: EndpointHealth,
-  { succeeded, nowMs }: { readonly succeeded: boolean; readonly nowMs: number },
+  { succeeded, retryAfterMs = 0, nowMs }: EndedAttempt,
 ): EndpointHealth {
   if (succeeded) {
     const { failures, lastSuccessAtMs } = health
     if (failures === 0 && nowMs - (lastSuccessAtMs ?? 0) < SUCCESS_EVERY_MS) return health
-    return { failures: 0, failingSinceMs: null, openUntilMs: null, lastSuccessAtMs: nowMs }
+    const recovered = { failures: 0, failingSinceMs: null, openUntilMs: null }
+    return { ...health, ...recovered, lastSuccessAtMs: nowMs }
   }
   const failures = health.failures + 1
   const openMs = Math.min(OPEN_MS.longest, OPEN_MS.first * 2 ** Math.min(20, failures - OPENS_AT))
+  const heldMs = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)
   return {
     ...health,
+    heldUntilMs:
+      heldMs > 0 ? Math.max(health.heldUntilMs ?? 0, nowMs + heldMs) : health.heldUntilMs,
     failures,
     failingSinceMs: health.failingSinceMs ?? nowMs,
     openUntilMs: failures < OPENS_AT ? null : nowMs + openMs,

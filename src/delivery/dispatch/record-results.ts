@@ -3,7 +3,12 @@ import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import type { SendResult } from '../formats/format.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
-import { type EndpointHealth, healthAfter, retryPauseMs } from './delivery-rules.ts'
+import {
+  type EndedAttempt,
+  type EndpointHealth,
+  healthAfter,
+  retryPauseMs,
+} from './delivery-rules.ts'
 import { disableEndpoints } from './disable-endpoints.ts'
 
 /**
@@ -136,6 +141,7 @@ async function lockEndpoints(tx: Tx, ids: readonly string[]): Promise<LockedEndp
     select id, failures, clock_timestamp() as now,
            extract(epoch from failing_since)::float8 * 1000 as "failingSinceMs",
            extract(epoch from open_until)::float8 * 1000 as "openUntilMs",
+           extract(epoch from held_until)::float8 * 1000 as "heldUntilMs",
            extract(epoch from last_success_at)::float8 * 1000 as "lastSuccessAtMs"
       from webhook_endpoint
      where id = any(${ids}::uuid[])
@@ -190,8 +196,8 @@ async function writeHealth(
 ): Promise<void> {
   const changed = endpoints.flatMap((before) => {
     const own = valid.filter(({ request }) => request.delivery.endpointId === before.id)
-    const after = requestsOf(own).reduce<EndpointHealth>(
-      (health, succeeded) => healthAfter(health, { succeeded, nowMs }),
+    const after = attemptsOf(own).reduce<EndpointHealth>(
+      (health, attempt) => healthAfter(health, { ...attempt, nowMs }),
       before,
     )
     return after === before ? [] : [{ ...after, id: before.id }]
@@ -202,21 +208,26 @@ async function writeHealth(
        set failures = h.failures,
            failing_since = to_timestamp(h.failing_since / 1000),
            open_until = to_timestamp(h.open_until / 1000),
+           held_until = to_timestamp(h.held_until / 1000),
            last_success_at = to_timestamp(h.last_success_at / 1000)
       from unnest(${changed.map(({ id }) => id)}::uuid[],
                   ${changed.map(({ failures }) => failures)}::int[],
                   ${changed.map(({ failingSinceMs }) => failingSinceMs)}::float8[],
                   ${changed.map(({ openUntilMs }) => openUntilMs)}::float8[],
+                  ${changed.map(({ heldUntilMs }) => heldUntilMs)}::float8[],
                   ${changed.map(({ lastSuccessAtMs }) => lastSuccessAtMs)}::float8[])
-           h (id, failures, failing_since, open_until, last_success_at)
+           h (id, failures, failing_since, open_until, held_until, last_success_at)
      where e.id = h.id
   `.execute(tx)
 }
 
-/** Whether each request to an endpoint succeeded. The messages that a request joined have one result. */
-function requestsOf(decided: readonly Decided[]): boolean[] {
+/** How each request to an endpoint ended. The messages that a request joined have one result. */
+function attemptsOf(decided: readonly Decided[]): Omit<EndedAttempt, 'nowMs'>[] {
   const results = decided.flatMap(({ request: { result }, attempt }) =>
     attempt === null ? [] : [result],
   )
-  return [...new Set(results)].map(({ kind }) => kind === 'delivered')
+  return [...new Set(results)].map((result) => ({
+    succeeded: result.kind === 'delivered',
+    retryAfterMs: result.kind === 'failed' ? result.retryAfterMs : undefined,
+  }))
 }

@@ -119,7 +119,7 @@ export async function updateEndpoint(
   })
 }
 
-const NO_FAILURES = { failures: 0, failing_since: null, open_until: null }
+const NO_FAILURES = { failures: 0, failing_since: null, open_until: null, held_until: null }
 
 function disabledColumns(enabled: boolean) {
   return enabled

@@ -40,6 +40,8 @@ export interface ShownEndpoint extends EndpointFilters {
   /** When the failures in a row began; null if the last attempt succeeded or none was made. */
   readonly failingSince: Date | null
   readonly lastSuccessAt: Date | null
+  /** Until when no attempt is made, because the receiver requested it; null if it did not. */
+  readonly heldUntil: Date | null
   /** Deliveries that are not over. */
   readonly pending: number
   /** Deliveries that are not tried any more. */
@@ -67,6 +69,26 @@ export async function requireEndpoint(owner: EndpointOwner, id: string): Promise
   return found
 }
 
+/** An endpoint that farewatch has disabled. */
+export interface DisabledEndpoint {
+  readonly id: string
+  readonly reseller: string
+  readonly reason: Exclude<DisabledReason, 'paused'>
+}
+
+/** The endpoints of all enabled resellers that farewatch has disabled, the last one first. */
+export async function listDisabled(db: Db, limit: number): Promise<DisabledEndpoint[]> {
+  const { rows } = await sql<DisabledEndpoint>`
+    select e.id, r.name as reseller, e.disabled_reason as reason
+      from webhook_endpoint e
+      join reseller r on r.id = e.reseller_id and r.disabled_at is null
+     where e.disabled_reason <> 'paused'
+     order by e.disabled_at desc, e.id
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
 export function endpointNotFound(): ProblemError {
   return new ProblemError('not_found', {
     parameter: 'endpointId',
@@ -82,6 +104,7 @@ async function readEndpoints(
     select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
+           case when e.held_until > clock_timestamp() then e.held_until end as "heldUntil",
            (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'pending') as pending,
            (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'dead') as dead,
            (select max(p.signs_until) from previous_secret p

@@ -86,6 +86,10 @@ export const WebhookEndpoint = object(
     disabledAt: orNull(Instant),
     failingSince: orNull(Instant, 'When the failures in a row began. Null if there are none.'),
     lastSuccessAt: orNull(Instant),
+    heldUntil: orNull(
+      Instant,
+      'Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not.',
+    ),
     pending: Type.Integer({ description: 'Deliveries that are not over.' }),
     dead: Type.Integer({ description: 'Deliveries that are not tried any more.' }),
     previousSecretUntil: orNull(Instant, 'Until when the secret before the rotation signs too.'),

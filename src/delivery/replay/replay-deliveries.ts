@@ -130,13 +130,13 @@ function isOfReseller(resellerId: number, endpointId?: string): RawBuilder<boole
   return sql<boolean>`d.endpoint_id in (${narrowed})`
 }
 
-/** A replayed delivery keeps its id and its attempts, and has the whole schedule of retries before it again. */
+/** A replayed delivery keeps its id and its attempts, and has the whole schedule of retries before it again. It yields to new ones. */
 function replay(db: Db, isWanted: RawBuilder<unknown>): Promise<number> {
   return affected(
     sql`
       update delivery
          set state = 'pending', due_at = clock_timestamp(), ended_at = null, dead_reason = null,
-             attempts = 0, first_attempt_at = null
+             attempts = 0, first_attempt_at = null, replayed = true
        where state <> 'pending'
          and id in (select d.id from delivery d
                      where d.state <> 'pending' and ${isWanted}

@@ -64,9 +64,16 @@ export function secretsOfTarget({ address, secrets }: PostTarget): string[] {
   const url = URL.parse(address)
   if (url === null) return [address, ...secrets]
   const { pathname, search, searchParams } = url
-  const parts = [pathname + search, ...pathname.split('/'), ...searchParams.values()]
+  const query = search.slice(1)
+  const pairs = query.split('&')
+  const values = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1))
+  // Pages of errors escape the query for HTML or JSON.
+  const escaped = ['&amp;', '\\u0026'].map((separator) => query.replaceAll('&', separator))
+  const whole = [pathname + search, pathname, query, ...escaped]
+  const raw = [...whole, ...pathname.split('/'), ...pairs, ...values]
+  const decoded = [...raw.map(percentDecoded), ...searchParams.values()]
   const keys = secrets.map((secret) => secret.replace(/^whsec_/, ''))
-  return [...new Set([...parts, ...parts.map(percentDecoded), ...keys])].filter(
+  return [...new Set([...raw, ...decoded, ...keys])].filter(
     (part) => part.length >= MIN_SECRET_CHARS,
   )
 }
