@@ -23,6 +23,29 @@ export function numberOption(min: number, max: number): (text: string) => number
   }
 }
 
+const UNIT_SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
+
+/** Reads a length of time within bounds, in seconds. */
+export function durationOption(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const [, digits = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd])$/.exec(text) ?? []
+    const seconds = Number(digits) * (UNIT_SECONDS[unit as keyof typeof UNIT_SECONDS] ?? Number.NaN)
+    if (!(seconds >= min && seconds <= max)) {
+      throw new InvalidArgumentError(
+        `It must be a number with its unit (s, m, h or d), such as 90s or 5m, from ${lengthText(min)} to ${lengthText(max)}.`,
+      )
+    }
+    return seconds
+  }
+}
+
+/** @example lengthText(7_200) // '2h' */
+function lengthText(seconds: number): string {
+  const units = Object.entries(UNIT_SECONDS).toReversed()
+  const [unit, size] = units.find(([, size]) => seconds % size === 0) ?? ['s', 1]
+  return `${seconds / size}${unit}`
+}
+
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
 /** Reads an id that a list prints. */

@@ -8,6 +8,7 @@ import {
   addExportCommand,
   addRollupCommand,
 } from './commands/analytics-commands.ts'
+import { addBudgetCommand } from './commands/budget-command.ts'
 import { addChangesCommand } from './commands/changes-command.ts'
 import { addConfigCommand, addOpenApiCommand } from './commands/config-commands.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
@@ -46,7 +47,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
     ],
   ],
   ['Routes:', [addSyncCommands, addRoutesCommands]],
-  ['Fares:', [addChangesCommand, addFaresCommands, addUpstreamCommands]],
+  ['Fares:', [addChangesCommand, addFaresCommands, addBudgetCommand, addUpstreamCommands]],
   [
     'Resellers:',
     [

@@ -35,6 +35,12 @@ export async function findPlace(home: string): Promise<Place> {
     : placeOfOrdinaryUser(realHome, binaries)
 }
 
+/** Whether `home` has an embedded database. Creates nothing. */
+export async function hasEmbeddedData(home: string): Promise<boolean> {
+  const pointer = await readPointer(home)
+  return exists(join(pointer?.directory ?? join(home, 'postgres'), DATA))
+}
+
 async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const inHome = join(home, 'postgres')
   if (await exists(inHome)) throw otherUserError(inHome, 'an ordinary user')

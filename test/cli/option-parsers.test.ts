@@ -1,6 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { instantOption, integerOption, numberOption } from '../../src/cli/option-parsers.ts'
+import {
+  durationOption,
+  instantOption,
+  integerOption,
+  numberOption,
+} from '../../src/cli/option-parsers.ts'
 
 describe('an option that is a whole number', () => {
   it.each([
@@ -34,6 +39,27 @@ describe('an option that is a number', () => {
   it.each(['', '.5', '5.', '1e3', '-1', '1000001', 'Infinity', '1,5'])('rejects "%s"', (text) => {
     expect(() => numberOption(0, 1_000_000)(text)).toThrow('It must be a number from 0 to 1000000.')
   })
+})
+
+describe('an option that is a length of time', () => {
+  it.each([
+    ['90s', 90],
+    ['5m', 300],
+    ['1.5h', 5_400],
+    ['30d', 2_592_000],
+  ])('accepts %s', (text, seconds) => {
+    expect(durationOption(1, 30 * 86_400)(text)).toBe(seconds)
+  })
+
+  it.each(['', '5', '5 m', 'm', '-5m', '0s', '31d', '5min', '1e3s', '5M', '٥m'])(
+    'rejects "%s" and says what it accepts',
+    (text) => {
+      const parse = () => durationOption(1, 30 * 86_400)(text)
+
+      expect(parse).toThrow(InvalidArgumentError)
+      expect(parse).toThrow('such as 90s or 5m, from 1s to 30d.')
+    },
+  )
 })
 
 describe('an option that is an instant', () => {

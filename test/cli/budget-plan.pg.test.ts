@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, onTestFinished } from 'vitest'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { countQueues } from '../../src/recheck/payers.ts'
+import { trackFares } from '../recheck/recheck-fixtures.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+
+const plan = (delay: string, env: Record<string, string>) =>
+  runCommand(['budget', 'plan', '--fares', '20000', '--delay', delay], env)
+
+describe('farewatch budget plan', () => {
+  it('prints the budget for a delay, and what the present fares get and need', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await trackFares(
+      db,
+      Array.from({ length: 600 }, () => ({ resellers: [1] })),
+    )
+    await inTransaction(db, (tx) =>
+      countQueues(tx, { requestsPerSecond: 5, minRecheckSeconds: 60 }),
+    )
+
+    const { exit, stdout, stderr } = await plan('5m', { DATABASE_URL: databaseUrl })
+
+    expect(exit, stderr).toBe(0)
+    expect(stdout.split('\n')).toEqual([
+      '20,000 fares, 95 % of the changes detected within 5 min, half within 2 min 38 s:',
+      '  a check of each fare every 5 min 16 s: 63.34 requests a second',
+      '  with room for confirmations, first checks, retries and questions on demand: at most 105.56',
+      'The 600 fares of the database, by their tickets, at 5 requests a second:',
+      '  95 % of the changes detected within 1 min 54 s, half within 1 min',
+      '  for 95 % within 5 min they need 1.9',
+      '',
+    ])
+  })
+
+  it('needs no database, and creates none', async () => {
+    const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-plan-'))
+    onTestFinished(() => rm(home, { recursive: true }))
+
+    const { exit, stdout } = await plan('2h', { FAREWATCH_HOME: home })
+
+    expect(exit).toBe(0)
+    expect(stdout).toContain('There is no database yet')
+  })
+
+  it.for([
+    ['30s', 'MIN_RECHECK_SECONDS is 60'],
+    ['5', 'such as 90s or 5m'],
+  ] as const)('refuses a delay of %s and says why', async ([delay, reason]) => {
+    const { exit, stdout, stderr } = await plan(delay, { DATABASE_URL: 'postgres://127.0.0.1:9/x' })
+
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(reason)
+  })
+})
