@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createScrub } from '../base/secrets.ts'
+import { endsWithin } from '../base/timeout.ts'
 import { secretsOf } from '../config/config.ts'
 import type { Config } from '../config/settings.ts'
 import { type Database, type Db, openDatabase } from '../db/database.ts'
@@ -12,6 +13,7 @@ import { createSealer, type Sealer } from '../delivery/sealing/sealer.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { migrateQueue } from '../queue/queue-connection.ts'
 import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
+import { type BudgetLane, type CallLedger, createCallLedger } from '../recheck/call-ledger.ts'
 import { createRateStore } from '../recheck/rate-store.ts'
 import type { SyncDeps } from '../route-sync/plan/plan-snapshot.ts'
 import { type CircuitBreaker, createCircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
@@ -49,6 +51,8 @@ export interface App extends AppOptions {
   readonly upstream: UpstreamClient
   readonly breaker: CircuitBreaker
   readonly metrics: Metrics
+  /** What this process takes from the budget. */
+  readonly calls: CallLedger
   readonly syncDeps: SyncDeps
   readonly verifyDeps: VerifyDeps
   /** Encrypts the URLs and secrets of endpoints. */
@@ -57,20 +61,18 @@ export interface App extends AppOptions {
 }
 
 export function openApp(options: AppOptions): App {
-  const { config, log, role } = options
-  const url = config.DATABASE_URL
+  const { config, clock, log, role } = options
+  const { DATABASE_URL: url, UPSTREAM_ACCESS_TOKEN: accessToken } = config
   const database = openDatabase({ url, applicationName: `farewatch ${role}`, log })
+  const { db } = database
   const requestDatabase = openDatabase({ url, applicationName: 'farewatch requests', log })
   const listener = createListener({ url, log })
   const metrics = createMetrics()
   metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
-  const breaker = createCircuitBreaker({
-    db: database.db,
-    clock: options.clock,
-    log,
-    accessToken: config.UPSTREAM_ACCESS_TOKEN,
-  })
-  const upstream = openUpstream(options, { db: database.db, breaker, metrics })
+  const breaker = createCircuitBreaker({ db, clock, log, accessToken })
+  const calls = openLedger(clock, metrics)
+  const rules = { ...verifyRulesOf(config), rates: createRateStore(clock) }
+  const upstream = openUpstream(options, { db, breaker, metrics, calls })
   return {
     ...options,
     database,
@@ -79,30 +81,33 @@ export function openApp(options: AppOptions): App {
     upstream,
     breaker,
     metrics,
+    calls,
     sealer: createSealer(config.ENCRYPTION_KEY, config.ENCRYPTION_KEY_PREVIOUS),
     syncDeps: {
-      db: database.db,
+      db,
       upstream,
       confirmations: config.ROUTE_ABSENCE_CONFIRMATIONS,
       guard: guardLimitsOf(config),
       scrub: createScrub(secretsOf(config)),
     },
-    verifyDeps: {
-      db: database.db,
-      upstream,
-      breaker,
-      clock: options.clock,
-      rules: { ...verifyRulesOf(config), rates: createRateStore(options.clock) },
-      metrics,
-      log,
-    },
+    verifyDeps: { db, upstream, breaker, clock, rules, metrics, countCall: calls.count, log },
     close: async () => {
+      await endsWithin(calls.flush(db), FLUSH_MS)
       await upstream.close()
       await breaker.close()
-      await Promise.all([listener.close(), database.close(), requestDatabase.close()])
+      await Promise.all([listener, database, requestDatabase].map((one) => one.close()))
     },
   }
 }
+
+function openLedger(clock: Clock, { prioritySlots }: Metrics): CallLedger {
+  return createCallLedger(clock, ({ priority, calls }) =>
+    prioritySlots.inc({ priority: priority || 'none' }, calls),
+  )
+}
+
+/** A database that is down must not delay the end of a process. */
+const FLUSH_MS = 500
 
 /** Every request needs a connection of its own while it waits. Requests of ten seconds may be in progress at once. */
 const CONNECTIONS_PER_REQUEST_A_SECOND = 10
@@ -112,7 +117,12 @@ const RETRY_WITHIN_MS = 1_000
 
 function openUpstream(
   { config, log, clock }: AppOptions,
-  { db, breaker, metrics }: Pick<App, 'breaker' | 'metrics'> & Pick<Database, 'db'>,
+  {
+    db,
+    breaker,
+    metrics,
+    calls,
+  }: Pick<App, 'breaker' | 'metrics' | 'calls'> & Pick<Database, 'db'>,
 ): UpstreamClient {
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
   return createUpstreamClient({
@@ -127,7 +137,7 @@ function openUpstream(
         Math.ceil(requestsPerSecond * CONNECTIONS_PER_REQUEST_A_SECOND) + SPARE_CONNECTIONS,
     },
     breaker,
-    ...slotTakers({ db, metrics, clock, requestsPerSecond }),
+    ...slotTakers({ db, metrics, calls, clock, requestsPerSecond }),
     ...countCalls(metrics),
     observeAnomalies: anomalyCounter(metrics),
   })
@@ -136,22 +146,27 @@ function openUpstream(
 interface SlotDeps {
   readonly db: Db
   readonly metrics: Metrics
+  readonly calls: CallLedger
   readonly clock: Clock
   readonly requestsPerSecond: number
 }
 
 /** The functions by which the client takes slots of the budget. A list and a quick retry cost one slot each. */
-function slotTakers({ db, metrics, clock, requestsPerSecond }: SlotDeps) {
+function slotTakers({ db, metrics, calls, clock, requestsPerSecond }: SlotDeps) {
+  const count = (lane: BudgetLane) => {
+    metrics.budgetSlots.inc({ lane })
+    calls.count(lane)
+  }
   const retry = { requestsPerSecond, lane: true, withinMs: RETRY_WITHIN_MS, clock }
   return {
     beforeList: async (signal: AbortSignal) => {
       const slot = await takeSlot(db, { requestsPerSecond, lane: false, clock, signal })
-      metrics.budgetSlots.inc({ lane: 'list' })
+      count('list')
       return slot
     },
     retrySlot: async (signal: AbortSignal) => {
       const slot = await tryTakeSlot(db, { ...retry, signal })
-      if (slot !== undefined) metrics.budgetSlots.inc({ lane: 'quick_retry' })
+      if (slot !== undefined) count('quick_retry')
       return slot
     },
   }

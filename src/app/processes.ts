@@ -33,11 +33,12 @@ export async function listProcesses(db: Db): Promise<KnownProcess[]> {
 }
 
 /**
- * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. A failed write is
+ * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. What it took from the
+ * budget is written at the same time. A failed write is
  * left to the next one, because other checks report a database that is down.
  */
 export function announceProcess(
-  { database: { db }, clock }: Pick<App, 'database' | 'clock'>,
+  { database: { db }, clock, calls }: Pick<App, 'database' | 'clock'> & Partial<Pick<App, 'calls'>>,
   { role, fault }: { readonly role: string; readonly fault: () => string | null },
 ): { close(): Promise<void> } {
   const id = randomUUID()
@@ -47,6 +48,7 @@ export function announceProcess(
     await deleteGone(db, own).catch(() => undefined)
     while (!ending.signal.aborted) {
       if (fault() === null) await writeProgress(db, own).catch(() => undefined)
+      await calls?.flush(db).catch(() => undefined)
       await clock.sleep(REFRESH_MS, ending.signal).catch(() => undefined)
     }
   })()

@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type FeedHead, readFeedHeads } from '../changes/feed-gauges.ts'
 import { type DeliveryState, readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
+import { type CallSums, readCallSeries, sumCalls } from '../recheck/call-series.ts'
 import { countRoutes } from '../route-sync/read/sync-state.ts'
 import { listSchedules, type SavedSchedule } from '../schedules/schedules.ts'
 import { readStatus, type Status } from '../verify/read/read-status.ts'
@@ -15,6 +16,8 @@ export interface Overview extends Status {
   readonly schedules: readonly SavedSchedule[]
   readonly feeds: readonly FeedHead[]
   readonly deliveries: DeliveryState
+  /** What the budget was spent on in the last whole hour. */
+  readonly callsLastHour: CallSums
   readonly queue: QueueState
   readonly processes: readonly KnownProcess[]
 }
@@ -26,14 +29,26 @@ export async function readOverview(
 ): Promise<Overview> {
   const { db } = database
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-  const [status, routes, schedules, feeds, deliveries, queueState, processes] = await Promise.all([
-    readStatus({ db, clock, requestsPerSecond, version: packageJson.version }),
-    countRoutes(db),
-    listSchedules(db),
-    readFeedHeads(db),
-    readDeliveryState(db),
-    readQueueState(queue),
-    listProcesses(db),
-  ])
-  return { ...status, routes, schedules, feeds, deliveries, queue: queueState, processes }
+  const [status, routes, schedules, feeds, calls, deliveries, queueState, processes] =
+    await Promise.all([
+      readStatus({ db, clock, requestsPerSecond, version: packageJson.version }),
+      countRoutes(db),
+      listSchedules(db),
+      readFeedHeads(db),
+      readCallSeries(db),
+      readDeliveryState(db),
+      readQueueState(queue),
+      listProcesses(db),
+    ])
+  const callsLastHour = sumCalls(calls)
+  return {
+    ...status,
+    routes,
+    schedules,
+    feeds,
+    callsLastHour,
+    deliveries,
+    queue: queueState,
+    processes,
+  }
 }

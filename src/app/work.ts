@@ -101,7 +101,10 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
     const rates = { requestsPerSecond, budgetPerSecond }
     const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
-    for (const { lane } of claimed) app.metrics.budgetSlots.inc({ lane })
+    for (const { lane, fareId } of claimed) {
+      app.metrics.budgetSlots.inc({ lane })
+      app.calls.count(lane, fareId)
+    }
   }
   const cancelAnalysts = async () => {
     const cancelled = await cancelLongStatements(db, app.config.ANALYST_STATEMENT_SECONDS)

@@ -61,6 +61,14 @@ export interface AvailabilityChange {
   tracked_fare_id: number
 }
 
+export interface CallMinute {
+  calls: number
+  lane: string
+  minute: Date
+  priority: string
+  reseller_id: number
+}
+
 export interface CheckMinute {
   checks: number
   minute: Date
@@ -422,6 +430,7 @@ export interface WebhookEndpoint {
 export interface DB {
   airport: Airport
   availability_change: AvailabilityChange
+  call_minute: CallMinute
   check_minute: CheckMinute
   delivery: Delivery
   delivery_attempt: DeliveryAttempt

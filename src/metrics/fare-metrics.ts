@@ -7,6 +7,7 @@ import {
   HELD_KINDS,
   LOSS_REASONS,
   UNKNOWN_REASONS,
+  WATCH_PRIORITIES,
 } from '../base/kinds.ts'
 import type { Declare } from './declare.ts'
 import { REQUEST_BUCKETS_S } from './upstream-metrics.ts'
@@ -80,7 +81,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     detectionDelay: gauge(
       'farewatch_detection_delay_seconds',
-      'How late the changes of the last day were detected, by the priority of their watches (all), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to the first check with it, midpoint half of it. No value without changes.',
+      'How late the changes of the last day were detected, by the highest priority of their watches (urgent, high, normal, low; all: all changes), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to the first check with it, midpoint half of it. No value without changes.',
       ['priority', 'share', 'bound'],
     ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
@@ -93,6 +94,11 @@ export function budgetMetrics({ counter }: Declare) {
       'farewatch_budget_slots_total',
       'Slots of the budget that this process took, by lane or purpose.',
       { lane: BUDGET_LANES },
+    ),
+    prioritySlots: counter(
+      'farewatch_budget_slots_by_priority_total',
+      'The same slots by the priority of the watches that they were taken for. Resellers of one fare share its slot, each by the highest priority of its own watches. none: lists, questions on demand, and fares without a watch. Counted every ten seconds.',
+      { priority: [...WATCH_PRIORITIES, 'none'] },
     ),
   }
 }

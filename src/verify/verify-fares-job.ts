@@ -4,6 +4,7 @@ import type { Semaphore } from '../base/semaphore.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { CallLedger } from '../recheck/call-ledger.ts'
 import type { RecheckRules } from '../recheck/recheck-rules.ts'
 import { releaseClaims } from '../recheck/reschedule.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
@@ -31,6 +32,8 @@ export interface VerifyDeps {
   readonly clock: Clock
   readonly rules: Omit<DecisionRules, 'holds'> & RecheckRules
   readonly metrics: Metrics
+  /** Counts what is taken from the budget. If unset, it is not counted. */
+  readonly countCall?: CallLedger['count']
   readonly log: Logger
 }
 

@@ -4,14 +4,15 @@ import { createMetrics } from '../../src/metrics/metrics.ts'
 import { createDelayReader, readDetectionDelays } from '../../src/verify/read/detection-delay.ts'
 import { readFareGauges } from '../../src/verify/read/fare-gauges.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, minute, record, trackFare } from './fare-fixtures.ts'
+import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
 /** A price change of a new fare, whose bounds are this many seconds apart. */
-async function changeWithin(db: Db, flightId: string, seconds: number): Promise<void> {
+async function changeWithin(db: Db, flightId: string, seconds: number): Promise<number> {
   const fareId = await trackFare(db, { flightId })
   const first = minute(0)
   await record(db, fareId, first, available('100.00'))
   await record(db, fareId, new Date(first.getTime() + seconds * 1000), available('110.00'))
+  return fareId
 }
 
 /** The smallest value that at least this share of the values does not exceed. */
@@ -38,6 +39,44 @@ describe('the detection delay', () => {
       midpointSeconds: { p50: percentile(midpoints, 0.5), p95: percentile(midpoints, 0.95) },
       atMostSeconds: { p50: percentile(bounds, 0.5), p95: percentile(bounds, 0.95) },
     })
+  })
+
+  it('is grouped by the highest priority of the present watches of a fare', async ({ db }) => {
+    const watches = [
+      ['F1', 60, ['low', 'urgent']],
+      ['F2', 600, ['normal']],
+      ['F3', 120, ['urgent']],
+      ['F4', 6_000, []],
+    ] as const
+    for (const [flightId, seconds, priorities] of watches) {
+      const fareId = await changeWithin(db, flightId, seconds)
+      for (const priority of priorities) {
+        await watchFare(db, priority, fareId)
+        await sql`
+          update watch set priority = ${priority} from reseller r
+           where r.id = watch.reseller_id and r.name = ${priority}
+        `.execute(db)
+      }
+    }
+
+    const groups = async () =>
+      (await readDetectionDelays(db)).map(({ priority, changes, atMostSeconds }) => [
+        priority,
+        changes,
+        atMostSeconds.p95,
+      ])
+
+    expect(await groups()).toEqual([
+      ['all', 4, 6_000],
+      ['urgent', 2, 120],
+      ['normal', 1, 600],
+    ])
+    await sql`update watch set paused_at = clock_timestamp() where priority = 'urgent'`.execute(db)
+    expect(await groups()).toEqual([
+      ['all', 4, 6_000],
+      ['normal', 1, 600],
+      ['low', 1, 60],
+    ])
   })
 
   it('of a confirmed loss ends with the first answer that showed it', async ({ db }) => {

@@ -24,6 +24,7 @@ export function statusText(overview: Overview, width: number): string {
     ...fareLines(overview),
     ...delayLines(overview),
     ...budgetLines(overview),
+    ...callLines(overview),
     ['upstream', upstreamText(overview)],
     ['incidents', incidentsText(overview)],
     ...queueLines(overview.queue, at),
@@ -90,9 +91,13 @@ function fareLines({ beliefs }: Overview): [string, string][] {
 }
 
 function delayLines({ detectionDelays }: Overview): [string, string][] {
-  return (detectionDelays ?? []).map(({ priority, changes, midpointSeconds, atMostSeconds }) => {
+  const [all, ...groups] = detectionDelays ?? []
+  // With one priority its line would say the same again.
+  const shown = groups.length > 1 ? groups : []
+  return [...(all === undefined ? [] : [all]), ...shown].map((delay) => {
+    const { priority, changes, midpointSeconds, atMostSeconds } = delay
     const times = [midpointSeconds.p50, midpointSeconds.p95].map(shortText)
-    const whose = priority === 'all' ? '' : ` (${priority})`
+    const whose = priority === 'all' ? '' : ` of ${priority} priority`
     return [
       '',
       `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`,
@@ -117,6 +122,28 @@ function budgetLines({ budget, upstream }: Overview): [string, string][] {
     ['budget', `${requestsPerSecond} requests a second, ${use}`],
     ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
   ]
+}
+
+const SHOWN_CALLERS = 5
+
+/** Where the calls of the last hour went. One reseller alone, or one priority, would say nothing. */
+function callLines({ callsLastHour }: Overview): [string, string][] {
+  const { byLane, byReseller, byPriority } = callsLastHour
+  const total = byLane.reduce((sum, { calls }) => sum + calls, 0)
+  const shares = (rows: readonly { readonly name: string; readonly calls: number }[]) =>
+    rows.map(({ name, calls }) => `${name} ${percent(calls / total)}`).join(', ')
+  const lanes = byLane.map(({ lane, calls }) => ({ name: lane.replaceAll('_', ' '), calls }))
+  const resellers = byReseller.flatMap(({ reseller, calls }) =>
+    reseller === null ? [] : [{ name: reseller, calls }],
+  )
+  const priorities = byPriority.flatMap(({ priority, calls }) =>
+    priority === null ? [] : [{ name: priority, calls }],
+  )
+  return [
+    ...(lanes.length === 0 ? [] : [`calls of the last hour: ${shares(lanes)}`]),
+    ...(resellers.length < 2 ? [] : [`by reseller: ${shares(resellers.slice(0, SHOWN_CALLERS))}`]),
+    ...(priorities.length < 2 ? [] : [`by priority: ${shares(priorities)}`]),
+  ].map((text) => ['', text])
 }
 
 function percent(share: number): string {

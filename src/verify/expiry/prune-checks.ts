@@ -4,20 +4,31 @@ import { inBatches } from './expiry.ts'
 
 const BATCH = 2_000
 
-/** Deletes the counts of checks by minute that are older than two days: rules ask for minutes, and `status` for a day. */
+/**
+ * Deletes the counts of checks by minute that are older than two days, because rules ask for minutes and `status` for a day,
+ * and those of calls that are older than two hours, because the page asks for one.
+ */
 export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(
-    BATCH,
-    (limit) =>
-      affected(
-        sql`
-          delete from check_minute
-           where minute in (select minute from check_minute
-                             where minute < clock_timestamp() - interval '2 days' order by minute limit ${limit})
-        `,
-        db,
-      ),
-    signal,
+  const deleteSome = (limit: number) =>
+    affected(
+      sql`
+        delete from check_minute
+         where minute in (select minute from check_minute
+                           where minute < clock_timestamp() - interval '2 days' order by minute limit ${limit})
+      `,
+      db,
+    )
+  const deleteCalls = (limit: number) =>
+    affected(
+      sql`
+        delete from call_minute
+         where ctid = any(array(select ctid from call_minute
+                                 where minute < clock_timestamp() - interval '2 hours' limit ${limit}))
+      `,
+      db,
+    )
+  return (
+    (await inBatches(BATCH, deleteSome, signal)) + (await inBatches(BATCH, deleteCalls, signal))
   )
 }
 

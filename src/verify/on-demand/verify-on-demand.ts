@@ -99,7 +99,7 @@ async function callAtSlot(
   question: Question,
   signal: AbortSignal,
 ): Promise<Call> {
-  const { clock, upstream, breaker, metrics, takeSlot = slotTaker(deps) } = deps
+  const { clock, upstream, breaker, metrics, countCall, takeSlot = slotTaker(deps) } = deps
   try {
     const admission = await breaker?.admission('verify')
     if (admission?.kind === 'refused') {
@@ -108,6 +108,7 @@ async function callAtSlot(
     }
     const slot = await takeSlot(signal)
     metrics.budgetSlots.inc({ lane: 'on_demand' })
+    countCall?.('on_demand')
     const askedAt = slot.now()
     return { observation: await upstream.verifyFares(question, { signal, slot }), askedAt }
   } catch (err) {

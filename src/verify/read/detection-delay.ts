@@ -1,4 +1,4 @@
-import { FARE_CHANGE_KINDS } from '../../base/kinds.ts'
+import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../../base/kinds.ts'
 import { createTtlCache } from '../../base/ttl-cache.ts'
 import { type Db, sql } from '../../db/database.ts'
 
@@ -13,7 +13,7 @@ export interface DelaySeconds {
  * that did: the time between the two bounds its delay.
  */
 export interface DetectionDelay {
-  /** The watches that the changes concern. */
+  /** The highest priority of the present watches of the changed fares. `all` are all changes. */
   readonly priority: DelayGroup
   /** The number of changes. */
   readonly changes: number
@@ -23,13 +23,17 @@ export interface DetectionDelay {
   readonly atMostSeconds: DelaySeconds
 }
 
-export const DELAY_GROUPS = ['all'] as const
+/** All changes, then by priority from the highest. */
+export const DELAY_GROUPS = ['all', ...WATCH_PRIORITIES.toReversed()] as const
 export type DelayGroup = (typeof DELAY_GROUPS)[number]
 
 interface DelayRow {
+  readonly priority: DelayGroup
   readonly changes: number
-  readonly seconds: readonly [p50: number, p95: number] | null
+  readonly seconds: readonly [p50: number, p95: number]
 }
+
+const RANK = sql`array_position(${[...WATCH_PRIORITIES]}::text[], w.priority)`
 
 /**
  * Reads the detection delays of the changes that checks found in the last day. Changes before which nothing was known have
@@ -37,19 +41,36 @@ interface DelayRow {
  */
 export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
   const { rows } = await sql<DelayRow>`
-    select count(*) as changes,
-           percentile_disc(array[0.5, 0.95])
-             within group (order by extract(epoch from detected_at - last_good_check_at)::float8) as seconds
-      from availability_change
-     where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
-       and last_good_check_at <= detected_at and evidence_hash is not null
+    with delay as materialized (
+      select tracked_fare_id as id, extract(epoch from detected_at - last_good_check_at)::float8 as seconds
+        from availability_change
+       where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
+         and last_good_check_at <= detected_at and evidence_hash is not null
+    ), fare as materialized (
+      select id, (select w.priority
+                    from watch w
+                   where w.tracked_fare_id = f.id and w.paused_at is null and w.ended_at is null
+                   order by ${RANK} desc
+                   limit 1) as priority
+        from (select distinct id from delay) f
+    )
+    select case when grouping(priority) = 1 then 'all' else priority end as priority, count(*) as changes,
+           percentile_disc(array[0.5, 0.95]) within group (order by seconds) as seconds
+      from delay
+      join fare using (id)
+     group by grouping sets ((), (priority))
+    having count(*) > 0 and (grouping(priority) = 1 or priority is not null)
   `.execute(db)
-  return rows.flatMap(({ changes, seconds }) => {
-    if (seconds === null) return []
-    const [p50, p95] = seconds
-    const midpointSeconds = { p50: p50 / 2, p95: p95 / 2 }
-    return [{ priority: 'all', changes, midpointSeconds, atMostSeconds: { p50, p95 } }]
-  })
+  return DELAY_GROUPS.flatMap((group) =>
+    rows
+      .filter(({ priority }) => priority === group)
+      .map(({ priority, changes, seconds: [p50, p95] }) => ({
+        priority,
+        changes,
+        midpointSeconds: { p50: p50 / 2, p95: p95 / 2 },
+        atMostSeconds: { p50, p95 },
+      })),
+  )
 }
 
 export type DelayReader = () => Promise<DetectionDelay[]>

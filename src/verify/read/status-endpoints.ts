@@ -78,7 +78,10 @@ const Budget = object({
 const Delay = object({ p50: Seconds, p95: Seconds })
 const DetectionDelays = Type.Array(
   object({
-    priority: oneOf(DELAY_GROUPS, { description: 'The watches that the changes concern.' }),
+    priority: oneOf(DELAY_GROUPS, {
+      description:
+        'The highest priority of the present watches of the changed fares. all: all changes.',
+    }),
     changes: Type.Integer({ description: 'Number of changes.' }),
     midpointSeconds: Delay,
     atMostSeconds: Delay,
