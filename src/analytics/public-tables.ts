@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<string, ExportType>> = {
   _text: 'json',
 }
 
-/** All tables of the public SQL. Types without a kind of their own, such as uuid and interval, are exported as text. */
+/** All tables that analysts may read. Types without a kind of their own, such as uuid and interval, are exported as text. */
 export async function readPublicTables(session: AnalystSession): Promise<PublicTable[]> {
   const { rows } = await session.query(`
     select c.relname, a.attname, t.typname
@@ -57,6 +57,7 @@ export async function readPublicTables(session: AnalystSession): Promise<PublicT
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_catalog.pg_type t on t.oid = a.atttypid
      where c.relnamespace = 'farewatch'::regnamespace and c.relkind in ('r', 'v')
+       and has_table_privilege(c.oid, 'select')
      order by c.relname, a.attnum
   `)
   const tables = Map.groupBy(rows, ([table]) => table ?? '')

@@ -14,6 +14,8 @@ import { DELIVERY_OPERATIONS } from '../delivery/endpoints/delivery-endpoints.ts
 import { DELIVERY_LOG_OPERATIONS } from '../delivery/endpoints/delivery-log-endpoints.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/endpoints/webhook-endpoints.ts'
 import type { Operation } from '../http/operation.ts'
+import { BUDGET_OPERATIONS } from '../recheck/budget-endpoints.ts'
+import type { OwnPaceReader } from '../recheck/own-pace.ts'
 import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-endpoints.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
@@ -55,6 +57,8 @@ export interface ApiDeps extends EndpointDeps {
   readonly requestsPerSecond: number
   /** The version of farewatch. */
   readonly version: string
+  /** Reads how often a reseller's fare is checked, as far as the reseller may know. */
+  readonly readOwnPace: OwnPaceReader
   /** Reads how late changes were detected. */
   readonly readDelays?: DelayReader
 }
@@ -83,6 +87,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...RESELLER_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
+  ...BUDGET_OPERATIONS,
   ...AVAILABILITY_CHANGE_OPERATIONS,
   ...FARE_OPERATIONS,
   ...OPERATOR_STREAM_OPERATIONS,

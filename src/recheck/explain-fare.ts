@@ -20,13 +20,21 @@ export interface FarePace {
   /** The mean value of its events: a reopening counts 5, a sell-out 2, another change 1. */
   readonly eventValue: number
   readonly ticket: number
+  /** The time between two checks in its turn. */
   readonly expectedIntervalSeconds: number
+}
+
+export interface ExplainArgs {
+  readonly fareId: number
+  readonly requestsPerSecond: number
+  readonly minRecheckSeconds: number
+  readonly now: Date
 }
 
 /** Reads the pace of a scheduled fare; null if it is not scheduled. */
 export async function explainFare(
   db: Db,
-  { fareId, requestsPerSecond, now }: { fareId: number; requestsPerSecond: number; now: Date },
+  { fareId, requestsPerSecond, minRecheckSeconds, now }: ExplainArgs,
 ): Promise<FarePace | null> {
   const [model, stored] = [await readSharedModel(db), await readFares(db, [fareId])]
   const fare = stored.get(fareId)
@@ -46,6 +54,10 @@ export async function explainFare(
     weight: weightFor(fare, fare.payer),
     eventValue: memory.values[state],
     ticket: fare.ticket,
-    expectedIntervalSeconds: payer.tickets / (fare.ticket * payer.budgetPart * requestsPerSecond),
+    expectedIntervalSeconds: Math.max(
+      minRecheckSeconds,
+      fare.minIntervalSeconds ?? 0,
+      payer.tickets / (fare.ticket * payer.budgetPart * requestsPerSecond),
+    ),
   }
 }

@@ -49,6 +49,8 @@ export interface StoredFare extends RatedFare {
   readonly weights: readonly number[]
   /** The shortest of its active watches' longest intervals. */
   readonly maxDelaySeconds: number | null
+  /** What its active watches ask for; null where one asks for none. */
+  readonly minIntervalSeconds: number | null
   readonly departsAt: number | null
 }
 
@@ -178,6 +180,7 @@ export async function readFares(
            q.available_value as "availableValue", q.unavailable_changes as "unavailableChanges",
            q.unavailable_exposure as "unavailableExposure", q.unavailable_value as "unavailableValue",
            q.payer, f.resellers, f.weights, f.max_delay_seconds as "maxDelaySeconds",
+           f.min_interval_seconds as "minIntervalSeconds",
            extract(epoch from s.departs_at)::float8 as "departsAt"
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id

@@ -117,7 +117,7 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
 }
 
 /** The weight of watch `w` by its priority. */
-const PRIORITY_WEIGHT = sql`
+export const PRIORITY_WEIGHT = sql`
   case w.priority when 'low' then 1 when 'normal' then 2 when 'high' then 5 when 'urgent' then 20 end::float8
 `
 

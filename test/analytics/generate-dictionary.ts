@@ -4,6 +4,8 @@ import { type Db, sql } from '../../src/db/database.ts'
 interface Table {
   readonly name: string
   readonly description: string
+  /** Whether analysts may read it. */
+  readonly isGranted: boolean
   readonly columns: readonly {
     readonly name: string
     readonly type: string
@@ -15,6 +17,7 @@ interface Table {
 export async function readDictionary(db: Db): Promise<Table[]> {
   const { rows } = await sql<Table>`
     select c.relname as name, obj_description(c.oid) as description,
+           has_table_privilege('farewatch_analyst', c.oid, 'select') as "isGranted",
            jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
                                         'description', col_description(c.oid, a.attnum)) order by a.attnum) as columns
       from pg_class c
@@ -70,16 +73,18 @@ export function dbtSources(tables: readonly Table[]): string {
     name: 'farewatch',
     schema: 'farewatch',
     description: 'Routes and fares that farewatch watches: history, changes and daily tables.',
-    tables: tables.map(({ name, description, columns }) => ({
-      name,
-      description,
-      ...FRESHNESS[name],
-      columns: columns.map((column) => ({
-        name: column.name,
-        description: column.description,
-        data_type: column.type,
+    tables: tables
+      .filter(({ isGranted }) => isGranted)
+      .map(({ name, description, columns }) => ({
+        name,
+        description,
+        ...FRESHNESS[name],
+        columns: columns.map((column) => ({
+          name: column.name,
+          description: column.description,
+          data_type: column.type,
+        })),
       })),
-    })),
   }
   return `# Generated from the comments in the database by \`npm run db:dictionary\`.\n${stringify({ version: 2, sources: [source] }, { lineWidth: 0 })}`
 }

@@ -217,6 +217,7 @@ describe('an unknown availability', () => {
     expect(status).toBe(503)
     expect(body).toMatchObject({ code: 'verify.unknown', reason: 'no_slot' })
     expect(headers.get('retry-after')).toBe('5')
+    expect(headers.get('ratelimit-policy')).toContain('"on-demand";q=')
     expect(asked).toHaveLength(1)
   })
 })

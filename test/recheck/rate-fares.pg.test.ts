@@ -50,7 +50,8 @@ describe('the rating of checks', () => {
     )
     await sql`update recheck_payer set tickets = 6, fares = 2`.execute(db)
     const now = new Date(START + 8 * HOUR_MS)
-    const pace = await explainFare(db, { fareId: lively, requestsPerSecond: 10, now })
+    const rate = { requestsPerSecond: 10, minRecheckSeconds: 0 }
+    const pace = await explainFare(db, { fareId: lively, ...rate, now })
     expect(pace?.changesPerDay).toBeGreaterThan(5)
     expect(pace?.expectedIntervalSeconds).toBeCloseTo(0.6 / (pace?.ticket ?? 0), 9)
     await dispatch(db, 10)

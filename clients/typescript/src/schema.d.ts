@@ -918,6 +918,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/budget/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read where the calls of the last hour went, by minute
+         * @description Slots of the budget that were taken, by lane, by reseller and by priority. The counts of a process that was killed lack up to ten seconds.
+         */
+        get: operations["readBudgetCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/availability-changes": {
         parameters: {
             query?: never;
@@ -1079,6 +1099,29 @@ export interface components {
             /** @description The `cursor` of the next page; null on the last page. */
             next: string | null;
         };
+        BudgetCalls: {
+            /** Format: date-time */
+            since: string;
+            byLane: {
+                lane: components["schemas"]["BudgetLane"];
+                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                calls: number[];
+            }[];
+            /** @description The 20 with the most calls. Null: lists, questions on demand, and fares without a watch. */
+            byReseller: {
+                reseller: string | null;
+                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                calls: number[];
+            }[];
+            /** @description By the priority of the watches. Null as above. */
+            byPriority: {
+                priority: string | null;
+                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                calls: number[];
+            }[];
+        };
+        /** @enum {string} */
+        BudgetLane: "scheduled" | "confirmation" | "new_watch" | "retry" | "on_demand" | "quick_retry" | "list";
         Caller: {
             /** @enum {string} */
             kind: "reseller" | "operator";
@@ -1754,10 +1797,10 @@ export interface components {
             /** @description How late the changes of the last day were detected, in seconds. A change happened between the last good check that did not show it and the first check that did. `atMostSeconds` is the whole time between them, `midpointSeconds` half of it. Empty without changes. Null for a reseller. */
             detectionDelays: {
                 /**
-                 * @description The watches that the changes concern.
+                 * @description The highest priority of the present watches of the changed fares. all: all changes.
                  * @enum {string}
                  */
-                priority: "all";
+                priority: "all" | "urgent" | "high" | "normal" | "low";
                 /** @description Number of changes. */
                 changes: number;
                 midpointSeconds: {
@@ -2014,6 +2057,12 @@ export interface components {
             /** @description The `cursor` of the next page; null on the last page. */
             next: string | null;
         };
+        WatchPace: {
+            /** @description Estimated changes of the fare a day at present, by what the upstream showed of it, its time to departure and the time since its last change. */
+            changesPerDay: number;
+            /** @description The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. */
+            expectedIntervalSeconds: number;
+        };
         WatchPage: {
             items: components["schemas"]["Watch"][];
             /** @description The `cursor` of the next page; null on the last page. */
@@ -2147,6 +2196,8 @@ export interface components {
                  */
                 why: "first_check" | "confirmation" | "retry" | "scheduled";
             } | null;
+            /** @description How often the fare is checked, and why. Null if the watch is not checked. */
+            pace: components["schemas"]["WatchPace"] | null;
         };
         WebhookEndpoint: {
             /** Format: uuid */
@@ -2234,6 +2285,8 @@ export type AvailabilityChangeKind = components['schemas']['AvailabilityChangeKi
 export type Belief = components['schemas']['Belief'];
 export type BeliefInterval = components['schemas']['BeliefInterval'];
 export type BeliefIntervalPage = components['schemas']['BeliefIntervalPage'];
+export type BudgetCalls = components['schemas']['BudgetCalls'];
+export type BudgetLane = components['schemas']['BudgetLane'];
 export type Caller = components['schemas']['Caller'];
 export type ChangeEvidence = components['schemas']['ChangeEvidence'];
 export type ChangeReason = components['schemas']['ChangeReason'];
@@ -2292,6 +2345,7 @@ export type WatchChangePage = components['schemas']['WatchChangePage'];
 export type WatchInput = components['schemas']['WatchInput'];
 export type WatchList = components['schemas']['WatchList'];
 export type WatchListPage = components['schemas']['WatchListPage'];
+export type WatchPace = components['schemas']['WatchPace'];
 export type WatchPage = components['schemas']['WatchPage'];
 export type WatchPatch = components['schemas']['WatchPatch'];
 export type WatchState = components['schemas']['WatchState'];
@@ -2777,10 +2831,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:22:23.397Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:22:23.397Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:22:24.107Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:22:23.397Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:25:32.204Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:25:32.204Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:25:32.305Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:25:32.204Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3267,7 +3321,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T04:22:24.866Z",
+                     *           "createdAt": "2026-11-23T04:25:32.391Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3413,7 +3467,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T04:22:33.415Z",
+                     *       "createdAt": "2026-11-23T04:25:35.761Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3590,7 +3644,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T04:22:24.866Z",
+                     *       "createdAt": "2026-11-23T04:25:32.391Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3885,7 +3939,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T04:22:24.866Z",
+                     *       "createdAt": "2026-11-23T04:25:32.391Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4466,7 +4520,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4485,8 +4539,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-23T04:22:24.870Z",
-                     *           "beganAt": "2026-11-23T04:22:24.870Z",
+                     *           "createdAt": "2026-11-23T04:25:32.392Z",
+                     *           "beganAt": "2026-11-23T04:25:32.392Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4856,7 +4910,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *       "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4875,8 +4929,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:22:24.870Z",
-                     *       "beganAt": "2026-11-23T04:22:24.870Z",
+                     *       "createdAt": "2026-11-23T04:25:32.392Z",
+                     *       "beganAt": "2026-11-23T04:25:32.392Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4907,15 +4961,19 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
-                     *       "lastCheckAt": "2026-11-23T04:22:25.134Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
+                     *       "lastCheckAt": "2026-11-23T04:25:32.431Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *       "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T04:23:25.134Z",
+                     *         "notBefore": "2026-11-23T04:26:32.431Z",
                      *         "why": "scheduled"
+                     *       },
+                     *       "pace": {
+                     *         "changesPerDay": 1,
+                     *         "expectedIntervalSeconds": 60
                      *       }
                      *     }
                      */
@@ -5217,7 +5275,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *       "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5236,8 +5294,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:22:24.870Z",
-                     *       "beganAt": "2026-11-23T04:22:24.870Z",
+                     *       "createdAt": "2026-11-23T04:25:32.392Z",
+                     *       "beganAt": "2026-11-23T04:25:32.392Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5608,12 +5666,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:22:39.647Z",
+                     *       "takenAt": "2026-11-23T04:25:40.303Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5645,14 +5703,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
-                     *           "lastCheckAt": "2026-11-23T04:22:25.134Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
+                     *           "lastCheckAt": "2026-11-23T04:25:32.431Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:23:25.134Z",
+                     *             "notBefore": "2026-11-23T04:26:32.431Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5794,12 +5852,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:22:40.426Z",
+                     *       "takenAt": "2026-11-23T04:25:40.758Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5831,14 +5889,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
-                     *           "lastCheckAt": "2026-11-23T04:22:25.134Z",
+                     *           "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
+                     *           "lastCheckAt": "2026-11-23T04:25:32.431Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:23:25.134Z",
+                     *             "notBefore": "2026-11-23T04:26:32.431Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5992,7 +6050,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6157,7 +6215,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6320,13 +6378,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T04:22:25.134Z",
+                     *               "from": "2026-11-23T04:25:32.431Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6495,7 +6553,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206a4-0f66-78b5-92b2-77662fd4b834",
+                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6533,9 +6591,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
-                     *           "recordedAt": "2026-11-23T04:22:25.532Z",
-                     *           "observedAt": "2026-11-23T04:22:25.134Z",
+                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.498Z",
+                     *           "observedAt": "2026-11-23T04:25:32.431Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6687,8 +6745,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T04:22:25.842Z",
-                     *           "updatedAt": "2026-11-23T04:22:25.842Z"
+                     *           "createdAt": "2026-11-23T04:25:32.564Z",
+                     *           "updatedAt": "2026-11-23T04:25:32.564Z"
                      *         }
                      *       ]
                      *     }
@@ -6865,7 +6923,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206a4-5792-776f-a1ff-0dc01242ddda",
+                     *       "id": "01a206a7-16d8-7d50-857a-7668ddfecfd5",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6886,8 +6944,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:22:43.352Z",
-                     *       "updatedAt": "2026-11-23T04:22:43.352Z",
+                     *       "createdAt": "2026-11-23T04:25:43.386Z",
+                     *       "updatedAt": "2026-11-23T04:25:43.386Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7137,8 +7195,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:22:25.842Z",
-                     *       "updatedAt": "2026-11-23T04:22:25.842Z"
+                     *       "createdAt": "2026-11-23T04:25:32.564Z",
+                     *       "updatedAt": "2026-11-23T04:25:32.564Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7480,8 +7538,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:22:25.842Z",
-                     *       "updatedAt": "2026-11-23T04:22:44.420Z"
+                     *       "createdAt": "2026-11-23T04:25:32.564Z",
+                     *       "updatedAt": "2026-11-23T04:25:44.146Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7673,9 +7731,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T04:22:45.436Z",
-                     *       "createdAt": "2026-11-23T04:22:25.842Z",
-                     *       "updatedAt": "2026-11-23T04:22:45.438Z",
+                     *       "previousSecretUntil": "2026-11-24T04:25:44.737Z",
+                     *       "createdAt": "2026-11-23T04:25:32.564Z",
+                     *       "updatedAt": "2026-11-23T04:25:44.738Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7895,7 +7953,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206a4-61ae-770a-b511-47ed674c21bd"
+                     *       "deliveryId": "01a206a7-1db6-7de0-8543-f93fcbcb1782"
                      *     }
                      */
                     "application/json": {
@@ -8069,10 +8127,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
-                     *           "endedAt": "2026-11-23T04:22:25.850Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
+                     *           "endedAt": "2026-11-23T04:25:32.566Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:22:25.858Z",
+                     *             "startedAt": "2026-11-23T04:25:32.567Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8237,12 +8295,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T04:22:25.850Z",
+                     *       "recordedAt": "2026-11-23T04:25:32.566Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T04:22:25.850Z",
+                     *       "endedAt": "2026-11-23T04:25:32.566Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T04:22:25.858Z",
+                     *           "startedAt": "2026-11-23T04:25:32.567Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8740,11 +8798,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:22:25.850Z",
+                     *           "endedAt": "2026-11-23T04:25:32.566Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:22:25.858Z",
+                     *             "startedAt": "2026-11-23T04:25:32.567Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8910,11 +8968,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:22:25.850Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:22:25.850Z",
+                     *           "endedAt": "2026-11-23T04:25:32.566Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:22:25.858Z",
+                     *             "startedAt": "2026-11-23T04:25:32.567Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9230,7 +9288,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206a4-0f66-78b5-92b2-77662fd4b834","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:22:25.134Z","recordedAt":"2026-11-23T04:22:25.532Z","observedAt":"2026-11-23T04:22:25.134Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206a6-ebe8-7deb-a369-d9826441f6c7","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:25:32.431Z","recordedAt":"2026-11-23T04:25:32.498Z","observedAt":"2026-11-23T04:25:32.431Z","previous":0}
                      *
                      *     :
                      */
@@ -9386,7 +9444,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a4-0dae-7758-b87d-af37b1acea27",
+                     *           "id": "01a206a6-ebac-7d11-b411-37d5ba04a5d3",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9395,9 +9453,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T04:22:23.397Z",
-                     *           "firstMissedAt": "2026-11-23T04:22:24.107Z",
-                     *           "recordedAt": "2026-11-23T04:22:24.430Z",
+                     *           "lastSeenAt": "2026-11-23T04:25:32.204Z",
+                     *           "firstMissedAt": "2026-11-23T04:25:32.305Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.332Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9555,19 +9613,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T04:22:23.397Z",
+                     *       "since": "2026-11-23T04:25:32.204Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T04:22:23.788Z",
+                     *           "validFrom": "2026-11-23T04:25:32.273Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T04:22:23.397Z",
+                     *           "validFrom": "2026-11-23T04:25:32.204Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9723,7 +9781,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T04:22:23.397Z",
+                     *           "validFrom": "2026-11-23T04:25:32.204Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10035,7 +10093,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T04:22:51.995Z",
+                     *       "to": "2026-11-23T04:25:50.280Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10051,7 +10109,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T04:22:24.107Z"
+                     *           "at": "2026-11-23T04:25:32.305Z"
                      *         }
                      *       ]
                      *     }
@@ -10187,19 +10245,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T04:22:52.502Z",
+                     *       "at": "2026-11-23T04:25:50.566Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T04:22:24.107Z",
-                     *           "lastAttemptAt": "2026-11-23T04:22:24.485Z",
+                     *           "lastSuccessAt": "2026-11-23T04:25:32.305Z",
+                     *           "lastAttemptAt": "2026-11-23T04:25:32.340Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T04:22:23.788Z",
-                     *           "lastAttemptAt": "2026-11-23T04:22:23.759Z",
+                     *           "lastSuccessAt": "2026-11-23T04:25:32.273Z",
+                     *           "lastAttemptAt": "2026-11-23T04:25:32.269Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10208,7 +10266,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
+                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10220,10 +10278,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 27.36552,
-                     *           "p90": 27.36552,
-                     *           "p99": 27.36552,
-                     *           "max": 27.36552
+                     *           "p50": 18.135168,
+                     *           "p90": 18.135168,
+                     *           "p99": 18.135168,
+                     *           "max": 18.135168
                      *         }
                      *       },
                      *       "upstream": {
@@ -10379,10 +10437,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:22:24.485Z",
-                     *           "arrivedAt": "2026-11-23T04:22:24.514Z",
-                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
-                     *           "finishedAt": "2026-11-23T04:22:24.665Z",
+                     *           "startedAt": "2026-11-23T04:25:32.340Z",
+                     *           "arrivedAt": "2026-11-23T04:25:32.344Z",
+                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
+                     *           "finishedAt": "2026-11-23T04:25:32.364Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10397,9 +10455,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 27,
+                     *             "diff": 6,
                      *             "fetch": 0,
-                     *             "stage": 43
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10539,10 +10597,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T04:22:23.334Z",
-                     *       "arrivedAt": "2026-11-23T04:22:23.397Z",
-                     *       "fetchedAt": "2026-11-23T04:22:23.397Z",
-                     *       "finishedAt": "2026-11-23T04:22:23.698Z",
+                     *       "startedAt": "2026-11-23T04:25:32.191Z",
+                     *       "arrivedAt": "2026-11-23T04:25:32.204Z",
+                     *       "fetchedAt": "2026-11-23T04:25:32.204Z",
+                     *       "finishedAt": "2026-11-23T04:25:32.260Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10557,10 +10615,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 64,
-                     *         "apply": 104,
-                     *         "fetch": 2,
-                     *         "stage": 35
+                     *         "diff": 13,
+                     *         "apply": 14,
+                     *         "fetch": 1,
+                     *         "stage": 13
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10716,10 +10774,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:22:24.485Z",
-                     *           "arrivedAt": "2026-11-23T04:22:24.514Z",
-                     *           "fetchedAt": "2026-11-23T04:22:24.514Z",
-                     *           "finishedAt": "2026-11-23T04:22:24.665Z",
+                     *           "startedAt": "2026-11-23T04:25:32.340Z",
+                     *           "arrivedAt": "2026-11-23T04:25:32.344Z",
+                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
+                     *           "finishedAt": "2026-11-23T04:25:32.364Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10734,9 +10792,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 27,
+                     *             "diff": 6,
                      *             "fetch": 0,
-                     *             "stage": 43
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10876,10 +10934,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T04:22:24.485Z",
-                     *         "arrivedAt": "2026-11-23T04:22:24.514Z",
-                     *         "fetchedAt": "2026-11-23T04:22:24.514Z",
-                     *         "finishedAt": "2026-11-23T04:22:24.665Z",
+                     *         "startedAt": "2026-11-23T04:25:32.340Z",
+                     *         "arrivedAt": "2026-11-23T04:25:32.344Z",
+                     *         "fetchedAt": "2026-11-23T04:25:32.344Z",
+                     *         "finishedAt": "2026-11-23T04:25:32.364Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10894,9 +10952,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 27,
+                     *           "diff": 6,
                      *           "fetch": 0,
-                     *           "stage": 43
+                     *           "stage": 3
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11188,10 +11246,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T04:22:24.485Z",
-                     *       "arrivedAt": "2026-11-23T04:22:24.514Z",
-                     *       "fetchedAt": "2026-11-23T04:22:54.453Z",
-                     *       "finishedAt": "2026-11-23T04:22:54.486Z",
+                     *       "startedAt": "2026-11-23T04:25:32.340Z",
+                     *       "arrivedAt": "2026-11-23T04:25:32.344Z",
+                     *       "fetchedAt": "2026-11-23T04:25:52.185Z",
+                     *       "finishedAt": "2026-11-23T04:25:52.206Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11206,10 +11264,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 7,
-                     *         "apply": 20,
+                     *         "diff": 8,
+                     *         "apply": 9,
                      *         "fetch": 0,
-                     *         "stage": 5
+                     *         "stage": 4
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11539,7 +11597,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T04:22:24.719Z",
+                     *           "createdAt": "2026-11-23T04:25:32.369Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11548,7 +11606,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T04:22:24.983Z",
+                     *           "createdAt": "2026-11-23T04:25:32.408Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11705,7 +11763,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T04:22:56.459Z",
+                     *       "createdAt": "2026-11-23T04:25:53.221Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -11875,8 +11933,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T04:22:24.983Z",
-                     *       "disabledAt": "2026-11-23T04:22:56.962Z",
+                     *       "createdAt": "2026-11-23T04:25:32.408Z",
+                     *       "disabledAt": "2026-11-23T04:25:53.516Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -12150,11 +12208,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_7oMx5KKD",
-                     *           "createdAt": "2026-11-23T04:22:25.870Z",
+                     *           "prefix": "fwk_Z9JiAd4h",
+                     *           "createdAt": "2026-11-23T04:25:32.570Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T04:22:57.739Z"
+                     *           "lastUsedAt": "2026-11-23T04:25:54.032Z"
                      *         }
                      *       ]
                      *     }
@@ -12298,8 +12356,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_7oMx5KKD",
-                     *           "createdAt": "2026-11-23T04:22:25.870Z",
+                     *           "prefix": "fwk_Z9JiAd4h",
+                     *           "createdAt": "2026-11-23T04:25:32.570Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12311,8 +12369,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_ui0JrduW",
-                     *           "createdAt": "2026-11-23T04:22:25.883Z",
+                     *           "prefix": "fwk_0mhuD6KH",
+                     *           "createdAt": "2026-11-23T04:25:32.572Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12467,12 +12525,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_WT3MBYeD",
-                     *       "createdAt": "2026-11-23T04:22:58.840Z",
+                     *       "prefix": "fwk_EaJCPpFh",
+                     *       "createdAt": "2026-11-23T04:25:55.035Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_WT3MBYeD…"
+                     *       "key": "fwk_EaJCPpFh…"
                      *     }
                      */
                     "application/json": {
@@ -12659,10 +12717,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_7oMx5KKD",
-                     *       "createdAt": "2026-11-23T04:22:25.870Z",
+                     *       "prefix": "fwk_Z9JiAd4h",
+                     *       "createdAt": "2026-11-23T04:25:32.570Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T04:22:59.405Z",
+                     *       "revokedAt": "2026-11-23T04:25:56.471Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -12809,8 +12867,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T04:22:24.707Z",
-                     *           "closedAt": "2026-11-23T04:22:24.707Z"
+                     *           "openedAt": "2026-11-23T04:25:32.368Z",
+                     *           "closedAt": "2026-11-23T04:25:32.368Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -12831,6 +12889,585 @@ export interface operations {
              *     `request.key_in_query`: A key must not be sent in the address
              *
              *     `request.invalid_cursor`: The cursor does not belong to this list
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readBudgetCalls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-11-23T03:25:00.000Z",
+                     *       "byLane": [
+                     *         {
+                     *           "lane": "scheduled",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "confirmation",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "new_watch",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "retry",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "on_demand",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "quick_retry",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         },
+                     *         {
+                     *           "lane": "list",
+                     *           "calls": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "byReseller": [],
+                     *       "byPriority": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BudgetCalls"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
              */
             400: {
                 headers: {
@@ -12949,7 +13586,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a4-11a8-745f-bbed-035cf0f65e6d",
+                     *           "id": "01a206a6-ec44-756d-b8d8-821d02e3450a",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -12996,8 +13633,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
-                     *           "recordedAt": "2026-11-23T04:22:25.448Z"
+                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.484Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -13560,17 +14197,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *       "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T04:22:25.134Z",
-                     *       "lastCheckAt": "2026-11-23T04:22:25.335Z",
+                     *       "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
+                     *       "lastCheckAt": "2026-11-23T04:25:32.467Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T04:23:25.134Z",
+                     *         "at": "2026-11-23T04:26:32.431Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -13583,25 +14220,25 @@ export interface operations {
                      *         "weight": 4,
                      *         "eventValue": 1.1,
                      *         "ticket": 1,
-                     *         "expectedIntervalSeconds": 0
+                     *         "expectedIntervalSeconds": 60
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T04:22:25.134Z",
+                     *           "from": "2026-11-23T04:25:32.431Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:22:25.134Z",
+                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a4-11a8-745f-bbed-035cf0f65e6d",
+                     *           "id": "01a206a6-ec44-756d-b8d8-821d02e3450a",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -13648,8 +14285,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:22:25.134Z",
-                     *           "recordedAt": "2026-11-23T04:22:25.448Z"
+                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
+                     *           "recordedAt": "2026-11-23T04:25:32.484Z"
                      *         }
                      *       ]
                      *     }
@@ -13795,11 +14432,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206a4-0dae-7758-b87d-af37b1acea27","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:22:23.397Z","firstMissedAt":"2026-11-23T04:22:24.107Z","recordedAt":"2026-11-23T04:22:24.430Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206a6-ebac-7d11-b411-37d5ba04a5d3","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:25:32.204Z","firstMissedAt":"2026-11-23T04:25:32.305Z","recordedAt":"2026-11-23T04:25:32.332Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206a4-11a8-745f-bbed-035cf0f65e6d","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:22:25.134Z","recordedAt":"2026-11-23T04:22:25.448Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206a6-ec44-756d-b8d8-821d02e3450a","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:25:32.431Z","recordedAt":"2026-11-23T04:25:32.484Z","previous":0}
                      *
                      *     :
                      *
@@ -13807,7 +14444,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:22:24.485Z","arrivedAt":"2026-11-23T04:22:24.514Z","fetchedAt":"2026-11-23T04:22:24.514Z","finishedAt":"2026-11-23T04:22:24.665Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":27,"fetch":0,"stage":43},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:22:24.074Z","arrivedAt":"2026-11-23T04:22:24.107Z","fetchedAt":"2026-11-23T04:22:24.107Z","finishedAt":"2026-11-23T04:22:24.449Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":64,"apply":74,"fetch":0,"stage":65},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:22:23.759Z","arrivedAt":"2026-11-23T04:22:23.788Z","fetchedAt":"2026-11-23T04:22:23.788Z","finishedAt":"2026-11-23T04:22:24.014Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":63,"apply":45,"fetch":6,"stage":44},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:22:23.334Z","arrivedAt":"2026-11-23T04:22:23.397Z","fetchedAt":"2026-11-23T04:22:23.397Z","finishedAt":"2026-11-23T04:22:23.698Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":64,"apply":104,"fetch":2,"stage":35},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:25:32.340Z","arrivedAt":"2026-11-23T04:25:32.344Z","fetchedAt":"2026-11-23T04:25:32.344Z","finishedAt":"2026-11-23T04:25:32.364Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:25:32.301Z","arrivedAt":"2026-11-23T04:25:32.305Z","fetchedAt":"2026-11-23T04:25:32.305Z","finishedAt":"2026-11-23T04:25:32.335Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:25:32.269Z","arrivedAt":"2026-11-23T04:25:32.273Z","fetchedAt":"2026-11-23T04:25:32.273Z","finishedAt":"2026-11-23T04:25:32.296Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":5,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:25:32.191Z","arrivedAt":"2026-11-23T04:25:32.204Z","fetchedAt":"2026-11-23T04:25:32.204Z","finishedAt":"2026-11-23T04:25:32.260Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":13,"apply":14,"fetch":1,"stage":13},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

@@ -95,9 +95,12 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   await withApp({ role: 'fares' }, async ({ database: { db }, config }, { terminal }) => {
     const fare = await findFare(db, Number(id), config.UPSTREAM_REQUESTS_PER_SECOND)
     if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
-    const { UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond } = config
-    const asked = { fareId: fare.fareId, requestsPerSecond, now: new Date() }
-    const pace = await explainFare(db, asked)
+    const pace = await explainFare(db, {
+      fareId: fare.fareId,
+      requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
+      minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+      now: new Date(),
+    })
     const timeline = await readTimeline(db, fare.fareId, 50)
     const rows = timeline.map(({ from, to, pair, price, currency }) => [
       from.toISOString(),
@@ -125,10 +128,11 @@ function paceText(pace: FarePace | null): string {
   if (pace === null) return ''
   const { changesPerDay, factors, weight, eventValue, ticket, expectedIntervalSeconds } = pace
   const { departure, lastChange, route } = factors
+  const root = Math.sqrt(weight * eventValue * changesPerDay)
   const times = `${departure.toFixed(2)} for its departure, ${lastChange.toFixed(2)} for its last change, ${route.toFixed(2)} for its route`
   return [
     `\n  about ${changesPerDay.toFixed(2)} changes a day (factors: ${times})`,
-    `; ticket ${ticket.toFixed(2)} = √(weight ${weight} × value ${eventValue.toFixed(1)} × changes)`,
+    `; ticket ${ticket.toFixed(2)}, at present √(weight ${weight} × value ${eventValue.toFixed(1)} × changes) = ${root.toFixed(2)}`,
     `; a check about every ${Math.round(expectedIntervalSeconds)} s`,
   ].join('')
 }

@@ -9,7 +9,11 @@ import { Instant, object, oneOf, orNull, RowId } from '../../http/schemas.ts'
 import { explainFare } from '../../recheck/explain-fare.ts'
 import { findFare, findFaresOfFlight, readTimeline } from './fare-queries.ts'
 
-const { operator } = operations<{ readonly db: Db; readonly requestsPerSecond: number }>()
+const { operator } = operations<{
+  readonly db: Db
+  readonly requestsPerSecond: number
+  readonly minRecheckSeconds: number
+}>()
 
 const INTERVALS = 50
 const CHANGES = 20
@@ -114,7 +118,7 @@ const read = operator({
   answer: { about: 'The fare.', schema: Fare },
   problems: ['not_found'],
   example: { params: { fareId: '1' } },
-  handler: async ({ db, requestsPerSecond }, { params: { fareId } }) => {
+  handler: async ({ db, requestsPerSecond, minRecheckSeconds }, { params: { fareId } }) => {
     const fare = await findFare(db, fareId, requestsPerSecond)
     if (fare === undefined) {
       throw new ProblemError('not_found', {
@@ -122,7 +126,8 @@ const read = operator({
         detail: `there is no tracked fare ${fareId}`,
       })
     }
-    const pace = await explainFare(db, { fareId, requestsPerSecond, now: new Date() })
+    const now = new Date()
+    const pace = await explainFare(db, { fareId, requestsPerSecond, minRecheckSeconds, now })
     const timeline = await readTimeline(db, fareId, INTERVALS)
     return { ...fare, pace, timeline, changes: await readChangesOfFare(db, fareId, CHANGES) }
   },

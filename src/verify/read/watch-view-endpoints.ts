@@ -8,6 +8,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
+import type { OwnPaceReader } from '../../recheck/own-pace.ts'
 import {
   ListParams,
   orNotFound,
@@ -22,6 +23,7 @@ import { CHECK_WHYS } from './watch-view.ts'
 export interface WatchViewDeps {
   readonly db: Db
   readonly minRecheckSeconds: number
+  readonly readOwnPace: OwnPaceReader
 }
 
 const { reseller } = operations<WatchViewDeps>()
@@ -68,6 +70,20 @@ const viewMembers = {
   ),
 }
 
+const Pace = object(
+  {
+    changesPerDay: Type.Number({
+      description:
+        'Estimated changes of the fare a day at present, by what the upstream showed of it, its time to departure and the time since its last change.',
+    }),
+    expectedIntervalSeconds: Type.Integer({
+      description:
+        'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter.',
+    }),
+  },
+  { title: 'WatchPace' },
+)
+
 const WatchState = object(
   {
     list: Type.String(),
@@ -104,14 +120,27 @@ const readWatch = reseller({
   params: WatchParams,
   answer: {
     about: 'The watch and the current belief of its fare.',
-    schema: object({ ...watchMembers, ...viewMembers }, { title: 'WatchView' }),
+    schema: object(
+      {
+        ...watchMembers,
+        ...viewMembers,
+        pace: orNull(
+          Pace,
+          'How often the fare is checked, and why. Null if the watch is not checked.',
+        ),
+      },
+      { title: 'WatchView' },
+    ),
   },
   problems: ['not_found'],
   example: { params: A_1 },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
+  handler: async ({ db, resellerId, minRecheckSeconds, readOwnPace }, { params }) => {
     const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
     if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
-    return { ...shapeOf(viewed.watch), ...viewed.view }
+    const { watch, view } = viewed
+    const { trackedFareId: fareId } = watch
+    const pace = view.next && (await readOwnPace(db, { resellerId, fareId, now: new Date() }))
+    return { ...shapeOf(watch), ...view, pace }
   },
 })
 
