@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import compress from '@fastify/compress'
-import swagger from '@fastify/swagger'
+import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { lazily } from '../base/lazily.ts'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
 import { countRequest } from './authorize.ts'
 import { COMPRESS_FROM_BYTES, createEncodedBody, ENCODINGS, sendEncoded } from './encoded-body.ts'
@@ -113,10 +114,13 @@ function addDocsPages<D>(
   server: FastifyInstance,
   { document, limit }: Pick<ApiOptions<D>, 'document' | 'limit'>,
 ): void {
-  const text = JSON.stringify(document)
-  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
-  const body = createEncodedBody(Buffer.from(text))
+  const written = lazily(() => {
+    const text = JSON.stringify(document)
+    const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
+    return { tag, body: createEncodedBody(Buffer.from(text)) }
+  })
   const sendDocument = (request: FastifyRequest, reply: FastifyReply) => {
+    const { tag, body } = written()
     if (isNotModified(request, reply, { tag })) return reply.code(304).send()
     return sendEncoded(request, reply.type('application/json; charset=utf-8'), body)
   }
@@ -126,7 +130,10 @@ function addDocsPages<D>(
     if (request.routeOptions.url === '/docs/json') return sendDocument(request, reply)
   })
   server.get('/openapi.json', sendDocument)
-  server.register(swagger, { mode: 'static', specification: { document: JSON.parse(text) } })
+  server.register(swagger, {
+    mode: 'static',
+    specification: { document: document as StaticDocumentSpec['document'] },
+  })
   server.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: DOCS_POLICY,

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { lazily } from '../base/lazily.ts'
 import { cleanText } from '../base/text.ts'
 import { ProblemError } from './problems.ts'
 import { isStorable, placeOf, propertiesOf, type SchemaError } from './read-parameters.ts'
@@ -15,16 +16,16 @@ const MAX_POINTER_CHARS = 200
  * than the schema allows. Three megabytes of empty objects would otherwise block the process for seconds.
  */
 export function bodyReader(schema: TSchema): (given: unknown) => unknown {
-  const check = Compile(schema)
+  const check = lazily(() => Compile(schema))
   return (given) => {
     if (given === undefined || given === null) {
       throw new ProblemError('request.invalid_body', { detail: 'a body of JSON is needed' })
     }
-    if (!check.Check(given)) {
+    if (!check().Check(given)) {
       // The validator collects the errors of all elements, so the longest lists are refused before.
       const long = longList(schema, given)
       if (long !== undefined) throw invalidBody(long)
-      const [error] = check.Errors(given)
+      const [error] = check().Errors(given)
       throw invalidBody({ pointer: placeOf(error), detail: wrongWith(schema, error) })
     }
     const place = findUnstorable(given)

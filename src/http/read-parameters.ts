@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import { lazily } from '../base/lazily.ts'
 import { cleanText } from '../base/text.ts'
 import { TOKEN_PARAMETER } from './authorize.ts'
 import { ProblemError } from './problems.ts'
@@ -19,7 +20,7 @@ const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
  * Throws a ProblemError that names the parameter but never its value, which may be a secret.
  */
 export function parameterReader(schema: TSchema): (given: Texts) => unknown {
-  const check = Compile(schema)
+  const check = lazily(() => Compile(schema))
   const properties = propertiesOf(schema)
   return (given) => {
     const typed: Record<string, unknown> = {}
@@ -28,8 +29,8 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
       if (typeof text === 'string') typed[name] = typedValue(property, storableText(text, name))
     }
     const complete = Value.Default(schema, typed)
-    if (check.Check(complete)) return withDates(properties, complete as Record<string, unknown>)
-    const name = placeOf(check.Errors(complete)[0]).split('/')[1] ?? ''
+    if (check().Check(complete)) return withDates(properties, complete as Record<string, unknown>)
+    const name = placeOf(check().Errors(complete)[0]).split('/')[1] ?? ''
     const property = properties[name]
     throw new ProblemError('request.invalid_parameter', {
       parameter: name,

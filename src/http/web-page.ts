@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
+import { lazily } from '../base/lazily.ts'
 import { createEncodedBody, type EncodedBody, sendEncoded } from './encoded-body.ts'
 import { isNotModified } from './etags.ts'
 
@@ -50,7 +51,7 @@ export function addWebPage(
   { readFreshness }: { readonly readFreshness?: () => Promise<object> },
 ): void {
   if (readFreshness !== undefined) server.get('/freshness', readFreshness)
-  for (const [url, asset] of readAssets()) {
+  for (const [url, asset] of assets()) {
     server.get(url, (request, reply) => {
       reply.headers({ 'content-type': asset.type, 'content-security-policy': asset.policy })
       if (isNotModified(request, reply, asset)) return reply.code(304).send()
@@ -58,6 +59,9 @@ export function addWebPage(
     })
   }
 }
+
+/** By address. */
+const assets = lazily(readAssets)
 
 function readAssets(): Map<string, Asset> {
   const imports = Object.keys(IMPORTS).map((name) => [name, packageUrl(name)])

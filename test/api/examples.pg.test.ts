@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, describe, expect } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
+import { lazily } from '../../src/base/lazily.ts'
 import { answerHeaders } from '../../src/http/openapi-components.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
@@ -18,8 +19,10 @@ const WRITES = process.env.WRITE_EXAMPLES !== undefined
 const FILE = new URL('../../src/app/api-examples.json', import.meta.url)
 
 const written: Record<string, unknown> = {}
-afterAll(() => {
+const sandbox = lazily(() => startTestSandbox())
+afterAll(async () => {
   if (WRITES) writeFileSync(FILE, JSON.stringify(written))
+  await (await sandbox()).close()
 })
 
 /** The members of a value that its schema does not allow. */
@@ -38,24 +41,22 @@ function shown({ headers, body, text }: Answer): unknown {
 }
 
 /** An upstream that answers with the flights of a sandbox. */
-async function sandboxUpstream() {
-  const { url } = await startTestSandbox()
-  return {
-    verifyFares: async ({ flightId, returnFlightId }: Question): Promise<Observation> => {
-      const query = new URLSearchParams({
-        flightId,
-        ...(returnFlightId === null ? {} : { returnFlightId }),
-        'residents[adults]': '0',
-        'nonResidents[adults]': '2',
-        accessToken: TOKEN,
-      })
-      const body = await (await fetch(`${url}/api/v1/flights/fares/verify?${query}`)).text()
-      const flights = JSON.parse(body) as Record<string, { available: boolean }>
-      const leg = (id: string) => (flights[id]?.available === true ? available() : gone)
-      const seen = observation(leg(flightId), returnFlightId === null ? null : leg(returnFlightId))
-      return { ...seen, evidence: { ...seen.evidence, body } }
-    },
-  }
+const UPSTREAM = {
+  verifyFares: async ({ flightId, returnFlightId }: Question): Promise<Observation> => {
+    const { url } = await sandbox()
+    const query = new URLSearchParams({
+      flightId,
+      ...(returnFlightId === null ? {} : { returnFlightId }),
+      'residents[adults]': '0',
+      'nonResidents[adults]': '2',
+      accessToken: TOKEN,
+    })
+    const body = await (await fetch(`${url}/api/v1/flights/fares/verify?${query}`)).text()
+    const flights = JSON.parse(body) as Record<string, { available: boolean }>
+    const leg = (id: string) => (flights[id]?.available === true ? available() : gone)
+    const seen = observation(leg(flightId), returnFlightId === null ? null : leg(returnFlightId))
+    return { ...seen, evidence: { ...seen.evidence, body } }
+  },
 }
 
 describe.for(EVERY)('the example of %s', ([id, operation]) => {
@@ -64,7 +65,7 @@ describe.for(EVERY)('the example of %s', ([id, operation]) => {
   it('the example request works, and its response has the documented shape', async ({
     seeded: { db, seed },
   }) => {
-    const base = await startApi(db, { verify: { upstream: await sandboxUpstream() } })
+    const base = await startApi(db, { verify: { upstream: UPSTREAM } })
 
     const real = await call(base, operation, { key: rightKey(seed, operation) })
     if (answer.status !== 204) written[id] = shown(real)

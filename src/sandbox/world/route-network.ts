@@ -40,8 +40,11 @@ interface Attraction {
 
 /** The pairs with the strongest attraction, by departure id, then destination id. */
 export function buildPairs(seed: number, airports: readonly Airport[]): Pair[] {
-  const all = airports.flatMap((from) => attractionsOf(seed, from, airports))
-  const best = [...new Set([...leastDestinations(all), ...strongest(all)])].slice(0, PAIR_COUNT)
+  const all = airports.map((from) => attractionsOf(seed, from, airports))
+  const least = leastDestinations(all)
+  // The rest of the pairs needs no order: to sort all hundred thousand would take most of the time.
+  const rest = strongest(above(all.flat(), PAIR_COUNT))
+  const best = [...new Set([...least, ...rest])].slice(0, PAIR_COUNT)
   const charters = best.slice(-CHARTER_COUNT)
   const indexes = new Map(charters.map((attraction, index) => [attraction, index]))
   const hubs = airports.filter((airport) => airport.size === 5)
@@ -80,14 +83,22 @@ function strongest(all: readonly Attraction[]): Attraction[] {
 }
 
 /** The best destinations of every airport, in both directions: one more than its size. */
-function leastDestinations(all: readonly Attraction[]): Attraction[] {
-  const byName = new Map(all.map((one) => [`${one.from.id}>${one.to.id}`, one]))
-  const outbound = Map.groupBy(all, (one) => one.from)
-  return [...outbound.values()].flatMap((own) =>
+function leastDestinations(all: readonly (readonly Attraction[])[]): Attraction[] {
+  const outbound = new Map(all.map((own) => [own[0]?.from, own]))
+  return all.flatMap((own) =>
     strongest(own)
       .slice(0, 1 + (own[0]?.from.size ?? 0))
-      .flatMap((one) => [one, byName.get(`${one.to.id}>${one.from.id}`) ?? one]),
+      .flatMap((one) => [one, outbound.get(one.to)?.find(({ to }) => to === one.from) ?? one]),
   )
+}
+
+/** The attractions with the `count` highest scores, and those equal to the last of them. */
+function above(all: readonly Attraction[], count: number): Attraction[] {
+  const least =
+    Float64Array.from(all, ({ score }) => score)
+      .sort()
+      .at(-count) ?? -Infinity
+  return all.filter(({ score }) => score >= least)
 }
 
 interface PairOptions {
