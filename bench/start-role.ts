@@ -9,13 +9,18 @@ export interface Role {
   readonly url: string
 }
 
+const MAIN = path.join(import.meta.dirname, '../src/cli/main.ts')
+/** Sets the limits of memory of the role, as in production. */
+export const PRODUCT = path.join(import.meta.dirname, '../bin/farewatch')
+
 export async function startRole(
   fixture: Pick<Fixture, 'databaseUrl' | 'upstreamUrl'>,
   role: 'api' | 'worker',
   settings: Readonly<Record<string, string>>,
+  command: readonly [string, ...string[]] = [process.execPath, MAIN],
 ): Promise<Role> {
-  const main = path.join(import.meta.dirname, '../src/cli/main.ts')
-  const child = spawn(process.execPath, [main, role], {
+  const [program, ...args] = command
+  const child = spawn(program, [...args, role], {
     env: {
       PATH: process.env.PATH ?? '',
       DATABASE_URL: fixture.databaseUrl,

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
@@ -165,6 +165,25 @@ describe('the stream of a reseller', () => {
     ])
     expect((await open()).response.status).toBe(401)
     expect(seqsOf(await stays.events(1))).toEqual([1])
+  })
+
+  it('sends a heartbeat every 15 seconds', async ({ db, databaseUrl }) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { append, open } = await startStreamWorld(db, databaseUrl)
+    const stream = await open()
+    const begin = [await stream.next(), await stream.next()]
+
+    vi.advanceTimersByTime(14_999)
+    await append(1)
+    const before = await stream.next()
+    vi.advanceTimersByTime(1)
+    const beat = await stream.next()
+    vi.advanceTimersByTime(15_000)
+
+    expect(begin).toEqual([{ retry: expect.any(Number) as number }, { id: '0' }])
+    expect(before).toMatchObject({ id: '1', data: { seq: 1 } })
+    expect([beat, await stream.next()]).toEqual([{}, {}])
   })
 
   it('sends what was committed while nothing was notified', async ({ db, databaseUrl }) => {

@@ -15,6 +15,7 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:page': { args: ['500'], prints: /^map: \d+ frames a second/m },
   'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
   'bench:schedule': { args: ['300', '1'], prints: /^fares: ours \/ round robin +0\.\d/m },
+  'bench:streams': { args: ['1', '2'], prints: /^memory of the API process: \d+ MB before/m },
   'bench:sync': { args: ['2000', '1'], prints: /^ +20 % +\d+ +\d+ /m },
   'bench:throttle': { args: ['10'], prints: /^\| usable part of the budget \| \d+ % /m },
   'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
