@@ -135,6 +135,26 @@ export const FARES: Dashboard = {
         timeseries(
           [
             {
+              expr: 'sum by (reason) (rate(farewatch_checks_dropped_total[$__rate_interval]))',
+              legend: '{{reason}}',
+            },
+          ],
+          {
+            title: 'Checks that did not count',
+            about:
+              'Healthy: near 0. late_slot: a worker is overloaded. upstream_closed: the upstream was paused or its circuit breaker open. superseded: a newer result was recorded first.',
+            unit: 'reqps',
+            stacked: true,
+          },
+        ),
+      ],
+    },
+    {
+      height: 8,
+      panels: [
+        timeseries(
+          [
+            {
               expr: 'max by (priority, share) (farewatch_detection_delay_seconds{bound="midpoint"})',
               legend: '{{priority}} {{share}}',
             },
@@ -154,16 +174,17 @@ export const FARES: Dashboard = {
         timeseries(
           [
             {
-              expr: 'sum by (reason) (rate(farewatch_checks_dropped_total[$__rate_interval]))',
-              legend: '{{reason}}',
+              expr: 'sum by (priority) (rate(farewatch_budget_slots_by_priority_total[$__rate_interval]))',
+              legend: '{{priority}}',
             },
           ],
           {
-            title: 'Checks that did not count',
+            title: 'Use of the budget by priority',
             about:
-              'Healthy: near 0. late_slot: a worker is overloaded. upstream_closed: the upstream was paused or its circuit breaker open. superseded: a newer result was recorded first.',
+              'Slots per second, by the priority of the watches. none: lists, questions on demand and fares without a watch. Healthy: every priority that watches have gets a share.',
             unit: 'reqps',
             stacked: true,
+            runbook: 'BeliefsStale',
           },
         ),
       ],
