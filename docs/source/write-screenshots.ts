@@ -1,7 +1,8 @@
 /**
- * Takes the screenshots of the page that README and docs show, of a demo that has run for a few minutes.
+ * Takes the screenshots of the page that README and docs show, of a demo that has run for a few minutes. With a directory,
+ * also every view in light and dark colours and on a narrow screen, to look at.
  *
- *   npm run screenshots -- [minutes]
+ *   npm run screenshots -- [minutes] [directory]
  */
 
 import { spawn } from 'node:child_process'
@@ -16,11 +17,40 @@ import { chromium } from 'playwright-core'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const IMAGES = path.join(ROOT, 'docs/images')
 const MINUTES = Number(process.argv[2] ?? 6)
-const SHOTS = [
-  { name: 'now', path: '#/now', colorScheme: 'light' },
-  { name: 'map', path: '#/map', colorScheme: 'dark' },
-  { name: 'watches', path: '#/watches', colorScheme: 'light' },
+const WIDE = { width: 1280, height: 800 }
+const NARROW = { width: 390, height: 844 }
+const SHOWN = [
+  { view: 'now', colorScheme: 'light' },
+  { view: 'map', colorScheme: 'dark' },
+  { view: 'watches', colorScheme: 'light' },
 ] as const
+const VIEWS = ['now', 'map', 'changes', 'watches', 'runs', 'schedule']
+
+interface Shot {
+  readonly view: string
+  readonly colorScheme: 'light' | 'dark'
+  readonly file: string
+  readonly viewport: { readonly width: number; readonly height: number }
+}
+
+function shotsFor(directory: string | undefined): Shot[] {
+  const shown = SHOWN.map(({ view, colorScheme }) => {
+    return { view, colorScheme, viewport: WIDE, file: path.join(IMAGES, `${view}.png`) }
+  })
+  if (directory === undefined) return shown
+  const every = VIEWS.flatMap((view) =>
+    [
+      { name: 'light', colorScheme: 'light', viewport: WIDE } as const,
+      { name: 'dark', colorScheme: 'dark', viewport: WIDE } as const,
+      { name: 'narrow', colorScheme: 'light', viewport: NARROW } as const,
+    ].map(({ name, ...look }) => ({
+      ...look,
+      view,
+      file: path.join(directory, `${view}-${name}.png`),
+    })),
+  )
+  return [...shown, ...every]
+}
 
 const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-screenshots-'))
 const demo = spawn(path.join(ROOT, 'bin/farewatch'), ['up'], {
@@ -41,13 +71,14 @@ try {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
   })
-  for (const { name, path: view, colorScheme } of SHOTS) {
-    const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 800 } })
-    await page.goto(`${base}${view}`, { waitUntil: 'domcontentloaded' })
+  for (const { view, file, ...look } of shotsFor(process.argv[3])) {
+    const page = await browser.newPage(look)
+    await page.goto(`${base}#/${view}`, { waitUntil: 'domcontentloaded' })
     await page.getByText('live', { exact: true }).first().waitFor()
+    await page.getByText('Loading …').first().waitFor({ state: 'detached' })
     // The strips and the map are drawn a moment after their data has arrived.
     await delay(2_000)
-    await page.screenshot({ path: path.join(IMAGES, `${name}.png`) })
+    await page.screenshot({ path: file })
     await page.close()
   }
   await browser.close()

@@ -1,4 +1,5 @@
 import { textOf, texts } from './texts.js'
+import { localText } from './times.js'
 
 /**
  * A price as text, or null.
@@ -9,25 +10,42 @@ export function priceText(price) {
 }
 
 /**
- * The flight of a leg: "PMI → BCN 24 Nov 10:25, Llevant Airways 1579".
+ * What something is about: a short title, and the rest of what is known.
+ * @typedef {{ title: string, detail: string }} Subject
+ */
+
+/** @param {any} flight @returns {Subject} */
+function flightSubject({ from, to, airline, numbers, departsAt }) {
+  return {
+    title: `${from} → ${to}`,
+    detail: `${localText(departsAt)}, ${airline} ${numbers.join('/')}`,
+  }
+}
+
+/**
+ * The flight of a leg: "PMI → BCN, 24 Nov 2026, 10:25, Llevant Airways 1579".
  * @param {any} flight
  */
 export function flightText(flight) {
   if (!flight) return null
-  const { from, to, airline, numbers, departsAt } = flight
-  return `${from} → ${to} ${departsAt}, ${airline} ${numbers.join('/')}`
+  const { title, detail } = flightSubject(flight)
+  return `${title}, ${detail}`
 }
 
 /**
  * What a record or a state is about: its flights, or the id that was asked for.
  * @param {any} record
+ * @returns {Subject}
  */
-export function subjectText({ before, after, flightId, belief, reference }) {
+export function subjectOf({ before, after, flightId, belief, reference }) {
   const views = [after, before, belief].filter(Boolean)
-  const found = views.map((view) => flightText(view.outbound?.flight)).find(Boolean)
-  const back = views.map((view) => flightText(view.return?.flight)).find(Boolean)
-  const outbound = found ?? (flightId ? texts.flight(flightId) : (reference ?? ''))
-  return back ? `${outbound} + ${back}` : outbound
+  const outbound = views.map((view) => view.outbound?.flight).find(Boolean)
+  const back = views.map((view) => view.return?.flight).find(Boolean)
+  if (outbound === undefined) {
+    return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: '' }
+  }
+  const { title, detail } = flightSubject(outbound)
+  return { title, detail: back ? `${detail}; ${flightText(back)}` : detail }
 }
 
 /** @param {any} record */
@@ -36,6 +54,7 @@ export function changeText({ kind, reason, before, after }) {
   const is = priceText(after?.price)
   if (kind === 'price_changed')
     return is && was ? texts.priceMoved(was, is) : texts.kinds.price_changed
+  if (kind === 'legs_changed') return `${texts.kinds.legs_changed}: ${pairText(after?.pair)}`
   if (kind === 'became_available') return is ? texts.bookableFor(is) : texts.kinds.became_available
   if (kind === 'became_unavailable') {
     const text = textOf(texts.reasons, reason ?? 'unknown')

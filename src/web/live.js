@@ -80,3 +80,13 @@ export function useEvents(onEvent, inputs) {
   const { subscribe } = useLive()
   useEffect(() => subscribe(onEvent), [subscribe, ...inputs])
 }
+
+/** Calls a function when a run has ended or was decided. @param {() => void} onRuns */
+export function useRuns(onRuns) {
+  useEvents(
+    ({ name }) => {
+      if (name === 'runs') onRuns()
+    },
+    [onRuns],
+  )
+}

@@ -7,7 +7,7 @@ import { Badge, Empty } from './parts.js'
 import { callApi, savedKey, saveKey, seesAll } from './session.js'
 import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
-import { HomeView } from './views/home.js'
+import { HomeView, Links } from './views/home.js'
 import { MapView } from './views/map.js'
 import { NowView } from './views/now.js'
 import { RunsView } from './views/runs.js'
@@ -98,6 +98,7 @@ function Board({ caller, onLeave }) {
           : html`<${current.view} key=${current.name} caller=${caller} path=${rest} />`
       }
     </main>
+    <footer><${Links} /></footer>
   </div>`
 }
 

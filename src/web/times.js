@@ -30,6 +30,24 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
+/** A time that the upstream gave is that of its place: it is shown as it is, whatever the reader's zone. */
+const ofPlace = { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' }
+const ofPlaceDay = new Intl.DateTimeFormat(undefined, {
+  .../** @type {Intl.DateTimeFormatOptions} */ (ofPlace),
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+})
+
+/**
+ * A local time of a place as text: "5 Jan 2027, 08:00".
+ * @param {string} local such as 2027-01-05 08:00
+ */
+export function localText(local) {
+  const date = new Date(`${local.replace(' ', 'T')}Z`)
+  return Number.isNaN(date.getTime()) ? local : ofPlaceDay.format(date)
+}
+
 /** @param {string | number | Date} instant */
 export function exactText(instant) {
   return exact.format(new Date(instant))

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { withSessionLock } from '../../src/db/session-lock.ts'
+import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { runOf } from '../route-sync/review-fixtures.ts'
 import { livePairs, manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
@@ -70,6 +71,22 @@ describe('held runs', () => {
       },
     })
     expect(await livePairs(db)).toHaveLength(40)
+  })
+
+  it('the difference of a held run has every route that approving it would change', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'MAD-BCN'))
+    const held = await sync(db, routes('PMI-IBZ'), { guard: { ...GUARD_LIMITS, minimum: 1 } })
+    const { send } = await anOperator(db)
+
+    const { body } = await send('GET', `held-runs/${held.runId}/difference`)
+
+    expect(held.status).toBe('held')
+    expect(body).toEqual({
+      missing: { MAD: ['BCN'], PMI: ['BCN', 'MAD'] },
+      added: { PMI: ['IBZ'] },
+    })
   })
 
   it('a held run is approved once, and the log names the key', async ({ db }) => {

@@ -742,6 +742,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/held-runs/{runId}/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read every route that approving a held run would change
+         * @description For a map. Reads the whole stored list and changes nothing.
+         */
+        get: operations["readHeldRunDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/held-runs/{runId}/approve": {
         parameters: {
             query?: never;
@@ -1272,6 +1292,16 @@ export interface components {
             /** @description Local time at the place, `YYYY-MM-DD HH:MM`. */
             arrivesAt: string;
             stops: string[];
+        };
+        HeldRunDifference: {
+            /** @description Live routes that the list lacks; available routes for with-availability. */
+            missing: {
+                [key: string]: string[];
+            };
+            /** @description New routes; routes that become available for with-availability. */
+            added: {
+                [key: string]: string[];
+            };
         };
         HeldRunReview: {
             run: components["schemas"]["Run"];
@@ -2297,6 +2327,7 @@ export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Fare = components['schemas']['Fare'];
 export type FarePace = components['schemas']['FarePace'];
 export type Flight = components['schemas']['Flight'];
+export type HeldRunDifference = components['schemas']['HeldRunDifference'];
 export type HeldRunReview = components['schemas']['HeldRunReview'];
 export type Incident = components['schemas']['Incident'];
 export type IncidentKind = components['schemas']['IncidentKind'];
@@ -11093,6 +11124,169 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["HeldRunReview"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `sync.run_not_found`: There is no such finished run */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `sync.not_held`: The run is not held
+             *
+             *     `sync.snapshot_gone`: The list of the run is no longer stored
+             *
+             *     `sync.snapshot_damaged`: The stored list of the run is damaged
+             */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `store.unavailable`: The database is unavailable; try again */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readHeldRunDifference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 4 */
+                runId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The destinations of each departure, all as place ids. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "missing": {
+                     *         "MAD": [
+                     *           "PMI"
+                     *         ],
+                     *         "PMI": [
+                     *           "BCN",
+                     *           "IBZ",
+                     *           "MAD"
+                     *         ]
+                     *       },
+                     *       "added": {}
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HeldRunDifference"];
                 };
             };
             /**

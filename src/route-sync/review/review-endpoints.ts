@@ -12,6 +12,7 @@ import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { approveRun, rejectRun } from './decide-run.ts'
 import { PlanReport } from './plan-report-endpoints.ts'
 import { type ReviewDeps, reviewRun } from './report-plan.ts'
+import { type RoutesByDeparture, readRunDifference } from './run-difference.ts'
 
 export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
   readonly clock: Clock
@@ -72,6 +73,37 @@ const reviewHeld = operator({
   handler: (deps, { params: { runId } }) => reviewRun(deps, runId),
 })
 
+const Routes = Type.Record(Type.String(), Type.Array(Type.String()))
+
+const differenceOfHeld = operator({
+  ...common,
+  id: 'readHeldRunDifference',
+  method: 'GET',
+  path: '/api/v1/held-runs/{runId}/difference',
+  summary: 'Read every route that approving a held run would change',
+  description: 'For a map. Reads the whole stored list and changes nothing.',
+  params: RunParams,
+  answer: {
+    about: 'The destinations of each departure, all as place ids.',
+    schema: object(
+      {
+        missing: Type.Unsafe<RoutesByDeparture>({
+          ...Routes,
+          description: 'Live routes that the list lacks; available routes for with-availability.',
+        }),
+        added: Type.Unsafe<RoutesByDeparture>({
+          ...Routes,
+          description: 'New routes; routes that become available for with-availability.',
+        }),
+      },
+      { title: 'HeldRunDifference' },
+    ),
+  },
+  problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
+  example: { params: { runId: '4' } },
+  handler: (deps, { params: { runId } }) => readRunDifference(deps, runId),
+})
+
 const approveHeld = operator({
   ...common,
   id: 'approveHeldRun',
@@ -123,7 +155,7 @@ const rejectHeld = operator({
 })
 
 /** The endpoints of held runs and the decisions about them. */
-export const REVIEW_OPERATIONS = [listHeld, reviewHeld, approveHeld, rejectHeld]
+export const REVIEW_OPERATIONS = [listHeld, reviewHeld, differenceOfHeld, approveHeld, rejectHeld]
 
 /** Runs work that needs the lock of the list. Answers `sync.busy` if the lock is not free within two seconds. */
 async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

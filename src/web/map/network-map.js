@@ -17,7 +17,7 @@ const NONE = []
  * The world with routes. The routes that do not move are drawn once for each position of the map; while it moves, their
  * picture moves.
  * @param {{ steady?: readonly Pair[], added?: readonly Pair[], removed?: readonly Pair[], focus?: string | undefined,
- *   onPlace?: (id: string | undefined) => void, kind: 'big' | 'mini', label: string }} props
+ *   onPlace?: (id: string | undefined) => void, kind: 'big' | 'middle', label: string }} props
  */
 export function NetworkMap({
   steady = NONE,
@@ -81,13 +81,17 @@ function useDrawing(lines, { size, view, moving, land }) {
     const { projection, palette, context } = prepare(top.current, size, view)
     const { removed, added, focused, focusPlaces } = lines
     const dash = [4, 3]
-    drawLines(context, projection, { lines: removed, colour: palette.removed, width: 1.6, dash })
-    drawLines(context, projection, { lines: added, colour: palette.added, width: 1.6 })
+    const width = added.length + removed.length > MANY ? 0.8 : 1.6
+    drawLines(context, projection, { lines: removed, colour: palette.removed, width, dash })
+    drawLines(context, projection, { lines: added, colour: palette.added, width })
     drawLines(context, projection, { lines: focused, colour: palette.focus, width: 1.4 })
     drawPoints(context, projection, { points: focusPlaces, colour: palette.focus, radius: 4 })
   }, [ready, view, size, lines, land, dark])
   return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
 }
+
+/** More lines than this that changed are drawn thinner. */
+const MANY = 300
 
 /** Many thin lines on top of each other need more transparency. @param {number} lines */
 function alphaFor(lines) {
@@ -123,6 +127,17 @@ function useLines(places, { steady, added, removed, focus }) {
   }, [places, steady, added, removed, focus])
 }
 
+/** The map is filled from the north of Greenland to Cape Horn. */
+const INHABITED = /** @type {import('d3-geo').GeoPermissibleObjects} */ ({
+  type: 'MultiPoint',
+  coordinates: [
+    [-180, 0],
+    [180, 0],
+    [0, 80],
+    [0, -57],
+  ],
+})
+
 /** @param {{ width: number, height: number }} size @param {{ x: number, y: number, k: number }} view */
 export function projectionFor({ width, height }, { x, y, k }) {
   const projection = d3.geoNaturalEarth1().fitExtent(
@@ -130,7 +145,7 @@ export function projectionFor({ width, height }, { x, y, k }) {
       [8, 8],
       [width - 8, height - 8],
     ],
-    { type: 'Sphere' },
+    INHABITED,
   )
   const [cx = 0, cy = 0] = projection.translate()
   return projection.scale(projection.scale() * k).translate([cx * k + x, cy * k + y])

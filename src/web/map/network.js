@@ -31,11 +31,7 @@ export async function readNetwork(from, to) {
   const until = to === undefined ? '' : `&to=${to.toISOString()}`
   const answer = await callApi(`/routes/difference?from=${from.toISOString()}${until}`)
   return {
-    live: Object.entries(answer.live).flatMap(([departure, destinations]) =>
-      /** @type {string[]} */ (destinations).map(
-        (destination) => /** @type {Pair} */ ([departure, destination]),
-      ),
-    ),
+    live: pairsOf(answer.live),
     changes: answer.changes.map((/** @type {any} */ { departureId, destinationId, added, at }) => ({
       pair: [departureId, destinationId],
       added,
@@ -44,6 +40,17 @@ export async function readNetwork(from, to) {
     from: Date.parse(answer.from),
     to: Date.parse(answer.to),
   }
+}
+
+/**
+ * The routes of destinations by departure.
+ * @param {Record<string, string[]>} byDeparture
+ * @returns {Pair[]}
+ */
+export function pairsOf(byDeparture) {
+  return Object.entries(byDeparture).flatMap(([departure, destinations]) =>
+    destinations.map((destination) => /** @type {Pair} */ ([departure, destination])),
+  )
 }
 
 /**

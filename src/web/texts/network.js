@@ -14,16 +14,18 @@ export const network = {
     pause: 'Pause',
     time: 'Time',
     live: 'live routes',
-    added: 'added since the start',
-    removed: 'removed since the start',
+    added: 'added',
+    removed: 'removed',
     /** @param {number} live @param {number} added @param {number} removed */
     label: (live, added, removed) =>
       `World map with ${live.toLocaleString()} live routes, ${added} added and ${removed} removed`,
     failed: 'The map could not be loaded.',
     legend: { live: 'live', added: 'added', removed: 'removed' },
-    help: 'Click a place for its routes. With the keyboard: arrows move the map, + and − zoom, Enter chooses the place at the cross, Escape closes it.',
-    unchanged: 'Nothing changed until then.',
-    unchangedHelp: 'The map shows the routes as they were.',
+    help: 'Click a place for its routes. Keys: arrows move the map, + and − zoom, Enter opens the place at the cross, Escape closes it.',
+    changes: 'Changes',
+    unchanged: 'No route was added or removed.',
+    busiest: 'Places with the most routes',
+    routes: 'Routes',
     when: 'When',
     route: 'Route',
     what: 'Change',
@@ -76,7 +78,11 @@ export const network = {
     gained: 'become bookable',
     lost: 'not bookable any more',
     liveAfter: 'live after',
-    examples: 'Examples of what would be added and removed',
+    notSuspicious: 'The guard would not hold this list now.',
+    /** @param {number} added @param {number} missing */
+    onMap: (added, missing) =>
+      `World map of the difference: ${missing.toLocaleString()} routes missing, ${added.toLocaleString()} added`,
+    kept: 'stay',
     where: 'Where the missing routes are',
     /** @param {string} country @param {number} missing @param {number} live */
     inCountry: (country, missing, live) => `${country}: ${missing} of ${live}`,
@@ -85,14 +91,25 @@ export const network = {
       n === 0
         ? 'Every place would keep a route.'
         : `${n === 1 ? 'One place' : `${n} places`} would have no route left.`,
-    /** @param {number} n */
-    inReview: (n) => `The review has ${n === 1 ? 'one held list' : `${n} held lists`}.`,
+    places: 'Places',
+    alike: 'Lists that agree with it are held too:',
+    /** @param {string} list */
+    otherHeld: (list) => `The list ${list} is held too:`,
+    routesFirst: 'Decide about the routes first.',
+    /** @param {number[]} runs */
+    rejectedBefore: (runs) =>
+      runs.length === 1
+        ? `An operator rejected the same list (run ${runs[0]})`
+        : `An operator rejected the same list (runs ${runs.join(', ')}), the last time`,
     moved: 'The forecast has changed since you read it. Read it again before you decide.',
     approve: 'Approve',
     reject: 'Reject',
     /** @param {string} run @param {number} removed @param {number} added */
     askApprove: (run, removed, added) =>
       `Approve run ${run}? It removes ${removed.toLocaleString()} routes and adds ${added.toLocaleString()}.`,
+    /** @param {string} run @param {number} lost @param {number} gained */
+    askApproveAvailability: (run, lost, gained) =>
+      `Approve run ${run}? ${lost.toLocaleString()} routes can then not be booked any more, and ${gained.toLocaleString()} more can.`,
     /** @param {string} run */
     askReject: (run) => `Reject run ${run} and the held lists that agree with it?`,
     toDecide: 'An operator decides with one of these commands:',

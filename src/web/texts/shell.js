@@ -67,5 +67,6 @@ export const shell = {
     docs: 'API reference',
     runbooks: 'Runbooks',
     openapi: 'OpenAPI document',
+    metrics: 'Metrics on the admin port, by default',
   },
 }

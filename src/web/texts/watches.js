@@ -9,6 +9,7 @@ export const watches = {
     ended: (n) => `${n.toLocaleString()} ended`,
     searchHint: 'place, airline, reference',
     label: 'Watches',
+    next: 'next',
     noMatch: 'No watch matches.',
     noMatchHelp: 'Search for a place such as PMI, or clear the search.',
     emptyList: 'This list has no watches.',
@@ -36,6 +37,10 @@ export const watches = {
     next: 'Next check',
     orLater: 'or later:',
     noNext: 'none',
+    pace: 'How often',
+    /** @param {string} every @param {string} changes */
+    paceText: (every, changes) =>
+      `every ${every} or more often: it changes about ${changes} times a day`,
     pause: 'Pause',
     resume: 'Resume',
     edit: 'Edit',

@@ -54,6 +54,8 @@ export const work = {
     used: (share, rate) => `${share} of ${rate} requests a second are used.`,
     checks: 'checks in the last minute',
     unknown: 'of them without a good answer',
+    /** @param {string} users */
+    usedBy: (users) => `Most calls of the last hour: ${users}.`,
     held: 'Is anything held?',
     /** @param {string} lists @param {boolean} one @param {string} reason */
     heldLists: (lists, one, reason) =>
@@ -97,7 +99,25 @@ export const work = {
     listFailing: 'The last attempts failed. The next one is',
     accepted: 'last accepted',
     tried: 'last tried',
+    calls: 'Where the calls of the last hour went',
+    noCalls: 'No call was counted in the last hour.',
+    byLane: 'By lane',
+    byReseller: 'By reseller',
+    byPriority: 'By priority',
+    lanes: {
+      scheduled: 'regular checks',
+      confirmation: 'second checks',
+      new_watch: 'first checks',
+      retry: 'checks again after no good answer',
+      on_demand: 'on demand',
+      quick_retry: 'immediate retries',
+      list: 'route lists',
+    },
+    noReseller: 'no reseller',
+    /** @param {string} name */
+    minutes: (name) => `Calls by minute: ${name}`,
     fare: 'A fare',
+    recent: 'Fares that changed last',
     find: 'Find',
     flightId: 'Flight id',
     findHint: 'the id of an outbound flight',

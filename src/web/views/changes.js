@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { changeLevel, changeText, feedOf, subjectText } from '../describe.js'
+import { changeLevel, changeText, feedOf, subjectOf } from '../describe.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
@@ -27,7 +27,7 @@ export function ChangesView({ caller }) {
   return html`
     <${Filters} filter=${filter} onChange=${setFilter} />
     <${Loaded} of=${earlier}>${(/** @type {any[]} */ items) => html`
-      <${ChangeTable} changes=${passing(withLines(merged(live, items), places.data), filter)}
+      <${ChangeTable} changes=${passing(withSubjects(merged(live, items), places.data), filter)}
         isFiltered=${filter.kind !== '' || filter.text.trim() !== ''} canWatch=${caller.scopes.includes('watch')} />
     `}<//>`
 }
@@ -65,27 +65,29 @@ function passing(changes, { kind, text }) {
     (change) =>
       (kind === '' || change.kind === kind) &&
       (wanted === '' ||
-        `${change.line} ${change.list ?? ''} ${change.reference ?? ''}`
+        `${change.subject.title} ${change.subject.detail} ${change.list ?? ''} ${change.reference ?? ''}`
           .toLowerCase()
           .includes(wanted)),
   )
 }
 
 /**
- * Adds to each record what it is about, with the names of places.
+ * Adds to each record what it is about, with the names of its places.
  * @param {any[]} changes
  * @param {Map<string, any> | undefined} places
  */
-function withLines(changes, places) {
-  const nameOf = (/** @type {string} */ id) => {
-    const place = places?.get(id)
-    return place === undefined ? id : `${place.iata || id} ${place.city}`
+function withSubjects(changes, places) {
+  const codeOf = (/** @type {string} */ id) => places?.get(id)?.iata || id
+  const cityOf = (/** @type {string} */ id) => places?.get(id)?.city ?? ''
+  const subjectOfChange = (/** @type {any} */ change) => {
+    const { departureId: from, destinationId: to, placeId } = change
+    if (from) {
+      const detail = `${cityOf(from)} – ${cityOf(to)}`
+      return { title: `${codeOf(from)} → ${codeOf(to)}`, detail }
+    }
+    return placeId ? { title: codeOf(placeId), detail: cityOf(placeId) } : subjectOf(change)
   }
-  return changes.map((change) => {
-    const { departureId, destinationId, placeId } = change
-    if (departureId) return { ...change, line: `${nameOf(departureId)} → ${nameOf(destinationId)}` }
-    return { ...change, line: placeId ? nameOf(placeId) : subjectText(change) }
-  })
+  return changes.map((change) => ({ ...change, subject: subjectOfChange(change) }))
 }
 
 /** @param {{ filter: { kind: string, text: string }, onChange: (filter: { kind: string, text: string }) => void }} props */
@@ -119,7 +121,7 @@ function ChangeTable({ changes, isFiltered, canWatch }) {
       return html`<li key=${key} class=${isOpen ? 'open' : ''}>
         <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(isOpen ? '' : key)}>
           <span class="when"><${Clock} at=${change.recordedAt} /></span>
-          <span class="subject">${change.line}${change.reference && html` <span class="muted">${change.list} / ${change.reference}</span>`}</span>
+          <span class="subject"><strong>${change.subject.title}</strong> <span class="muted">${change.subject.detail}</span>${change.reference && html` <span class="tag">${change.list} / ${change.reference}</span>`}</span>
           <${Badge} level=${changeLevel(change)}>${changeText(change)}<//>
         </button>
         ${isOpen && html`<${ChangeDetails} change=${change} canWatch=${canWatch} />`}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { changeLevel, changeText, pairText } from '../describe.js'
+import { changeLevel, changeText, pairText, subjectOf } from '../describe.js'
 import { linkTo, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
@@ -8,6 +8,9 @@ import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 
 const EVERY_MS = 15_000
+/** How many changes are read for the fares that changed last, and how many fares are shown. */
+const RECENT = 50
+const SHOWN_RECENT = 10
 
 /** Finds a tracked fare by its flight, and shows it. @param {{ fareId: string | undefined }} props */
 export function FareSearch({ fareId }) {
@@ -31,8 +34,31 @@ export function FareSearch({ fareId }) {
     </form>
     ${error && html`<${Failure} error=${error} />`}
     ${found !== undefined && found.length !== 1 && html`<${Choices} found=${found} />`}
-    ${fareId !== undefined && html`<${Fare} key=${fareId} fareId=${fareId} />`}
+    ${fareId === undefined ? html`<${RecentFares} />` : html`<${Fare} key=${fareId} fareId=${fareId} />`}
   </section>`
+}
+
+/** The fares of the last changes, for a reader who knows no flight id. */
+function RecentFares() {
+  const recent = useResource(async () => {
+    const { head } = await callApi('/availability-changes?limit=1')
+    const after = Math.max(0, head - RECENT)
+    const { items } = await callApi(`/availability-changes?after=${after}&limit=${RECENT}`)
+    return newestByFare(items)
+  }, [])
+  return html`<${Loaded} of=${recent}>${(/** @type {any[]} */ changes) =>
+    changes.length > 0 &&
+    html`<h3>${texts.schedule.recent}</h3><ul class="plain-list recent">${changes.map((change) => {
+      const { title, detail } = subjectOf(change)
+      return html`<li><a href=${linkTo('schedule', String(change.fareId))}>${title}</a> <span class="muted">${detail}</span>
+        <${Badge} level=${changeLevel(change)}>${changeText(change)}<//></li>`
+    })}</ul>`}<//>`
+}
+
+/** @param {any[]} changes oldest first */
+function newestByFare(changes) {
+  const byFare = new Map(changes.map((change) => [change.fareId, change]))
+  return [...byFare.values()].sort((a, b) => b.seq - a.seq).slice(0, SHOWN_RECENT)
 }
 
 /** @param {{ found: any[] }} props */

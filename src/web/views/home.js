@@ -28,12 +28,18 @@ export function HomeView({ onEnter, error }) {
     }
     ${error && html`<${Failure} error=${error} onRetry=${() => location.reload()} />`}
     <${KeyForm} onEnter=${onEnter} />
-    <nav class="links" aria-label=${texts.home.links}>
-      <a href="/docs">${texts.home.docs}</a>
-      <a href="/docs/runbooks">${texts.home.runbooks}</a>
-      <a href="/openapi.json">${texts.home.openapi}</a>
-    </nav>
+    <${Links} />
   </main>`
+}
+
+/** Where to read on. The metrics are served on the admin port, whose address the page does not know. */
+export function Links() {
+  return html`<nav class="links" aria-label=${texts.home.links}>
+    <a href="/docs">${texts.home.docs}</a>
+    <a href="/docs/runbooks">${texts.home.runbooks}</a>
+    <a href="/openapi.json">${texts.home.openapi}</a>
+    <span>${texts.home.metrics} <code>http://127.0.0.1:9091/metrics</code></span>
+  </nav>`
 }
 
 async function readFreshness() {

@@ -1,12 +1,12 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { readPlaces } from '../map/network.js'
-import { Empty } from '../parts.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
 
 const ROWS = 200
+const BUSIEST = 15
 const SUGGESTIONS = 20
 
 /** Chooses a place by its code or city. @param {{ onPlace: (id: string) => void }} props */
@@ -47,26 +47,53 @@ function rank({ iata, city }, wanted) {
   return city.toLowerCase().startsWith(wanted) ? 1 : 2
 }
 
-/** @param {{ network: import('../map/network.js').Network, at: number, onPlace: (id: string) => void }} props */
-export function ChangesTable({ network, at, onPlace }) {
+/**
+ * What changed, and the places with the most routes.
+ * @param {{ network: import('../map/network.js').Network, at: number, routes: import('../map/network.js').Pair[], onPlace: (id: string) => void }} props
+ */
+export function OverviewTables({ network, at, routes, onPlace }) {
   const places = useResource(readPlaces, [])
   const shown = network.changes
     .filter((change) => change.at <= at)
     .slice(-ROWS)
     .reverse()
   const codeOf = (/** @type {string} */ id) => places.data?.get(id)?.iata || id
-  if (shown.length === 0) {
-    return html`<${Empty} title=${texts.map.unchanged}>${texts.map.unchangedHelp}<//>`
-  }
-  return html`<div class="scroll" tabindex="0"><table>
-    <thead><tr><th>${texts.map.when}</th><th>${texts.map.route}</th><th>${texts.map.what}</th></tr></thead>
-    <tbody>${shown.map(
-      ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
-      <td>${clockText(changedAt)}</td>
-      <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)} → ${codeOf(destination)}</button></td>
-      <td>${added ? texts.map.wasAdded : texts.map.wasRemoved}</td></tr>`,
-    )}</tbody>
-  </table></div>`
+  return html`<div class="scroll" tabindex="0">
+    <h2>${texts.map.changes}</h2>
+    ${
+      shown.length === 0
+        ? html`<p class="muted">${texts.map.unchanged}</p>`
+        : html`<table>
+      <thead><tr><th>${texts.map.when}</th><th>${texts.map.route}</th><th>${texts.map.what}</th></tr></thead>
+      <tbody>${shown.map(
+        ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
+        <td>${clockText(changedAt)}</td>
+        <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)} → ${codeOf(destination)}</button></td>
+        <td>${added ? texts.map.wasAdded : texts.map.wasRemoved}</td></tr>`,
+      )}</tbody></table>`
+    }
+    <${BusiestTable} routes=${routes} places=${places.data} onPlace=${onPlace} />
+  </div>`
+}
+
+/** @param {{ routes: import('../map/network.js').Pair[], places: Map<string, any> | undefined, onPlace: (id: string) => void }} props */
+function BusiestTable({ routes, places, onPlace }) {
+  const busiest = useMemo(() => busiestOf(routes), [routes])
+  return html`<h2 class="next-table">${texts.map.busiest}</h2><table>
+    <thead><tr><th>${texts.map.place}</th><th class="n">${texts.map.routes}</th></tr></thead>
+    <tbody>${busiest.map(([id, count]) => {
+      const place = places?.get(id)
+      return html`<tr><td><button type="button" class="plain" onClick=${() => onPlace(id)}>${place ? nameOf(place) : id}</button></td>
+        <td class="n">${count.toLocaleString()}</td></tr>`
+    })}</tbody></table>`
+}
+
+/** The places with the most routes, to them or from them. @param {import('../map/network.js').Pair[]} routes */
+function busiestOf(routes) {
+  /** @type {Map<string, number>} */
+  const counts = new Map()
+  for (const id of routes.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a).slice(0, BUSIEST)
 }
 
 /**

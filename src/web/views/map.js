@@ -8,7 +8,7 @@ import { Empty, Figure, Loaded } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
-import { ChangesTable, PlacePicker, PlaceTable } from './map-tables.js'
+import { OverviewTables, PlacePicker, PlaceTable } from './map-tables.js'
 
 const DAY_MS = 86_400_000
 const STEPS = 200
@@ -21,9 +21,10 @@ export function MapView() {
   const [span, setSpan] = useState({ days: 1, from: '', to: '' })
   const { from, to } = boundsOf(span)
   const network = useResource(() => readNetwork(from, to), [span])
+  const picker = html`<${SpanPicker} span=${span} onChange=${setSpan} />`
   return html`<div class="map-view">
-    <${SpanPicker} span=${span} onChange=${setSpan} />
-    <${Loaded} of=${network}>${(/** @type {import('../map/network.js').Network} */ data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} />`}<//>
+    ${network.data === undefined && picker}
+    <${Loaded} of=${network}>${(/** @type {import('../map/network.js').Network} */ data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} picker=${picker} />`}<//>
   </div>`
 }
 
@@ -68,8 +69,8 @@ function dateText(date) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** @param {{ read: import('../map/network.js').Network, isPresent: boolean }} props */
-function Player({ read, isPresent }) {
+/** @param {{ read: import('../map/network.js').Network, isPresent: boolean, picker: unknown }} props */
+function Player({ read, isPresent, picker }) {
   const network = useLiveNetwork(read, isPresent)
   const [step, setStep] = useState(STEPS)
   const [playing, setPlaying] = useState(false)
@@ -82,7 +83,7 @@ function Player({ read, isPresent }) {
   const close = useCallback(() => setFocus(undefined), [])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
-    return html`<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
+    return html`${picker}<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
   }
   const live = all.length
   const play = () => {
@@ -94,18 +95,19 @@ function Player({ read, isPresent }) {
     setStep(Number(event.currentTarget.value))
   }
   return html`
-    <div class="player">
-      <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
-      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${texts.map.time} aria-valuetext=${clockText(at)} onInput=${seek} />
-      <output>${clockText(at)}</output>
-    </div>
     <div class="row">
+      ${picker}
       <div class="figures">
         <${Figure} label=${texts.map.live}>${live.toLocaleString()}<//>
         <${Figure} label=${texts.map.added}>${added.length.toLocaleString()}<//>
         <${Figure} label=${texts.map.removed}>${removed.length.toLocaleString()}<//>
       </div>
       <${PlacePicker} onPlace=${setFocus} />
+    </div>
+    <div class="player">
+      <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
+      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${texts.map.time} aria-valuetext=${clockText(at)} onInput=${seek} />
+      <output>${clockText(at)}</output>
     </div>
     <div class="split wide map-split">
       <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} onPlace=${setFocus}
@@ -114,7 +116,7 @@ function Player({ read, isPresent }) {
           <span class="muted" id="map-help">${texts.map.help}</span></p></div>
       ${
         focus === undefined
-          ? html`<${ChangesTable} network=${network} at=${at} onPlace=${setFocus} />`
+          ? html`<${OverviewTables} network=${network} at=${at} routes=${all} onPlace=${setFocus} />`
           : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${setFocus} onClose=${close} />`
       }
     </div>`

@@ -1,3 +1,4 @@
+import { usesOf } from '../calls.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { judgeList, judgeUpstream, silentShareOf } from '../judge.js'
@@ -20,13 +21,18 @@ export function NowView({ caller }) {
     [status.reload],
   )
   const isOperator = seesAll(caller)
+  const calls = useResource(
+    async (signal) => (isOperator ? callApi('/budget/calls', { signal }) : undefined),
+    [isOperator],
+    { everyMs: 12 * EVERY_MS },
+  )
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <div class="cards">
       <${RoutesCard} status=${data} />
       <${FaresCard} status=${data} mayWatch=${caller.kind === 'reseller'} />
       ${data.detectionDelays && html`<${DelayCard} delays=${data.detectionDelays} />`}
       <${UpstreamCard} status=${data} />
-      ${data.budget && html`<${BudgetCard} budget=${data.budget} />`}
+      ${data.budget && html`<${BudgetCard} budget=${data.budget} calls=${calls.data} />`}
       <${HeldCard} status=${data} isOperator=${isOperator} />
       <${IncidentsCard} incidents=${data.incidents} />
     </div>
@@ -127,8 +133,24 @@ function UpstreamCard({ status }) {
     help=${['failing', 'silent'].includes(state) && html`<code>bin/farewatch upstream probe</code> ${texts.now.probeHelp}`} />`
 }
 
-/** @param {{ budget: any }} props */
-function BudgetCard({ budget }) {
+/** The most resellers that are named. */
+const NAMED = 3
+
+/** Who uses the budget. @param {any} calls the calls of the last hour; undefined if they are not known */
+function usersOf(calls) {
+  const series = (calls?.byReseller ?? []).map((/** @type {any} */ one) => ({
+    name: one.reseller ?? texts.schedule.noReseller,
+    calls: one.calls,
+  }))
+  const users = usesOf(series).slice(0, NAMED)
+  if (users.length === 0) return undefined
+  return texts.now.usedBy(
+    users.map(({ name, share }) => `${name} ${texts.percent(share)}`).join(', '),
+  )
+}
+
+/** @param {{ budget: any, calls: any }} props */
+function BudgetCard({ budget, calls }) {
   const { requestsPerSecond, share, used, checksLastMinute } = budget
   const level = share < 1 ? 'warn' : 'good'
   const sentence =
@@ -137,7 +159,7 @@ function BudgetCard({ budget }) {
       : share < 1
         ? texts.now.limited(texts.percent(share), requestsPerSecond)
         : texts.now.used(texts.percent(used), requestsPerSecond)
-  return html`<${Card} title=${texts.now.budget} level=${level} sentence=${sentence}>
+  return html`<${Card} title=${texts.now.budget} level=${level} sentence=${sentence} help=${usersOf(calls)}>
     <${Meter} share=${used} label=${texts.percent(used)} />
     <div class="figures">
       <${Figure} label=${texts.now.checks}>${checksLastMinute.toLocaleString()}<//>

@@ -1,12 +1,11 @@
-import { useState } from 'preact/hooks'
-import { linkTo, useAction, useResource } from '../hooks.js'
+import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { useEvents } from '../live.js'
-import { NetworkMap } from '../map/network-map.js'
-import { Action, Badge, Empty, Failure, Figure, Loaded, Meter } from '../parts.js'
+import { useRuns } from '../live.js'
+import { Badge, Empty, Loaded } from '../parts.js'
 import { callApi, seesAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, durationText } from '../times.js'
+import { Review } from './review.js'
 
 /** @type {Record<string, import('../parts.js').Level>} */
 const LEVELS = {
@@ -83,96 +82,4 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
       ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
     `}<//>
   </aside>`
-}
-
-/** Calls a function when a run has ended or was decided. @param {() => void} onRuns */
-function useRuns(onRuns) {
-  useEvents(
-    ({ name }) => {
-      if (name === 'runs') onRuns()
-    },
-    [onRuns],
-  )
-}
-
-/** @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
-function Review({ runId, mayDecide, onDecided }) {
-  const path = `/held-runs/${encodeURIComponent(runId)}`
-  const review = useResource((signal) => callApi(path, { signal }), [path])
-  // A later list changes what approving would do.
-  useRuns(review.reload)
-  return html`<${Loaded} of=${review}>${(/** @type {any} */ { plan, heldWith }) => html`
-    <h3>${texts.runs.ifApproved}</h3>
-    <${Forecast} plan=${plan} />
-    <${NetworkMap} kind="mini" added=${pairsOf(plan.examples.added)} removed=${pairsOf(plan.examples.missing)} label=${texts.runs.examples} />
-    <p class="legend"><span class="key added"></span> ${texts.map.legend.added} <span class="key removed"></span> ${texts.map.legend.removed}</p>
-    ${plan.examples.countries.length > 0 && html`<h3>${texts.runs.where}</h3>`}
-    <ul class="plain-list countries">${plan.examples.countries.map(
-      (
-        /** @type {any} */ { country, missing, live },
-      ) => html`<li>${texts.runs.inCountry(country, missing, live)}
-        <${Meter} share=${missing / live} label=${texts.percent(missing / live)} /></li>`,
-    )}</ul>
-    <p class="muted">${texts.runs.placesLost(plan.examples.placesLost.count)} ${texts.runs.inReview(heldWith.length)}</p>
-    ${
-      mayDecide
-        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
-        : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
-    }
-  `}<//>`
-}
-
-/** @param {{ plan: any }} props */
-function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
-  const moved =
-    list === 'routes'
-      ? [
-          [texts.runs.removed, forecast.removed],
-          [texts.runs.added, forecast.added],
-        ]
-      : [
-          [texts.runs.lost, forecast.lost],
-          [texts.runs.gained, forecast.gained],
-        ]
-  const figures = [
-    [texts.runs.liveBefore, liveBefore],
-    [texts.runs.missing, missing],
-    ...moved,
-    [texts.runs.liveAfter, forecast.live],
-  ]
-  return html`<div class="figures">${figures.map(([label, n]) => html`<${Figure} label=${label}>${n.toLocaleString()}<//>`)}</div>`
-}
-
-/** @param {any[]} routes @returns {[string, string][]} */
-function pairsOf(routes) {
-  return routes.map(({ departure, destination }) => [departure.id, destination.id])
-}
-
-/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
-function Decide({ runId, plan, onChanged, onDecided }) {
-  const { busy, error, run } = useAction()
-  const [moved, setMoved] = useState(false)
-  const path = `/held-runs/${encodeURIComponent(runId)}`
-  const decide = async (
-    /** @type {'approve' | 'reject'} */ verb,
-    /** @type {string} */ question,
-  ) => {
-    setMoved(false)
-    // What the person has read must be what would happen.
-    const fresh = await callApi(path)
-    if (JSON.stringify(fresh.plan.forecast) !== JSON.stringify(plan.forecast)) {
-      setMoved(true)
-      return onChanged()
-    }
-    if (!confirm(question)) return
-    await callApi(`${path}/${verb}`, { method: 'POST' })
-    onDecided()
-  }
-  const { removed, added } = plan.forecast
-  return html`<div class="buttons">
-    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', texts.runs.askApprove(runId, removed, added)))} />
-    <${Action} label=${texts.runs.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', texts.runs.askReject(runId)))} />
-    ${moved && html`<p role="alert"><${Badge} level="warn">${texts.runs.moved}<//></p>`}
-    ${error && html`<${Failure} error=${error} />`}
-  </div>`
 }

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { pairLevel, pairText, priceText, subjectText } from '../describe.js'
+import { pairLevel, pairText, priceText, subjectOf } from '../describe.js'
 import { linkTo, useNow, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
@@ -15,7 +15,7 @@ import { KeysPanel } from './keys-panel.js'
 import { WatchDetails } from './watch-details.js'
 import { WatchForm } from './watch-form.js'
 
-const ROW_HEIGHT = 48
+const ROW_HEIGHT = 60
 const STRIP_DAYS = 3
 /** Records that come within this time are shown together. */
 const BURST_MS = 1_000
@@ -34,8 +34,8 @@ export function WatchesView({ caller, path }) {
   return html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => {
     const current = name ?? items[0]?.name
     return html`<div class="split">
+      <${ListNav} lists=${items} current=${current} />
       <aside>
-        <${ListNav} lists=${items} current=${current} />
         ${canWatch && html`<${AddPanel} current=${current} onAdded=${show} /><${ImportPanel} current=${current} onImported=${show} />`}
         <${EndpointsPanel} canWatch=${canWatch} />
         <${KeysPanel} />
@@ -141,21 +141,22 @@ function WatchTable({ list, watches, takenAt, selected }) {
 /** @param {any[]} watches */
 function withSubjects(watches) {
   return watches.map((watch) => {
-    const subject = subjectText(watch)
-    return { watch, subject, search: `${subject} ${watch.reference}`.toLowerCase() }
+    const subject = subjectOf(watch)
+    const search = `${subject.title} ${subject.detail} ${watch.reference}`.toLowerCase()
+    return { watch, subject, search }
   })
 }
 
-/** @param {{ list: string, watch: any, subject: string, strip: any, start: number, now: number, selected: boolean }} props */
+/** @param {{ list: string, watch: any, subject: import('../describe.js').Subject, strip: any, start: number, now: number, selected: boolean }} props */
 function WatchRow({ list, watch, subject, strip, start, now, selected }) {
-  const { reference, status, belief, lastGoodCheckAt } = watch
+  const { reference, status, belief, lastGoodCheckAt, next } = watch
   return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkTo('watches', list, reference)}>
-    <span class="subject"><strong>${reference}</strong> <span class="muted">${subject === reference ? '' : subject}</span></span>
+    <span class="subject"><strong>${subject.title}</strong> <span class="muted">${subject.detail}</span><br /><span class="muted small">${reference}</span></span>
     ${strip ? html`<${Strip} intervals=${strip} start=${start} now=${now} />` : html`<span class="strip"></span>`}
     <span class="price">${priceText(belief.price) ?? texts.none}</span>
     <${Badge} level=${status === 'followed' ? pairLevel(belief.pair) : status === 'stale' ? 'warn' : 'idle'}>
       ${status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
-    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} /></span>
+    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} /></span>`}</span>
   </a>`
 }
 
