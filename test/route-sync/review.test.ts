@@ -22,6 +22,7 @@ const LIST: AgreeingList = {
   fetchedAt: new Date('2026-01-02T12:00:00Z'),
   suspicion: { code: 'mass_absence', text: '200 are missing' },
   effect: EFFECT,
+  seasonal: false,
 }
 const STATE: ReviewState = {
   reviewId: 7,

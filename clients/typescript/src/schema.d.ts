@@ -1402,6 +1402,12 @@ export interface components {
             endedAt: string | null;
             lastAttempt: components["schemas"]["DeliveryAttempt"] | null;
         };
+        LossAssessment: {
+            /** @enum {string} */
+            cause: "accident" | "season" | "unclear";
+            /** @description One sentence for each sign of a cause. */
+            signs: string[];
+        };
         NetworkChange: {
             departureId: string;
             destinationId: string;
@@ -1482,7 +1488,7 @@ export interface components {
             };
             /** @description Why the guard would hold the list now. Null if it would not. */
             verdict: components["schemas"]["Reason"] | null;
-            /** @description A few examples of each kind. */
+            /** @description A few examples of each kind. Routes are a sample, the same in each report. */
             examples: {
                 missing: components["schemas"]["Route"][];
                 added: components["schemas"]["Route"][];
@@ -1502,6 +1508,8 @@ export interface components {
                     after: components["schemas"]["Place"];
                 }[];
             };
+            /** @description The likely cause of the missing routes. Null unless the guard would hold the list because of them. */
+            assessment: components["schemas"]["LossAssessment"] | null;
         };
         Price: {
             /** @description Decimal text: `123.40`. */
@@ -2339,6 +2347,7 @@ export type LegBelief = components['schemas']['LegBelief'];
 export type ListName = components['schemas']['ListName'];
 export type LocatedPlace = components['schemas']['LocatedPlace'];
 export type LoggedDelivery = components['schemas']['LoggedDelivery'];
+export type LossAssessment = components['schemas']['LossAssessment'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type OwnKey = components['schemas']['OwnKey'];
 export type PairState = components['schemas']['PairState'];
@@ -2862,10 +2871,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T04:25:32.204Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T04:25:32.204Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T04:25:32.305Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T04:25:32.204Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:07:28.204Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:07:28.204Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:07:28.399Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:07:28.204Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3352,7 +3361,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T04:25:32.391Z",
+                     *           "createdAt": "2026-11-23T05:07:28.714Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3498,7 +3507,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T04:25:35.761Z",
+                     *       "createdAt": "2026-11-23T05:07:36.437Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3675,7 +3684,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T04:25:32.391Z",
+                     *       "createdAt": "2026-11-23T05:07:28.714Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3970,7 +3979,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T04:25:32.391Z",
+                     *       "createdAt": "2026-11-23T05:07:28.714Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4551,7 +4560,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4570,8 +4579,8 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
-                     *           "createdAt": "2026-11-23T04:25:32.392Z",
-                     *           "beganAt": "2026-11-23T04:25:32.392Z",
+                     *           "createdAt": "2026-11-23T05:07:28.718Z",
+                     *           "beganAt": "2026-11-23T05:07:28.718Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4941,7 +4950,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *       "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -4960,8 +4969,8 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:25:32.392Z",
-                     *       "beganAt": "2026-11-23T04:25:32.392Z",
+                     *       "createdAt": "2026-11-23T05:07:28.718Z",
+                     *       "beganAt": "2026-11-23T05:07:28.718Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -4992,14 +5001,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
-                     *       "lastCheckAt": "2026-11-23T04:25:32.431Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
+                     *       "lastCheckAt": "2026-11-23T05:07:28.995Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *       "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T04:26:32.431Z",
+                     *         "notBefore": "2026-11-23T05:08:28.995Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5306,7 +5315,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *       "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5325,8 +5334,8 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
-                     *       "createdAt": "2026-11-23T04:25:32.392Z",
-                     *       "beganAt": "2026-11-23T04:25:32.392Z",
+                     *       "createdAt": "2026-11-23T05:07:28.718Z",
+                     *       "beganAt": "2026-11-23T05:07:28.718Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5697,12 +5706,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:25:40.303Z",
+                     *       "takenAt": "2026-11-23T05:07:44.451Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5734,14 +5743,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
-                     *           "lastCheckAt": "2026-11-23T04:25:32.431Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
+                     *           "lastCheckAt": "2026-11-23T05:07:28.995Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:26:32.431Z",
+                     *             "notBefore": "2026-11-23T05:08:28.995Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5883,12 +5892,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T04:25:40.758Z",
+                     *       "takenAt": "2026-11-23T05:07:45.330Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5920,14 +5929,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
-                     *           "lastCheckAt": "2026-11-23T04:25:32.431Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
+                     *           "lastCheckAt": "2026-11-23T05:07:28.995Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T04:26:32.431Z",
+                     *             "notBefore": "2026-11-23T05:08:28.995Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6081,7 +6090,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6246,7 +6255,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6409,13 +6418,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T04:25:32.431Z",
+                     *               "from": "2026-11-23T05:07:28.995Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6584,7 +6593,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206a6-ebe8-7deb-a369-d9826441f6c7",
+                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6622,9 +6631,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
-                     *           "recordedAt": "2026-11-23T04:25:32.498Z",
-                     *           "observedAt": "2026-11-23T04:25:32.431Z",
+                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.306Z",
+                     *           "observedAt": "2026-11-23T05:07:28.995Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6776,8 +6785,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T04:25:32.564Z",
-                     *           "updatedAt": "2026-11-23T04:25:32.564Z"
+                     *           "createdAt": "2026-11-23T05:07:29.616Z",
+                     *           "updatedAt": "2026-11-23T05:07:29.616Z"
                      *         }
                      *       ]
                      *     }
@@ -6954,7 +6963,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206a7-16d8-7d50-857a-7668ddfecfd5",
+                     *       "id": "01a206cd-a289-789f-9e27-508108598828",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -6975,8 +6984,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:25:43.386Z",
-                     *       "updatedAt": "2026-11-23T04:25:43.386Z",
+                     *       "createdAt": "2026-11-23T05:07:49.520Z",
+                     *       "updatedAt": "2026-11-23T05:07:49.520Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7226,8 +7235,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:25:32.564Z",
-                     *       "updatedAt": "2026-11-23T04:25:32.564Z"
+                     *       "createdAt": "2026-11-23T05:07:29.616Z",
+                     *       "updatedAt": "2026-11-23T05:07:29.616Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7569,8 +7578,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T04:25:32.564Z",
-                     *       "updatedAt": "2026-11-23T04:25:44.146Z"
+                     *       "createdAt": "2026-11-23T05:07:29.616Z",
+                     *       "updatedAt": "2026-11-23T05:07:50.500Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7762,9 +7771,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T04:25:44.737Z",
-                     *       "createdAt": "2026-11-23T04:25:32.564Z",
-                     *       "updatedAt": "2026-11-23T04:25:44.738Z",
+                     *       "previousSecretUntil": "2026-11-24T05:07:51.539Z",
+                     *       "createdAt": "2026-11-23T05:07:29.616Z",
+                     *       "updatedAt": "2026-11-23T05:07:51.541Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7984,7 +7993,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206a7-1db6-7de0-8543-f93fcbcb1782"
+                     *       "deliveryId": "01a206cd-ad69-7c95-8751-1c4f119d4a3f"
                      *     }
                      */
                     "application/json": {
@@ -8158,10 +8167,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
-                     *           "endedAt": "2026-11-23T04:25:32.566Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
+                     *           "endedAt": "2026-11-23T05:07:29.620Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:25:32.567Z",
+                     *             "startedAt": "2026-11-23T05:07:29.634Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8326,12 +8335,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T04:25:32.566Z",
+                     *       "recordedAt": "2026-11-23T05:07:29.620Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T04:25:32.566Z",
+                     *       "endedAt": "2026-11-23T05:07:29.620Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T04:25:32.567Z",
+                     *           "startedAt": "2026-11-23T05:07:29.634Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8829,11 +8838,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:25:32.566Z",
+                     *           "endedAt": "2026-11-23T05:07:29.620Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:25:32.567Z",
+                     *             "startedAt": "2026-11-23T05:07:29.634Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8999,11 +9008,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T04:25:32.566Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T04:25:32.566Z",
+                     *           "endedAt": "2026-11-23T05:07:29.620Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T04:25:32.567Z",
+                     *             "startedAt": "2026-11-23T05:07:29.634Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9319,7 +9328,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206a6-ebe8-7deb-a369-d9826441f6c7","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:25:32.431Z","recordedAt":"2026-11-23T04:25:32.498Z","observedAt":"2026-11-23T04:25:32.431Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206cd-514e-7702-88ce-5760f558346f","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:07:28.995Z","recordedAt":"2026-11-23T05:07:29.306Z","observedAt":"2026-11-23T05:07:28.995Z","previous":0}
                      *
                      *     :
                      */
@@ -9475,7 +9484,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a6-ebac-7d11-b411-37d5ba04a5d3",
+                     *           "id": "01a206cd-5050-777f-8657-aaccc5944a6d",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9484,9 +9493,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T04:25:32.204Z",
-                     *           "firstMissedAt": "2026-11-23T04:25:32.305Z",
-                     *           "recordedAt": "2026-11-23T04:25:32.332Z",
+                     *           "lastSeenAt": "2026-11-23T05:07:28.204Z",
+                     *           "firstMissedAt": "2026-11-23T05:07:28.399Z",
+                     *           "recordedAt": "2026-11-23T05:07:28.464Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9644,19 +9653,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T04:25:32.204Z",
+                     *       "since": "2026-11-23T05:07:28.204Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T04:25:32.273Z",
+                     *           "validFrom": "2026-11-23T05:07:28.331Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T04:25:32.204Z",
+                     *           "validFrom": "2026-11-23T05:07:28.204Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9812,7 +9821,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T04:25:32.204Z",
+                     *           "validFrom": "2026-11-23T05:07:28.204Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10124,7 +10133,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T04:25:50.280Z",
+                     *       "to": "2026-11-23T05:08:00.330Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10140,7 +10149,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T04:25:32.305Z"
+                     *           "at": "2026-11-23T05:07:28.399Z"
                      *         }
                      *       ]
                      *     }
@@ -10276,19 +10285,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T04:25:50.566Z",
+                     *       "at": "2026-11-23T05:08:00.945Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T04:25:32.305Z",
-                     *           "lastAttemptAt": "2026-11-23T04:25:32.340Z",
+                     *           "lastSuccessAt": "2026-11-23T05:07:28.399Z",
+                     *           "lastAttemptAt": "2026-11-23T05:07:28.479Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T04:25:32.273Z",
-                     *           "lastAttemptAt": "2026-11-23T04:25:32.269Z",
+                     *           "lastSuccessAt": "2026-11-23T05:07:28.331Z",
+                     *           "lastAttemptAt": "2026-11-23T05:07:28.325Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10297,7 +10306,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
+                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10309,10 +10318,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 18.135168,
-                     *           "p90": 18.135168,
-                     *           "p99": 18.135168,
-                     *           "max": 18.135168
+                     *           "p50": 31.95044,
+                     *           "p90": 31.95044,
+                     *           "p99": 31.95044,
+                     *           "max": 31.95044
                      *         }
                      *       },
                      *       "upstream": {
@@ -10468,10 +10477,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:25:32.340Z",
-                     *           "arrivedAt": "2026-11-23T04:25:32.344Z",
-                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
-                     *           "finishedAt": "2026-11-23T04:25:32.364Z",
+                     *           "startedAt": "2026-11-23T05:07:28.479Z",
+                     *           "arrivedAt": "2026-11-23T05:07:28.494Z",
+                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
+                     *           "finishedAt": "2026-11-23T05:07:28.560Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10486,9 +10495,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 6,
+                     *             "diff": 23,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 6
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10628,10 +10637,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T04:25:32.191Z",
-                     *       "arrivedAt": "2026-11-23T04:25:32.204Z",
-                     *       "fetchedAt": "2026-11-23T04:25:32.204Z",
-                     *       "finishedAt": "2026-11-23T04:25:32.260Z",
+                     *       "startedAt": "2026-11-23T05:07:28.179Z",
+                     *       "arrivedAt": "2026-11-23T05:07:28.204Z",
+                     *       "fetchedAt": "2026-11-23T05:07:28.204Z",
+                     *       "finishedAt": "2026-11-23T05:07:28.312Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10646,10 +10655,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 13,
-                     *         "apply": 14,
-                     *         "fetch": 1,
-                     *         "stage": 13
+                     *         "diff": 29,
+                     *         "apply": 23,
+                     *         "fetch": 0,
+                     *         "stage": 27
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10805,10 +10814,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T04:25:32.340Z",
-                     *           "arrivedAt": "2026-11-23T04:25:32.344Z",
-                     *           "fetchedAt": "2026-11-23T04:25:32.344Z",
-                     *           "finishedAt": "2026-11-23T04:25:32.364Z",
+                     *           "startedAt": "2026-11-23T05:07:28.479Z",
+                     *           "arrivedAt": "2026-11-23T05:07:28.494Z",
+                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
+                     *           "finishedAt": "2026-11-23T05:07:28.560Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10823,9 +10832,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 6,
+                     *             "diff": 23,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 6
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10965,10 +10974,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T04:25:32.340Z",
-                     *         "arrivedAt": "2026-11-23T04:25:32.344Z",
-                     *         "fetchedAt": "2026-11-23T04:25:32.344Z",
-                     *         "finishedAt": "2026-11-23T04:25:32.364Z",
+                     *         "startedAt": "2026-11-23T05:07:28.479Z",
+                     *         "arrivedAt": "2026-11-23T05:07:28.494Z",
+                     *         "fetchedAt": "2026-11-23T05:07:28.494Z",
+                     *         "finishedAt": "2026-11-23T05:07:28.560Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -10983,9 +10992,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 6,
+                     *           "diff": 23,
                      *           "fetch": 0,
-                     *           "stage": 3
+                     *           "stage": 6
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11005,6 +11014,7 @@ export interface operations {
                      *           "code": "empty",
                      *           "text": "the list is empty"
                      *         },
+                     *         "assessment": null,
                      *         "baseline": false,
                      *         "liveBefore": 4,
                      *         "missing": 4,
@@ -11440,10 +11450,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T04:25:32.340Z",
-                     *       "arrivedAt": "2026-11-23T04:25:32.344Z",
-                     *       "fetchedAt": "2026-11-23T04:25:52.185Z",
-                     *       "finishedAt": "2026-11-23T04:25:52.206Z",
+                     *       "startedAt": "2026-11-23T05:07:28.479Z",
+                     *       "arrivedAt": "2026-11-23T05:07:28.494Z",
+                     *       "fetchedAt": "2026-11-23T05:08:04.590Z",
+                     *       "finishedAt": "2026-11-23T05:08:04.796Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11458,10 +11468,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 8,
-                     *         "apply": 9,
+                     *         "diff": 52,
+                     *         "apply": 117,
                      *         "fetch": 0,
-                     *         "stage": 4
+                     *         "stage": 32
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11791,7 +11801,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T04:25:32.369Z",
+                     *           "createdAt": "2026-11-23T05:07:28.590Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11800,7 +11810,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T04:25:32.408Z",
+                     *           "createdAt": "2026-11-23T05:07:28.828Z",
                      *           "disabledAt": null,
                      *           "lists": 1,
                      *           "watches": 1,
@@ -11957,7 +11967,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T04:25:53.221Z",
+                     *       "createdAt": "2026-11-23T05:08:07.039Z",
                      *       "disabledAt": null
                      *     }
                      */
@@ -12127,8 +12137,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T04:25:32.408Z",
-                     *       "disabledAt": "2026-11-23T04:25:53.516Z",
+                     *       "createdAt": "2026-11-23T05:07:28.828Z",
+                     *       "disabledAt": "2026-11-23T05:08:07.730Z",
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -12402,11 +12412,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_Z9JiAd4h",
-                     *           "createdAt": "2026-11-23T04:25:32.570Z",
+                     *           "prefix": "fwk_mc0cwqqN",
+                     *           "createdAt": "2026-11-23T05:07:29.645Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T04:25:54.032Z"
+                     *           "lastUsedAt": "2026-11-23T05:08:08.630Z"
                      *         }
                      *       ]
                      *     }
@@ -12550,8 +12560,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_Z9JiAd4h",
-                     *           "createdAt": "2026-11-23T04:25:32.570Z",
+                     *           "prefix": "fwk_mc0cwqqN",
+                     *           "createdAt": "2026-11-23T05:07:29.645Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12563,8 +12573,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_0mhuD6KH",
-                     *           "createdAt": "2026-11-23T04:25:32.572Z",
+                     *           "prefix": "fwk_CZGYI0EH",
+                     *           "createdAt": "2026-11-23T05:07:29.652Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12719,12 +12729,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_EaJCPpFh",
-                     *       "createdAt": "2026-11-23T04:25:55.035Z",
+                     *       "prefix": "fwk_z10BIULY",
+                     *       "createdAt": "2026-11-23T05:08:09.576Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_EaJCPpFh…"
+                     *       "key": "fwk_z10BIULY…"
                      *     }
                      */
                     "application/json": {
@@ -12911,10 +12921,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_Z9JiAd4h",
-                     *       "createdAt": "2026-11-23T04:25:32.570Z",
+                     *       "prefix": "fwk_mc0cwqqN",
+                     *       "createdAt": "2026-11-23T05:07:29.645Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T04:25:56.471Z",
+                     *       "revokedAt": "2026-11-23T05:08:10.222Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13061,8 +13071,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T04:25:32.368Z",
-                     *           "closedAt": "2026-11-23T04:25:32.368Z"
+                     *           "openedAt": "2026-11-23T05:07:28.584Z",
+                     *           "closedAt": "2026-11-23T05:07:28.584Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13187,7 +13197,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T03:25:00.000Z",
+                     *       "since": "2026-11-23T04:08:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -13780,7 +13790,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a6-ec44-756d-b8d8-821d02e3450a",
+                     *           "id": "01a206cd-536d-7145-9077-951b35c9e67f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -13827,8 +13837,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
-                     *           "recordedAt": "2026-11-23T04:25:32.484Z"
+                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.261Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14391,17 +14401,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *       "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T04:25:32.431Z",
-                     *       "lastCheckAt": "2026-11-23T04:25:32.467Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
+                     *       "lastCheckAt": "2026-11-23T05:07:29.202Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T04:26:32.431Z",
+                     *         "at": "2026-11-23T05:08:28.995Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -14418,21 +14428,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T04:25:32.431Z",
+                     *           "from": "2026-11-23T05:07:28.995Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T04:25:32.431Z",
+                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206a6-ec44-756d-b8d8-821d02e3450a",
+                     *           "id": "01a206cd-536d-7145-9077-951b35c9e67f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14479,8 +14489,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T04:25:32.431Z",
-                     *           "recordedAt": "2026-11-23T04:25:32.484Z"
+                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
+                     *           "recordedAt": "2026-11-23T05:07:29.261Z"
                      *         }
                      *       ]
                      *     }
@@ -14626,11 +14636,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206a6-ebac-7d11-b411-37d5ba04a5d3","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T04:25:32.204Z","firstMissedAt":"2026-11-23T04:25:32.305Z","recordedAt":"2026-11-23T04:25:32.332Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206cd-5050-777f-8657-aaccc5944a6d","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:07:28.204Z","firstMissedAt":"2026-11-23T05:07:28.399Z","recordedAt":"2026-11-23T05:07:28.464Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206a6-ec44-756d-b8d8-821d02e3450a","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T04:25:32.431Z","recordedAt":"2026-11-23T04:25:32.484Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206cd-536d-7145-9077-951b35c9e67f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:07:28.995Z","recordedAt":"2026-11-23T05:07:29.261Z","previous":0}
                      *
                      *     :
                      *
@@ -14638,7 +14648,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T04:25:32.340Z","arrivedAt":"2026-11-23T04:25:32.344Z","fetchedAt":"2026-11-23T04:25:32.344Z","finishedAt":"2026-11-23T04:25:32.364Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T04:25:32.301Z","arrivedAt":"2026-11-23T04:25:32.305Z","fetchedAt":"2026-11-23T04:25:32.305Z","finishedAt":"2026-11-23T04:25:32.335Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T04:25:32.269Z","arrivedAt":"2026-11-23T04:25:32.273Z","fetchedAt":"2026-11-23T04:25:32.273Z","finishedAt":"2026-11-23T04:25:32.296Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":5,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T04:25:32.191Z","arrivedAt":"2026-11-23T04:25:32.204Z","fetchedAt":"2026-11-23T04:25:32.204Z","finishedAt":"2026-11-23T04:25:32.260Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":13,"apply":14,"fetch":1,"stage":13},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:07:28.479Z","arrivedAt":"2026-11-23T05:07:28.494Z","fetchedAt":"2026-11-23T05:07:28.494Z","finishedAt":"2026-11-23T05:07:28.560Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":23,"fetch":0,"stage":6},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:07:28.393Z","arrivedAt":"2026-11-23T05:07:28.399Z","fetchedAt":"2026-11-23T05:07:28.399Z","finishedAt":"2026-11-23T05:07:28.470Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":12,"apply":30,"fetch":0,"stage":12},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:07:28.325Z","arrivedAt":"2026-11-23T05:07:28.331Z","fetchedAt":"2026-11-23T05:07:28.331Z","finishedAt":"2026-11-23T05:07:28.383Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":10,"apply":13,"fetch":0,"stage":6},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:07:28.179Z","arrivedAt":"2026-11-23T05:07:28.204Z","fetchedAt":"2026-11-23T05:07:28.204Z","finishedAt":"2026-11-23T05:07:28.312Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":29,"apply":23,"fetch":0,"stage":27},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
                      */
                     "text/event-stream": unknown;
                 };

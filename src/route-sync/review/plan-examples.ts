@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
+import { LIVE } from './read-loss-pattern.ts'
 
 /** Examples of each kind. */
 const EXAMPLES = 5
@@ -16,7 +17,7 @@ export interface CountryShare {
   readonly live: number
 }
 
-/** A few examples of what a list would change; routes in the order of their ids. */
+/** A few examples of what a list would change. Routes are a sample, the same in each report, in the order of their ids. */
 export interface PlanExamples {
   readonly missing: RouteExample[]
   /** New routes; for `with-availability`, routes that become available. */
@@ -40,13 +41,6 @@ export async function readExamples(tx: Tx, list: RouteListName): Promise<PlanExa
   }
 }
 
-/** The routes that a list may lack. */
-const LIVE: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
-  routes: sql`(select departure_id, destination_id from route_version where valid_to is null)`,
-  'with-availability': sql`(select departure_id, destination_id
-                              from route_availability_version where valid_to is null and available)`,
-}
-
 /** The current attributes; for a new place those of the list, the smallest if it gives several. */
 const attributesOf = (id: RawBuilder<unknown>) => sql`
   coalesce((select jsonb_build_object('id', place_id, 'iata', iata, 'city', city, 'country', country)
@@ -60,7 +54,7 @@ async function readRoutes(tx: Tx, pairs: RawBuilder<unknown>): Promise<RouteExam
     select ${attributesOf(sql`p.departure_id`)} as departure,
            ${attributesOf(sql`p.destination_id`)} as destination
       from (select departure_id, destination_id from ${pairs}
-             order by departure_id, destination_id limit ${EXAMPLES}) p
+             order by md5(departure_id || ' ' || destination_id) limit ${EXAMPLES}) p
      order by p.departure_id, p.destination_id
   `.execute(tx)
   return rows
