@@ -100,9 +100,10 @@ describe('a running process', () => {
       { database, clock: steppedClock().clock },
       { role: 'worker', fault: () => null },
     )
-    await until('the new row', async () =>
-      (await listProcesses(database.db)).every((one) => !isWithoutProgress(one, new Date())),
-    )
+    await until('the new row in place of the old one', async () => {
+      const listed = await listProcesses(database.db)
+      return listed.length === 2 && listed.every((one) => !isWithoutProgress(one, new Date()))
+    })
 
     expect(gone && processText(gone, new Date())).toMatch(/NO PROGRESS for 5 min$/)
     const roles = (await listProcesses(database.db)).map(({ role }) => role)

@@ -74,7 +74,7 @@ describe('a held list', () => {
     const shown = first.plan.examples.missing.map(({ destination }) => destination.id)
     const byId = ALL.slice(100)
       .map(({ destination }) => destination.id)
-      .sort()
+      .sort((a, b) => (a < b ? -1 : 1))
     expect(shown).toHaveLength(5)
     expect(shown).not.toEqual(byId.slice(0, 5))
     expect(second.plan.examples).toEqual(first.plan.examples)
