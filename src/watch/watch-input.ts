@@ -20,6 +20,7 @@ export interface WatchInput {
   readonly priceThresholdPercent?: string | null | undefined
   readonly departsOn?: string | null | undefined
   readonly minIntervalSeconds?: number | null | undefined
+  readonly priority?: string | null | undefined
 }
 
 export type Cells = RawRow['cells']
@@ -44,6 +45,7 @@ export function cellsOfInput(list: string, watch: WatchInput): Cells {
     price_threshold_percent: watch.priceThresholdPercent ?? '',
     departs_on: watch.departsOn ?? '',
     min_interval_seconds: String(watch.minIntervalSeconds ?? ''),
+    priority: watch.priority ?? '',
   }
 }
 
@@ -65,6 +67,7 @@ const PLACES: Readonly<Record<Column, string>> = {
   price_threshold_percent: '/priceThresholdPercent',
   departs_on: '/departsOn',
   min_interval_seconds: '/minIntervalSeconds',
+  priority: '/priority',
 }
 
 /** The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run meanwhile. */

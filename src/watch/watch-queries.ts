@@ -79,5 +79,6 @@ export const ENTRY_COLUMNS = sql`
            f.non_residents_children as "nonResidentsChildren", f.non_residents_infants as "nonResidentsInfants",
            w.price_threshold_amount::text as "priceThresholdAmount",
            w.price_threshold_percent::text as "priceThresholdPercent",
-           w.departs_on::text as "departsOn", w.min_interval_seconds as "minIntervalSeconds"
+           w.departs_on::text as "departsOn", w.min_interval_seconds as "minIntervalSeconds",
+           w.priority
 `

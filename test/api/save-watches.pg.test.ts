@@ -164,6 +164,7 @@ describe('saving watches', () => {
       priceThresholdPercent: '5',
       departsOn: '2027-01-10',
       minIntervalSeconds: 600,
+      priority: 'high',
     }
     const references = Object.keys(settings)
     await listWith(ana, 'summer', [
@@ -182,7 +183,7 @@ describe('saving watches', () => {
       ],
     })
 
-    expect(body).toEqual({ ...NONE, changed: 5, unchanged: 1, cleared: 4 })
+    expect(body).toEqual({ ...NONE, changed: 6, unchanged: 1, cleared: 5 })
   })
 })
 
@@ -219,6 +220,7 @@ describe('changing one watch', () => {
       priceThresholdPercent: '5',
       departsOn: '2027-01-10',
       minIntervalSeconds: 600,
+      priority: 'urgent',
     }
     await listWith(ana, 'summer', [watch('A-1', settings), watch('A-2')])
     const before = (await ana.get(`${WATCHES}/A-1`)).body
@@ -233,7 +235,13 @@ describe('changing one watch', () => {
       ...same.body,
       priceThresholdAmount: '7.5',
       minIntervalSeconds: null,
+      priority: 'urgent',
     })
+    expect((await patch({ priority: 'soon' })).body).toMatchObject({
+      code: 'watch.invalid_rows',
+      pointer: '/priority',
+    })
+    expect((await patch({ priority: null })).body).toMatchObject({ priority: 'normal' })
     const begun = await patch({ passengers: { residents: { children: 1 } }, returnFlightId: null })
     expect(begun.body).toMatchObject({
       watchId: before.watchId,

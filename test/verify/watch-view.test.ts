@@ -22,6 +22,7 @@ function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null =
     priceThresholdPercent: null,
     departsOn: null,
     minIntervalSeconds,
+    priority: 'normal',
   })
   return { entry, beganAt: at(0), pausedAt }
 }

@@ -30,6 +30,7 @@ describe('a row of a watch list', () => {
         price_threshold_percent: '5',
         departs_on: '2028-02-29',
         min_interval_seconds: '300',
+        priority: 'high',
       }),
     ).toEqual({
       line: 7,
@@ -48,6 +49,7 @@ describe('a row of a watch list', () => {
         priceThresholdPercent: '5',
         departsOn: '2028-02-29',
         minIntervalSeconds: 300,
+        priority: 'high',
       },
     })
   })
@@ -130,6 +132,8 @@ describe('a row of a watch list', () => {
       { min_interval_seconds: '0' },
       'min_interval_seconds: must be a whole number from 1 to 2592000, not "0"',
     ],
+    [{ priority: 'Urgent' }, 'priority: must be low, normal, high or urgent, not "Urgent"'],
+    [{ priority: '20' }, 'priority: must be low, normal, high or urgent, not "20"'],
   ])('a row with %j is invalid', (given, error) => {
     expect(errorsOf(given)).toEqual([error])
   })

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { WATCH_PRIORITIES } from '../../src/base/kinds.ts'
 import { nameFault } from '../../src/base/text.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 
@@ -89,6 +90,7 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
     priceThresholdPercent: threshold(),
     departsOn: fc.option(date()),
     minIntervalSeconds: fc.option(fc.integer({ min: 1, max: 2_592_000 })),
+    priority: fc.constantFrom(...WATCH_PRIORITIES),
   })
 
 /** Valid entries with unique names. */

@@ -123,6 +123,7 @@ describe('an import', () => {
       price_threshold_percent: '2.5',
       departs_on: '2030-01-01',
       min_interval_seconds: '600',
+      priority: 'urgent',
     }
 
     const outcome = await importRows(db, resellerId, [cells(settings)])
@@ -136,6 +137,7 @@ describe('an import', () => {
           price_threshold_percent: 2.5,
           departs_on: '2030-01-01',
           min_interval_seconds: 600,
+          priority: 'urgent',
         },
       })),
     )
@@ -146,13 +148,14 @@ describe('an import', () => {
     'price_threshold_percent',
     'departs_on',
     'min_interval_seconds',
+    'priority',
   ] as const)('an import clears %s if the file no longer has it', async (column, { db }) => {
-    const given = column === 'departs_on' ? '2030-01-01' : '10'
-    const resellerId = await resellerWith(db, [cells({ [column]: given })])
+    const texts: Readonly<Record<string, string>> = { departs_on: '2030-01-01', priority: 'high' }
+    const resellerId = await resellerWith(db, [cells({ [column]: texts[column] ?? '10' })])
 
     const outcome = await importRows(db, resellerId, [cells()])
 
-    expect(outcome).toMatchObject({ changed: 1 })
+    expect(outcome).toMatchObject({ changed: 1, cleared: 1 })
     expect(await importRows(db, resellerId, [cells()])).toMatchObject({ unchanged: 1 })
   })
 

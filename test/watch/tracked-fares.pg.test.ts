@@ -216,6 +216,32 @@ describe('syncTrackedFares', () => {
     expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
   })
 
+  it('the weight of a fare is for each reseller the sum of the priorities of its active watches', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [
+      cells({ reference: 'A', priority: 'low' }),
+      cells({ reference: 'B', priority: 'high' }),
+      cells({ reference: 'C' }),
+    ])
+    await resellerWith(db, [cells({ priority: 'urgent' })], 'other')
+    const weights = async () => {
+      const { rows } = await sql<{ weights: number[] }>`select weights from tracked_fare`.execute(
+        db,
+      )
+      return rows.map((row) => row.weights)
+    }
+    const all = await weights()
+
+    await importRows(db, resellerId, [cells({ reference: 'C', priority: 'urgent' })])
+    const raised = await weights()
+    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
+
+    expect(all).toEqual([[8, 20]])
+    expect(raised).toEqual([[26, 20]])
+    expect(await weights()).toEqual([[21, 20]])
+  })
+
   it('a fare is due after the interval that its watches ask now, not after an earlier, longer one', async ({
     db,
   }) => {

@@ -64,6 +64,12 @@ const settings = {
   minIntervalSeconds: Type.Optional(
     orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
   ),
+  priority: Type.Optional(
+    orNull(
+      Type.String(),
+      'How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`.',
+    ),
+  ),
 }
 
 const WatchInputShape = object(
@@ -126,7 +132,7 @@ const saveWatches = reseller({
         }),
         cleared: Type.Integer({
           description:
-            'How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, because the request leaves it out.',
+            'How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, or returned to the `priority` `normal`, because the request leaves it out.',
         }),
       },
       { title: 'SavedWatches' },

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { Instant, instant, object, orNull } from '../../http/schemas.ts'
+import { WATCH_PRIORITIES } from '../../base/kinds.ts'
+import { Instant, instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import type { Watch } from '../watch-queries.ts'
 import { ListParams } from './watch-list-endpoints.ts'
 
@@ -32,6 +33,7 @@ export const watchMembers = {
   priceThresholdPercent: orNull(Type.String()),
   departsOn: orNull(Type.String()),
   minIntervalSeconds: orNull(Type.Integer()),
+  priority: oneOf(WATCH_PRIORITIES),
   createdAt: Instant,
   beganAt: instant(
     'When the watch last began: when it was added or resumed, or when its question changed.',

@@ -159,9 +159,9 @@ async function findAffectedFares(tx: Tx): Promise<number[]> {
 async function addWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
     insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id, price_threshold_amount,
-                       price_threshold_percent, departs_on, min_interval_seconds)
+                       price_threshold_percent, departs_on, min_interval_seconds, priority)
     select ${resellerId}, l.id, p.reference, p.tracked_fare_id, p.price_threshold_amount,
-           p.price_threshold_percent, p.departs_on, p.min_interval_seconds
+           p.price_threshold_percent, p.departs_on, p.min_interval_seconds, p.priority
       from watch_plan p
       join watch_list l on l.reseller_id = ${resellerId} and l.name = p.list
      where p.watch_id is null
@@ -180,6 +180,7 @@ async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
            price_threshold_percent = p.price_threshold_percent,
            departs_on = p.departs_on,
            min_interval_seconds = p.min_interval_seconds,
+           priority = p.priority,
            began_at = case when a.new then clock_timestamp() else w.began_at end,
            started_at = case when not a.new then w.started_at end,
            ended_at = case when not a.new then w.ended_at end,

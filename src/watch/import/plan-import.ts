@@ -34,7 +34,7 @@ async function createStagingTable(tx: Tx): Promise<void> {
       non_residents_adults smallint not null, non_residents_children smallint not null,
       non_residents_infants smallint not null,
       price_threshold_amount numeric, price_threshold_percent numeric,
-      departs_on date, min_interval_seconds integer, line integer not null
+      departs_on date, min_interval_seconds integer, priority text not null, line integer not null
     ) on commit drop
   `.execute(tx)
 }
@@ -58,6 +58,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
       ${column((e) => e.priceThresholdPercent)}::numeric[],
       ${column((e) => e.departsOn)}::date[],
       ${column((e) => e.minIntervalSeconds)}::integer[],
+      ${column((e) => e.priority)}::text[],
       ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
 }
@@ -107,12 +108,13 @@ export const SAME_QUESTION = sql`
   and f.non_residents_children = s.non_residents_children and f.non_residents_infants = s.non_residents_infants
 `
 
-/** Whether watch `w` has a setting that staged row `s` lacks. */
+/** Whether watch `w` has a setting that staged row `s` lacks. The priority `normal` is as good as none. */
 const LOSES_SETTING = sql`(
      w.price_threshold_amount is not null and s.price_threshold_amount is null
   or w.price_threshold_percent is not null and s.price_threshold_percent is null
   or w.departs_on is not null and s.departs_on is null
-  or w.min_interval_seconds is not null and s.min_interval_seconds is null)`
+  or w.min_interval_seconds is not null and s.min_interval_seconds is null
+  or w.priority <> 'normal' and s.priority = 'normal')`
 
 /**
  * Compares every staged row with the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
@@ -124,9 +126,9 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
     create temp table watch_plan on commit drop as
     select s.*, f.id as tracked_fare_id, w.id as watch_id, w.tracked_fare_id as fare_before,
            w.tracked_fare_id is distinct from f.id as other_question,
-           (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds)
+           (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds, w.priority)
              is distinct from
-           (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds)
+           (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds, s.priority)
              as other_settings,
            ${LOSES_SETTING} as loses_setting,
            w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended

@@ -1,3 +1,4 @@
+import { WATCH_PRIORITIES, type WatchPriority } from '../../base/kinds.ts'
 import { quote } from '../../base/text.ts'
 import { MAX_PASSENGERS } from '../../upstream/passenger-rules.ts'
 
@@ -22,6 +23,12 @@ function parseWhole(text: string, { min, max }: { min: number; max: number }): P
   const value = Number(text)
   if (WHOLE.test(text) && value >= min && value <= max) return { value }
   return { error: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
+}
+
+export function parsePriority(text: string): Parsed<WatchPriority> {
+  const value = WATCH_PRIORITIES.find((priority) => priority === text)
+  if (value !== undefined) return { value }
+  return { error: `must be low, normal, high or urgent, not ${quote(text)}` }
 }
 
 /** Reads a decimal as text without superfluous zeros, so that equal thresholds have equal texts. */

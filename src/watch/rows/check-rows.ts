@@ -6,7 +6,14 @@ import {
   totalOf,
   violatedPassengerRule,
 } from '../../upstream/passenger-rules.ts'
-import { type Parsed, parseCount, parseDate, parseDecimal, parseInterval } from './cell-values.ts'
+import {
+  type Parsed,
+  parseCount,
+  parseDate,
+  parseDecimal,
+  parseInterval,
+  parsePriority,
+} from './cell-values.ts'
 import {
   type Column,
   type InvalidRow,
@@ -108,6 +115,7 @@ export function checkRow(row: RawRow): CheckedRow {
     priceThresholdPercent: cells.value('price_threshold_percent', parseDecimal),
     departsOn: cells.value('departs_on', parseDate),
     minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
+    priority: cells.value('priority', parsePriority) ?? 'normal',
   }
   const entry = entryOf(flat)
   if (flat.flightId !== '' && flat.flightId === flat.returnFlightId) {

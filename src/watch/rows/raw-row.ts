@@ -14,6 +14,7 @@ export const COLUMNS = [
   'price_threshold_percent',
   'departs_on',
   'min_interval_seconds',
+  'priority',
 ] as const
 
 export type Column = (typeof COLUMNS)[number]

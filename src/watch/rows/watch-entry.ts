@@ -1,3 +1,4 @@
+import type { WatchPriority } from '../../base/kinds.ts'
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
 import type { Column } from './raw-row.ts'
 
@@ -13,6 +14,7 @@ export interface WatchEntry {
   /** `YYYY-MM-DD`; null if the reseller did not give it. */
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
+  readonly priority: WatchPriority
 }
 
 /** A watch entry as the columns of one SQL row. */
@@ -31,6 +33,7 @@ export interface FlatEntry {
   readonly priceThresholdPercent: string | null
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
+  readonly priority: WatchPriority
 }
 
 export function entryOf(flat: FlatEntry): WatchEntry {
@@ -54,6 +57,7 @@ export function entryOf(flat: FlatEntry): WatchEntry {
     priceThresholdPercent: flat.priceThresholdPercent,
     departsOn: flat.departsOn,
     minIntervalSeconds: flat.minIntervalSeconds,
+    priority: flat.priority,
   }
 }
 
@@ -76,5 +80,6 @@ export function cellsOf(entry: WatchEntry): Record<Column, string | number | nul
     price_threshold_percent: entry.priceThresholdPercent,
     departs_on: entry.departsOn,
     min_interval_seconds: entry.minIntervalSeconds,
+    priority: entry.priority,
   }
 }
