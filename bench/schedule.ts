@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { CONTENDERS, type Contender } from './schedule/contenders.ts'
 import { writePlots } from './schedule/plots.ts'
 import { type Outcome, simulate } from './schedule/simulate.ts'
+import { smallResellerRatio } from './schedule/two-resellers.ts'
 import {
   fares,
   hashOf,
@@ -140,5 +141,21 @@ showGoal(
 showGoal('fares: ours / √ oracle', ratio(market, ['ours', '√ oracle']), 1)
 showGoal('fares: ours / round robin', ratio(market, ['ours', 'round robin']), 0.5)
 showGoal('fares, all weights 1: ours / round robin', ratio(equal, ['ours', 'round robin']), 0.75)
+for (const shares of [
+  [1, 1],
+  [4, 1],
+  [1, 4],
+] as const) {
+  for (const requestsPerSecond of [0.05, 1, 20]) {
+    const rules = {
+      requestsPerSecond,
+      minIntervalSeconds: 60,
+      hours: 20 / requestsPerSecond ** 0.5,
+    }
+    const found = intervalOf([smallResellerRatio(rules, shares)])
+    const what = `1,000 and 1 watches, shares ${shares.join(':')}, ${requestsPerSecond}/s`
+    showGoal(`${what}: small / alone`, found, 1.2)
+  }
+}
 showGoal('fares: longest interval / bound', boundOf(market, FARES / 7_200), 1)
 if (values.plots) writePlots(FARES)

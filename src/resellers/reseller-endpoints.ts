@@ -5,7 +5,13 @@ import { logOperation } from '../http/audit-log.ts'
 import { operations } from '../http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
 import { Instant, object, orNull } from '../http/schemas.ts'
-import { createReseller, listResellers, requireReseller } from './resellers.ts'
+import {
+  createReseller,
+  listResellers,
+  requireReseller,
+  SHARE_RANGE,
+  setShare,
+} from './resellers.ts'
 
 interface ResellerDeps {
   readonly db: Db
@@ -22,11 +28,19 @@ const { operator } = operations<ResellerDeps>()
 const MAX_NAME_CHARS = 200
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARS })
 
+const Share = Type.Number({
+  minimum: SHARE_RANGE.min,
+  maximum: SHARE_RANGE.max,
+  description:
+    'Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set.',
+})
+
 const members = {
   id: Type.Integer(),
   name: Type.String(),
   createdAt: Instant,
   disabledAt: orNull(Instant),
+  share: Share,
 }
 const Reseller = object(members, { title: 'Reseller' })
 const Summary = object({
@@ -75,6 +89,29 @@ const create = operator({
   },
 })
 
+const change = operator({
+  ...common,
+  id: 'changeReseller',
+  method: 'PATCH',
+  path: '/api/v1/resellers/{reseller}',
+  summary: 'Set the share of a reseller',
+  description:
+    'The next checks are divided by the new share. What one reseller leaves unused goes to the others.',
+  params: object({ reseller: Name }),
+  body: object({ share: Share }),
+  answer: { about: 'The reseller with its new share.', schema: Reseller },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' }, body: { share: 2 } },
+  handler: async (
+    { db, log },
+    { params: { reseller: name }, body: { share }, caller, request },
+  ) => {
+    const changed = await setShare(db, name, share)
+    logOperation(log, { caller, request }, { event: 'reseller share set', reseller: name, share })
+    return changed
+  },
+})
+
 const disable = operator({
   ...common,
   id: 'disableReseller',
@@ -102,4 +139,4 @@ const disable = operator({
 })
 
 /** The endpoints with which operators manage resellers. */
-export const RESELLER_OPERATIONS = [listAll, create, disable]
+export const RESELLER_OPERATIONS = [listAll, create, change, disable]

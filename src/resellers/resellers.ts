@@ -14,7 +14,12 @@ export interface Reseller {
   readonly createdAt: Date
   /** Null while the reseller is enabled. */
   readonly disabledAt: Date | null
+  /** Its share of the checks, against those of the other resellers. */
+  readonly share: number
 }
+
+/** The least and the largest share of a reseller. */
+export const SHARE_RANGE = { min: 0.01, max: 1_000 } as const
 
 /** A reseller with the size of its watch lists. */
 export interface ResellerSummary extends Reseller {
@@ -27,7 +32,7 @@ export interface ResellerSummary extends Reseller {
 /** The reseller of a name, or undefined. */
 export async function findReseller(db: Db, name: string): Promise<Reseller | undefined> {
   const { rows } = await sql<Reseller>`
-    select id, name, created_at as "createdAt", disabled_at as "disabledAt"
+    select id, name, created_at as "createdAt", disabled_at as "disabledAt", share
       from reseller
      where name = ${name}
   `.execute(db)
@@ -47,7 +52,7 @@ export async function listResellers(
   { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
 ): Promise<ResellerSummary[]> {
   const { rows } = await sql<ResellerSummary>`
-    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt",
+    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt", r.share,
            (select count(*) from watch_list l where l.reseller_id = r.id) as lists,
            coalesce(w.watches, 0) as watches,
            case when r.disabled_at is null then coalesce(w.active, 0) else 0 end as active
@@ -70,11 +75,25 @@ export async function createReseller(db: Db, name: string): Promise<Reseller> {
   const { rows } = await sql<Reseller>`
     insert into reseller (name) values (${name})
         on conflict (name) do nothing
-    returning id, name, created_at as "createdAt", disabled_at as "disabledAt"
+    returning id, name, created_at as "createdAt", disabled_at as "disabledAt", share
   `.execute(db)
   const [created] = rows
   if (created === undefined) throw new DuplicateResellerError(name)
   return created
+}
+
+/**
+ * Sets the share of a reseller, a number within SHARE_RANGE, from the next claim of checks on. Throws UnknownResellerError.
+ */
+export async function setShare(db: Db, name: string, share: number): Promise<Reseller> {
+  const { rows } = await sql<Reseller>`
+    update reseller set share = ${share}
+     where name = ${name}
+    returning id, name, created_at as "createdAt", disabled_at as "disabledAt", share
+  `.execute(db)
+  const [reseller] = rows
+  if (reseller === undefined) throw new UnknownResellerError(name)
+  return reseller
 }
 
 /**

@@ -198,6 +198,33 @@ describe('resellers', () => {
     expect(encoded.body).toMatchObject({ trackedFaresEnded: 0 })
   })
 
+  it('an operator sets the share of a reseller, which is 1 before', async ({ db }) => {
+    await newReseller(db, 'zephyr')
+    const { send, lines } = await anOperator(db)
+    const shareOf = async () => (await send('GET', 'resellers')).body.items
+    const before = await shareOf()
+
+    const changed = await send('PATCH', 'resellers/zephyr', { share: 2.5 })
+
+    expect(before).toMatchObject([{ name: 'zephyr', share: 1 }])
+    expect(changed).toMatchObject({ status: 200, body: { name: 'zephyr', share: 2.5 } })
+    expect(await shareOf()).toMatchObject([{ name: 'zephyr', share: 2.5 }])
+    expect(logged(lines)).toContainEqual(
+      expect.objectContaining({ msg: 'reseller share set', reseller: 'zephyr', share: 2.5 }),
+    )
+    for (const share of [0, -1, 0.009, 1_001, 1e300, '2', null]) {
+      expect(await send('PATCH', 'resellers/zephyr', { share })).toMatchObject({
+        status: 400,
+        body: { code: 'request.invalid_body', pointer: '/share' },
+      })
+    }
+    expect(await send('PATCH', 'resellers/nobody', { share: 2 })).toMatchObject({
+      status: 404,
+      body: { code: 'watch.unknown_reseller' },
+    })
+    expect(await shareOf()).toMatchObject([{ share: 2.5 }])
+  })
+
   it.for([
     ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
     ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],

@@ -820,6 +820,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resellers/{reseller}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set the share of a reseller
+         * @description The next checks are divided by the new share. What one reseller leaves unused goes to the others.
+         */
+        patch: operations["changeReseller"];
+        trace?: never;
+    };
     "/api/v1/resellers/{reseller}/disable": {
         parameters: {
             query?: never;
@@ -1569,6 +1589,8 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             disabledAt: string | null;
+            /** @description Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set. */
+            share: number;
         };
         Route: {
             departure: components["schemas"]["Place"];
@@ -1753,7 +1775,7 @@ export interface components {
             unchanged: number;
             /** @description How many of the changed and unchanged ones have expired and stay expired. A new `departsOn` makes an expired watch begin again. */
             ended: number;
-            /** @description How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, because the request leaves it out. */
+            /** @description How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, or returned to the `priority` `normal`, because the request leaves it out. */
             cleared: number;
         };
         /** @enum {string} */
@@ -1995,6 +2017,8 @@ export interface components {
             priceThresholdPercent: string | null;
             departsOn: string | null;
             minIntervalSeconds: number | null;
+            /** @enum {string} */
+            priority: "low" | "normal" | "high" | "urgent";
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2079,6 +2103,8 @@ export interface components {
             departsOn?: string | null;
             /** @description The shortest time between two checks for this watch, 1 to 2592000. */
             minIntervalSeconds?: number | null;
+            /** @description How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`. */
+            priority?: string | null;
         };
         WatchList: {
             name: string;
@@ -2135,6 +2161,8 @@ export interface components {
             departsOn?: string | null;
             /** @description The shortest time between two checks for this watch, 1 to 2592000. */
             minIntervalSeconds?: number | null;
+            /** @description How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`. */
+            priority?: string | null;
         };
         WatchState: {
             list: string;
@@ -2202,6 +2230,8 @@ export interface components {
             priceThresholdPercent: string | null;
             departsOn: string | null;
             minIntervalSeconds: number | null;
+            /** @enum {string} */
+            priority: "low" | "normal" | "high" | "urgent";
             /** Format: date-time */
             createdAt: string;
             /**
@@ -4579,6 +4609,7 @@ export interface operations {
                      *           "priceThresholdPercent": null,
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
+                     *           "priority": "normal",
                      *           "createdAt": "2026-11-23T05:07:28.718Z",
                      *           "beganAt": "2026-11-23T05:07:28.718Z",
                      *           "pausedAt": null
@@ -4969,6 +5000,7 @@ export interface operations {
                      *       "priceThresholdPercent": null,
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
+                     *       "priority": "normal",
                      *       "createdAt": "2026-11-23T05:07:28.718Z",
                      *       "beganAt": "2026-11-23T05:07:28.718Z",
                      *       "pausedAt": null,
@@ -5334,6 +5366,7 @@ export interface operations {
                      *       "priceThresholdPercent": "10",
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
+                     *       "priority": "normal",
                      *       "createdAt": "2026-11-23T05:07:28.718Z",
                      *       "beganAt": "2026-11-23T05:07:28.718Z",
                      *       "pausedAt": null
@@ -11803,6 +11836,7 @@ export interface operations {
                      *           "name": "alpha",
                      *           "createdAt": "2026-11-23T05:07:28.590Z",
                      *           "disabledAt": null,
+                     *           "share": 1,
                      *           "lists": 1,
                      *           "watches": 1,
                      *           "active": 1
@@ -11812,6 +11846,7 @@ export interface operations {
                      *           "name": "beta",
                      *           "createdAt": "2026-11-23T05:07:28.828Z",
                      *           "disabledAt": null,
+                     *           "share": 1,
                      *           "lists": 1,
                      *           "watches": 1,
                      *           "active": 1
@@ -11827,6 +11862,8 @@ export interface operations {
                             /** Format: date-time */
                             createdAt: string;
                             disabledAt: string | null;
+                            /** @description Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set. */
+                            share: number;
                             /** @description The number of its watch lists. */
                             lists: number;
                             watches: number;
@@ -11968,7 +12005,8 @@ export interface operations {
                      *       "id": 3,
                      *       "name": "northwind",
                      *       "createdAt": "2026-11-23T05:08:07.039Z",
-                     *       "disabledAt": null
+                     *       "disabledAt": null,
+                     *       "share": 1
                      *     }
                      */
                     "application/json": components["schemas"]["Reseller"];
@@ -12112,6 +12150,187 @@ export interface operations {
             };
         };
     };
+    changeReseller: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example beta */
+                reseller: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "share": 2
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set. */
+                    share: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The reseller with its new share. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "name": "beta",
+                     *       "createdAt": "2026-11-23T05:07:28.828Z",
+                     *       "disabledAt": null,
+                     *       "share": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Reseller"];
+                };
+            };
+            /**
+             * @description `request.invalid`: The request is malformed
+             *
+             *     `request.unknown_parameter`: The endpoint has no such parameter
+             *
+             *     `request.doubled_parameter`: A parameter is given more than once
+             *
+             *     `request.invalid_parameter`: A parameter is missing or invalid
+             *
+             *     `request.key_in_query`: A key must not be sent in the address
+             *
+             *     `request.invalid_body`: The body is missing or invalid
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `access.no_key`: A key is required
+             *
+             *     `access.mistyped_key`: The key is malformed: its checksum is wrong
+             *
+             *     `access.unknown_key`: The key is unknown, expired or revoked
+             */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.missing_scope`: The key lacks the required scope */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `watch.unknown_reseller`: There is no such reseller */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request.too_large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request.unsupported_type`: The type of the body is not supported */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `access.too_many_requests`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Internal error */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `store.unavailable`: The database is unavailable; try again
+             *
+             *     `server.busy`: Too many bodies are being read; try again
+             */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     disableReseller: {
         parameters: {
             query?: never;
@@ -12139,6 +12358,7 @@ export interface operations {
                      *       "name": "beta",
                      *       "createdAt": "2026-11-23T05:07:28.828Z",
                      *       "disabledAt": "2026-11-23T05:08:07.730Z",
+                     *       "share": 2,
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -12148,6 +12368,8 @@ export interface operations {
                         /** Format: date-time */
                         createdAt: string;
                         disabledAt: string | null;
+                        /** @description Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set. */
+                        share: number;
                         trackedFaresEnded: number;
                     };
                 };

@@ -4,15 +4,20 @@ import {
   listResellers,
   type ResellerSummary,
   requireReseller,
+  SHARE_RANGE,
+  setShare,
 } from '../../resellers/resellers.ts'
 import { disableReseller } from '../../watch/change-watches.ts'
 import { withApp } from '../context.ts'
+import { numberOption } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
 const NEEDS = { role: 'resellers' }
 
 export function addResellersCommands(program: Command): void {
-  const resellers = program.command('resellers').description('Create, list and disable resellers')
+  const resellers = program
+    .command('resellers')
+    .description('Create, list, change and disable resellers')
   resellers
     .command('create <name>')
     .description('Create a reseller')
@@ -27,6 +32,19 @@ export function addResellersCommands(program: Command): void {
     .addHelpText('after', example('resellers list'))
     .action(printResellers)
   resellers
+    .command('set <name>')
+    .description(
+      'Set the share of a reseller: 2 gets twice as many checks as 1 while both have fares due',
+    )
+    .requiredOption(
+      '--share <n>',
+      `from ${SHARE_RANGE.min} to ${SHARE_RANGE.max}; 1 unless it is set`,
+      numberOption(SHARE_RANGE.min, SHARE_RANGE.max),
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('resellers set northwind --share 2'))
+    .action(setNamed)
+  resellers
     .command('disable <name>')
     .description('Stop all watches of a reseller; its watch lists and its feed stay')
     .option('--json', 'print one JSON object')
@@ -38,6 +56,16 @@ async function createNamed(name: string, { json }: { json?: boolean }): Promise<
   await withApp(NEEDS, async ({ database }, { terminal }) => {
     const created = await createReseller(database.db, name)
     terminal.print(json, created, () => `reseller ${printable(created.name)} created`)
+  })
+}
+
+async function setNamed(
+  name: string,
+  { share, json }: { share: number; json?: boolean },
+): Promise<void> {
+  await withApp(NEEDS, async ({ database }, { terminal }) => {
+    const changed = await setShare(database.db, name, share)
+    terminal.print(json, changed, () => `reseller ${printable(name)}: share ${share}`)
   })
 }
 
@@ -57,9 +85,13 @@ function resellersTable(resellers: readonly ResellerSummary[]): string {
     count(reseller.lists),
     count(reseller.watches),
     count(reseller.active),
+    String(reseller.share),
     reseller.disabledAt?.toISOString() ?? null,
   ])
-  return table(['reseller', 'created at', 'lists', 'watches', 'active', 'disabled at'], rows)
+  return table(
+    ['reseller', 'created at', 'lists', 'watches', 'active', 'share', 'disabled at'],
+    rows,
+  )
 }
 
 async function disableNamed(name: string, { json }: { json?: boolean }): Promise<void> {
