@@ -10,7 +10,8 @@ interface Network {
 
 it('shows the network as it stood at an instant', async () => {
   const file = new URL('../../src/web/map/network.js', import.meta.url).href
-  const { networkAt, withChanges } = (await import(file)) as {
+  const { networkAt, steadyOf, withChanges } = (await import(file)) as {
+    steadyOf(network: Network): Pair[]
     networkAt(network: Network, at: number): Record<string, Pair[]>
     withChanges(network: Network, changes: Network['changes']): Network
   }
@@ -29,10 +30,10 @@ it('shows the network as it stood at an instant', async () => {
     to: 50,
   }
   const at = (instant: number) => {
-    const { steady, returned, added, removed } = networkAt(network, instant)
+    const { returned, added, removed } = networkAt(network, instant)
     const names = (pairs: Pair[] = []) => pairs.map((pair) => pair.join('-'))
     return {
-      live: names(steady).concat(names(returned)),
+      live: names(steadyOf(network)).concat(names(returned)),
       added: names(added),
       removed: names(removed),
     }

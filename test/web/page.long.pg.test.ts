@@ -115,7 +115,7 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByText('1', { exact: true }).first().waitFor()
     const box = await map.boundingBox()
     expect(box).not.toBeNull()
-    const at = await page.evaluate(`import('/assets/map/network-map.js').then(({ projectionFor }) =>
+    const at = await page.evaluate(`import('/assets/map/projection.js').then(({ projectionFor }) =>
       projectionFor({ width: ${box?.width ?? 0} - 2, height: ${box?.height ?? 0} - 2 }, { x: 0, y: 0, k: 1 })([2.74, 39.55]))`)
     const [x = 0, y = 0] = at as [number, number]
     await map.click({ position: { x, y } })

@@ -5,7 +5,7 @@ import { d3 } from './projection.js'
 const CURVED_FROM = 0.35
 
 /**
- * @typedef {{ land: string, sea: string, coast: string, live: string, added: string, removed: string, place: string, focus: string }} Palette
+ * @typedef {{ land: string, coast: string, live: string, added: string, removed: string, place: string, focus: string }} Palette
  * @typedef {{ longitude: number, latitude: number }} Point
  * @typedef {{ from: Point, to: Point }} Line
  */
@@ -15,7 +15,6 @@ export function paletteOf(element) {
   const colour = (/** @type {string} */ name) => colourOf(element, `map-${name}`)
   return {
     land: colour('land'),
-    sea: colour('sea'),
     coast: colour('coast'),
     live: colour('live'),
     added: colour('added'),
@@ -25,67 +24,75 @@ export function paletteOf(element) {
   }
 }
 
+/** A browser draws one path with all lines much slower than many paths. */
+const LINES_A_PATH = 500
+
 /**
- * @param {CanvasRenderingContext2D} context
+ * Routes as paths: short ones straight, long ones along the great circle.
  * @param {import('d3-geo').GeoProjection} projection
- * @param {{ land: any, palette: Palette }} options
+ * @param {readonly Line[]} lines
+ * @returns {Path2D[]}
  */
-export function drawLand(context, projection, { land, palette }) {
-  const path = d3.geoPath(projection, context)
-  context.beginPath()
-  path({ type: 'Sphere' })
-  context.fillStyle = palette.sea
-  context.fill()
-  context.beginPath()
-  path(land)
-  context.fillStyle = palette.land
-  context.fill()
-  context.strokeStyle = palette.coast
-  context.lineWidth = 0.6
-  context.stroke()
+export function pathsOf(projection, lines) {
+  const paths = []
+  for (let first = 0; first < lines.length; first += LINES_A_PATH) {
+    const path = new Path2D()
+    const draw = d3.geoPath(projection, /** @type {any} */ (path))
+    for (const line of lines.slice(first, first + LINES_A_PATH)) {
+      addLine(line, { projection, path, draw })
+    }
+    paths.push(path)
+  }
+  return paths
+}
+
+/** @param {Line} line @param {{ projection: import('d3-geo').GeoProjection, path: Path2D, draw: import('d3-geo').GeoPath }} to */
+function addLine({ from, to }, { projection, path, draw }) {
+  const a = /** @type {[number, number]} */ ([from.longitude, from.latitude])
+  const b = /** @type {[number, number]} */ ([to.longitude, to.latitude])
+  if (d3.geoDistance(a, b) > CURVED_FROM || Math.abs(a[0] - b[0]) > 180) {
+    draw({ type: 'LineString', coordinates: [a, b] })
+    return
+  }
+  const start = projection(a)
+  const end = projection(b)
+  if (!start || !end) return
+  path.moveTo(start[0], start[1])
+  path.lineTo(end[0], end[1])
+}
+
+/** @param {import('d3-geo').GeoProjection} projection @param {any} land */
+export function landPath(projection, land) {
+  const path = new Path2D()
+  d3.geoPath(projection, /** @type {any} */ (path))(land)
+  return path
 }
 
 /**
- * Draws routes as one path: short ones straight, long ones along the great circle.
  * @param {CanvasRenderingContext2D} context
- * @param {import('d3-geo').GeoProjection} projection
- * @param {{ lines: readonly Line[], colour: string, width: number, dash?: number[] }} options
+ * @param {readonly Path2D[]} paths
+ * @param {{ colour: string, width: number, dash?: number[], alpha?: number }} pen
  */
-export function drawLines(context, projection, { lines, colour, width, dash = [] }) {
-  const path = d3.geoPath(projection, context)
-  context.beginPath()
-  for (const { from, to } of lines) {
-    const a = /** @type {[number, number]} */ ([from.longitude, from.latitude])
-    const b = /** @type {[number, number]} */ ([to.longitude, to.latitude])
-    if (d3.geoDistance(a, b) > CURVED_FROM || Math.abs(a[0] - b[0]) > 180) {
-      path({ type: 'LineString', coordinates: [a, b] })
-      continue
-    }
-    const start = projection(a)
-    const end = projection(b)
-    if (!start || !end) continue
-    context.moveTo(start[0], start[1])
-    context.lineTo(end[0], end[1])
-  }
+export function strokePaths(context, paths, { colour, width, dash = [], alpha = 1 }) {
   context.strokeStyle = colour
   context.lineWidth = width
+  context.globalAlpha = alpha
   context.setLineDash(dash)
-  context.stroke()
+  for (const path of paths) context.stroke(path)
   context.setLineDash([])
+  context.globalAlpha = 1
 }
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {import('d3-geo').GeoProjection} projection
- * @param {{ points: readonly Point[], colour: string, radius: number }} options
+ * @param {readonly [number, number][]} points
+ * @param {{ colour: string, radius: number }} pen
  */
-export function drawPoints(context, projection, { points, colour, radius }) {
+export function drawPoints(context, points, { colour, radius }) {
   context.beginPath()
-  for (const { longitude, latitude } of points) {
-    const at = projection([longitude, latitude])
-    if (!at) continue
-    context.moveTo(at[0] + radius, at[1])
-    context.arc(at[0], at[1], radius, 0, 2 * Math.PI)
+  for (const [x, y] of points) {
+    context.moveTo(x + radius, y)
+    context.arc(x, y, radius, 0, 2 * Math.PI)
   }
   context.fillStyle = colour
   context.fill()

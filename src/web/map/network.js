@@ -73,9 +73,15 @@ export function withChanges(network, changes) {
   return { ...network, to, live: [...live.values()], changes: [...network.changes, ...fresh] }
 }
 
+/** The routes that were live all the time. @param {Network} network */
+export function steadyOf({ live, changes }) {
+  const moved = new Set(changes.map(({ pair }) => pair.join(' ')))
+  return live.filter((pair) => !moved.has(pair.join(' ')))
+}
+
 /**
- * The network as it stood at an instant within the answer: which routes were live all the time, which were added since
- * the beginning, and which were removed since.
+ * How the other routes stood at an instant within the answer: which had returned, which were added since the beginning,
+ * and which were removed since.
  * @param {Network} network
  * @param {number} at
  */
@@ -90,7 +96,6 @@ export function networkAt(network, at) {
   }
   const routes = [...moved.values()]
   return {
-    steady: network.live.filter((pair) => !moved.has(pair.join(' '))),
     returned: routes.filter(({ was, is }) => was && is).map(({ pair }) => pair),
     added: routes.filter(({ was, is }) => !was && is).map(({ pair }) => pair),
     removed: routes.filter(({ was, is }) => was && !is).map(({ pair }) => pair),

@@ -36,3 +36,33 @@ export function readLand() {
   })
   return land
 }
+
+/** The map is filled from the north of Greenland to Cape Horn. */
+const INHABITED = /** @type {import('d3-geo').GeoPermissibleObjects} */ ({
+  type: 'MultiPoint',
+  coordinates: [
+    [-180, 0],
+    [180, 0],
+    [0, 80],
+    [0, -57],
+  ],
+})
+
+/** Curves are projected once, and shown larger. */
+const PRECISION_PX = 0.2
+
+/** @param {{ width: number, height: number }} size @param {{ x: number, y: number, k: number }} view */
+export function projectionFor({ width, height }, { x, y, k }) {
+  const projection = d3.geoNaturalEarth1().fitExtent(
+    [
+      [8, 8],
+      [width - 8, height - 8],
+    ],
+    INHABITED,
+  )
+  const [cx = 0, cy = 0] = projection.translate()
+  return projection
+    .scale(projection.scale() * k)
+    .translate([cx * k + x, cy * k + y])
+    .precision(PRECISION_PX)
+}

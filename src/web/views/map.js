@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
-import { networkAt, readNetwork, withChanges } from '../map/network.js'
+import { networkAt, readNetwork, steadyOf, withChanges } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import { Empty, Figure, Loaded } from '../parts.js'
 import { serverNow } from '../session.js'
@@ -77,8 +77,9 @@ function Player({ read, isPresent, picker }) {
   const [focus, setFocus] = useState(/** @type {string | undefined} */ (undefined))
   const first = Math.min(network.changes[0]?.at ?? network.from, network.to)
   const at = first + ((network.to - first) * step) / STEPS
-  const { steady, returned, added, removed } = useMemo(() => networkAt(network, at), [network, at])
-  const still = useMemo(() => [...steady, ...returned], [steady, returned.length])
+  const steady = useMemo(() => steadyOf(network), [network])
+  const { returned, added, removed } = useMemo(() => networkAt(network, at), [network, at])
+  const still = useMemo(() => [...steady, ...returned], [steady, returned.join('\n')])
   const all = useMemo(() => [...still, ...added], [still, added])
   const close = useCallback(() => setFocus(undefined), [])
   usePlaying(playing, setPlaying, setStep)
@@ -133,8 +134,9 @@ function useLiveNetwork(read, isPresent) {
   useEvents(
     ({ data }) => {
       if (!isPresent || !['route_added', 'route_removed'].includes(data?.kind)) return
-      const { kind, departureId, destinationId, firstMissedAt } = data
-      const at = Date.parse(firstMissedAt)
+      const { kind, departureId, destinationId, recordedAt } = data
+      // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
+      const at = Date.parse(recordedAt)
       waiting.current.push({
         pair: [departureId, destinationId],
         added: kind === 'route_added',

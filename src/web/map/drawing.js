@@ -1,0 +1,94 @@
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useDark } from '../colours.js'
+import { drawPoints, landPath, paletteOf, pathsOf, strokePaths } from './draw.js'
+import { projectionFor } from './projection.js'
+
+/** @typedef {{ x: number, y: number, k: number }} View */
+/** @typedef {{ width: number, height: number }} Size */
+
+const START = { x: 0, y: 0, k: 1 }
+/** More lines than this that changed are drawn thinner. */
+const MANY = 300
+
+/**
+ * Draws the routes that stay on one canvas and those that change on another. While the map moves, both are shifted.
+ * @param {import('./lines.js').Lines} lines
+ * @param {{ size: Size, view: View, moving: boolean, land: any }} map
+ */
+export function useDrawing(lines, { size, view, moving, land }) {
+  const base = useRef(/** @type {HTMLCanvasElement | null} */ (null))
+  const top = useRef(/** @type {HTMLCanvasElement | null} */ (null))
+  const drawn = useRef(/** @type {View} */ (view))
+  const dark = useDark()
+  const isKnown = land !== undefined && size.width > 0
+  const world = useMemo(() => worldOf(isKnown ? size : undefined, land), [isKnown, size, land])
+  const steady = useMemo(() => world?.paths(lines.steady), [world, lines.steady])
+  const places = useMemo(() => world?.points(lines.places), [world, lines.places])
+  // Drawn before the browser paints: otherwise the old picture would show unshifted for a frame.
+  const ready = !moving && world !== undefined
+  useLayoutEffect(() => {
+    if (!ready || !steady || !places) return
+    const { context, palette, px } = prepare(base.current, size, view)
+    context.fillStyle = palette.land
+    context.fill(world.land)
+    strokePaths(context, [world.land], { colour: palette.coast, width: 0.6 * px })
+    const alpha = alphaFor(lines.steady.length)
+    strokePaths(context, steady, { colour: palette.live, width: 0.8 * px, alpha })
+    drawPoints(context, places, { colour: palette.place, radius: 1.4 * px })
+    drawn.current = view
+  }, [ready, view, size, steady, places, world, dark])
+  useLayoutEffect(() => {
+    if (!ready) return
+    const { context, palette, px } = prepare(top.current, size, view)
+    const { removed, added, addedPlaces, focused, focusPlaces } = lines
+    const width = (added.length + removed.length > MANY ? 0.8 : 1.6) * px
+    const dash = [4 * px, 3 * px]
+    strokePaths(context, world.paths(removed), { colour: palette.removed, width, dash })
+    strokePaths(context, world.paths(added), { colour: palette.added, width })
+    drawPoints(context, world.points(addedPlaces), { colour: palette.place, radius: 1.4 * px })
+    strokePaths(context, world.paths(focused), { colour: palette.focus, width: 1.4 * px })
+    drawPoints(context, world.points(focusPlaces), { colour: palette.focus, radius: 4 * px })
+  }, [ready, view, size, lines, world, dark])
+  return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
+}
+
+/** Projects once for each size of the map: a view of it is that picture, enlarged and moved. @param {Size | undefined} size @param {any} land */
+function worldOf(size, land) {
+  if (size === undefined) return undefined
+  const projection = projectionFor(size, START)
+  return {
+    land: landPath(projection, land),
+    paths: (/** @type {readonly import('./draw.js').Line[]} */ lines) => pathsOf(projection, lines),
+    points: (/** @type {readonly import('./draw.js').Point[]} */ points) =>
+      points.flatMap(({ longitude, latitude }) => {
+        const at = projection([longitude, latitude])
+        return at ? [at] : []
+      }),
+  }
+}
+
+/** Many thin lines on top of each other need more transparency. @param {number} lines */
+function alphaFor(lines) {
+  return Math.max(0.06, Math.min(0.5, 400 / Math.max(1, lines)))
+}
+
+/** Clears a canvas and sets the view. `px` is the length of a pixel of the screen. @param {HTMLCanvasElement | null} canvas @param {Size} size @param {View} view */
+function prepare(canvas, size, { x, y, k }) {
+  const context = canvas?.getContext('2d')
+  if (!canvas || !context) throw new Error('the map has no canvas')
+  const ratio = Math.min(2, devicePixelRatio)
+  canvas.width = size.width * ratio
+  canvas.height = size.height * ratio
+  context.setTransform(ratio * k, 0, 0, ratio * k, ratio * x, ratio * y)
+  return { context, palette: paletteOf(canvas), px: 1 / k }
+}
+
+/**
+ * How the picture of one view must move to look like another.
+ * @param {View} from
+ * @param {View} to
+ */
+function shiftOf(from, to) {
+  const scale = to.k / from.k
+  return `translate(${to.x - from.x * scale}px, ${to.y - from.y * scale}px) scale(${scale})`
+}
