@@ -109,6 +109,13 @@ it.each([
   ['https://:key@receiver.example/', 'must hold no user name and no password'],
   ['https://receiver.example/#part', 'must hold no fragment'],
   ['receiver.example', 'must be a URL of the form https://…'],
+  [' https://receiver.example/', 'must hold no spaces, control characters and backslashes'],
+  ['https://receiver.example/a\r\nb: c', 'must hold no spaces, control characters and backslashes'],
+  ['https://re\tceiver.example/', 'must hold no spaces, control characters and backslashes'],
+  [
+    'https://receiver.example\\@10.0.0.1/',
+    'must hold no spaces, control characters and backslashes',
+  ],
   [`https://receiver.example/${'x'.repeat(2_000)}`, 'must not be longer than 2000 characters'],
 ])('the URL %s has the fault "%s"', (url, fault) => {
   expect(urlFault(url, { allowHttp: false, allowedNetworks: [] })).toBe(fault)

@@ -21,14 +21,16 @@ interface DeliveryRow {
   readonly attempts: number
   readonly dead_reason: string | null
   readonly claimed: boolean
+  /** From the last attempt; without one from now. */
   readonly dueInMs: number | null
 }
 
 async function deliveryRows(db: Db, endpointId: string): Promise<DeliveryRow[]> {
   const { rows } = await sql<DeliveryRow>`
     select state, attempts, dead_reason, claim_id is not null as claimed,
-           round(extract(epoch from due_at - clock_timestamp()) * 1000)::float8 as "dueInMs"
-      from delivery where endpoint_id = ${endpointId} order by seq
+           round(extract(epoch from due_at - coalesce(
+             (select max(a.started_at) from delivery_attempt a where a.delivery_id = d.id), clock_timestamp())) * 1000)::float8 as "dueInMs"
+      from delivery d where endpoint_id = ${endpointId} order by seq
   `.execute(db)
   return rows
 }

@@ -1,6 +1,6 @@
 import type { EndpointFormat } from '../../base/kinds.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
 import type { SendResult } from '../formats/format.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import {
@@ -47,6 +47,9 @@ export interface RecordedResults {
 /**
  * Records how requests ended: their attempts, what becomes of the deliveries, and the health of the endpoints. Returns
  * those whose claim was still valid. The result of a request whose lease has passed to another process is dropped.
+ *
+ * If the database server crashes, the results of its last moments may be lost. Those deliveries are made again under their
+ * ids, as after a crash of this process.
  */
 export async function recordResults(
   db: Db,
@@ -138,7 +141,7 @@ interface LockedEndpoint extends EndpointHealth {
 /** In the order of their ids, as every other transaction locks them. */
 async function lockEndpoints(tx: Tx, ids: readonly string[]): Promise<LockedEndpoint[]> {
   const { rows } = await sql<LockedEndpoint>`
-    select id, failures, clock_timestamp() as now,
+    select id, failures, clock_timestamp() as now, ${WITHOUT_WAITING_FOR_DISK},
            extract(epoch from failing_since)::float8 * 1000 as "failingSinceMs",
            extract(epoch from open_until)::float8 * 1000 as "openUntilMs",
            extract(epoch from held_until)::float8 * 1000 as "heldUntilMs",

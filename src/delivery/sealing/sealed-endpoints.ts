@@ -23,15 +23,24 @@ export class WrongEncryptionKeyError extends AppError {
 export const targetPlace = (endpointId: string) => `${endpointId} target`
 export const secretPlace = (endpointId: string) => `${endpointId} secret`
 
-/** Decrypts an endpoint for its delivery: its address, and the secrets that sign, newest first. Throws SealError. */
+/**
+ * Decrypts an endpoint for its deliveries: its address, and the secrets that sign, newest first. The deliveries of one claim
+ * share the result. Throws SealError.
+ */
 export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => Target {
-  return ({ id, target, secret, previousSecrets }) => ({
+  const opened = new WeakMap<SealedEndpoint, Target>()
+  const open = ({ id, target, secret, previousSecrets }: SealedEndpoint) => ({
     endpointId: id,
     address: sealer.open(target, targetPlace(id)),
     secrets: (secret === null ? [] : [secret, ...previousSecrets]).map((sealed) =>
       sealer.open(sealed, secretPlace(id)),
     ),
   })
+  return (endpoint) => {
+    const target = opened.get(endpoint) ?? open(endpoint)
+    opened.set(endpoint, target)
+    return target
+  }
 }
 
 /** Throws WrongEncryptionKeyError if the keys of this process cannot open every endpoint. */

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes, scryptSync } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  scryptSync,
+} from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 
 /** A sealed value belongs to another key, another place, or was changed. */
@@ -34,7 +42,8 @@ export interface Sealer {
 
 interface DerivedKey {
   readonly id: Buffer
-  readonly bytes: Buffer
+  /** Node.js 24 takes four times as long to decrypt with a Buffer. */
+  readonly key: KeyObject
 }
 
 /** A sealed value begins with the id of its key, so a wrong key is recognized without a trial. */
@@ -71,23 +80,23 @@ export function createSealer(key: string | undefined, previous?: string): Sealer
 
 /** scrypt makes guesses expensive, in case the operator has chosen words instead of random text. */
 function derive(text: string): DerivedKey {
-  const bytes = scryptSync(text, SALT, 32)
-  return { bytes, id: createHmac('sha256', bytes).update('id').digest().subarray(0, KEY_ID_BYTES) }
+  const key = createSecretKey(scryptSync(text, SALT, 32))
+  return { key, id: createHmac('sha256', key).update('id').digest().subarray(0, KEY_ID_BYTES) }
 }
 
-function encrypt({ id, bytes }: DerivedKey, text: string, place: string): Buffer {
+function encrypt({ id, key }: DerivedKey, text: string, place: string): Buffer {
   const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', bytes, iv).setAAD(Buffer.from(place))
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place))
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([id, iv, cipher.getAuthTag(), body])
 }
 
-function decrypt({ bytes }: DerivedKey, sealed: Buffer, place: string): string {
+function decrypt({ key }: DerivedKey, sealed: Buffer, place: string): string {
   const iv = sealed.subarray(KEY_ID_BYTES, KEY_ID_BYTES + IV_BYTES)
   const bodyStart = KEY_ID_BYTES + IV_BYTES + TAG_BYTES
   const tag = sealed.subarray(KEY_ID_BYTES + IV_BYTES, bodyStart)
   try {
-    const decipher = createDecipheriv('aes-256-gcm', bytes, iv, { authTagLength: TAG_BYTES })
+    const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
     decipher.setAAD(Buffer.from(place)).setAuthTag(tag)
     return decipher.update(sealed.subarray(bodyStart), undefined, 'utf8') + decipher.final('utf8')
   } catch {

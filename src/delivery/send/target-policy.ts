@@ -14,6 +14,8 @@ export const MAX_URL_CHARS = 2_000
 /** What is wrong with the URL of a receiver; undefined if farewatch may try to connect to its host. */
 export function urlFault(text: string, policy: TargetPolicy): string | undefined {
   if (text.length > MAX_URL_CHARS) return `must not be longer than ${MAX_URL_CHARS} characters`
+  // URL parsing drops or replaces these, so the URL would differ from the text that the caller checked.
+  if (/[\s\p{Cc}\\]/u.test(text)) return 'must hold no spaces, control characters and backslashes'
   const url = URL.parse(text)
   if (url === null) return 'must be a URL of the form https://…'
   if (url.protocol !== 'https:' && !mayUseHttp(url, policy)) return 'must begin with https://'
@@ -50,11 +52,22 @@ export function isAllowedAddress(text: string, allowedNetworks: readonly string[
   if (!ipaddr.isValid(text)) return false
   // Turns an IPv4-mapped IPv6 address into the IPv4 address that the system connects to.
   const address = ipaddr.process(text)
-  const isAllowed = allowedNetworks.some((network) => {
-    const [base, bits] = ipaddr.parseCIDR(network)
-    return base.kind() === address.kind() && address.match(base, bits)
-  })
+  const isAllowed = networksOf(allowedNetworks).some(
+    ([base, bits]) => base.kind() === address.kind() && address.match(base, bits),
+  )
   if (isAllowed) return true
   if (address.range() !== 'unicast' || address.toString() === PUBLIC_METADATA) return false
   return address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST)
+}
+
+type Network = ReturnType<typeof ipaddr.parseCIDR>
+const parsedNetworks = new WeakMap<readonly string[], readonly Network[]>()
+
+/** The same list of the settings is used for every delivery, and parsed once. */
+function networksOf(allowedNetworks: readonly string[]): readonly Network[] {
+  const parsed =
+    parsedNetworks.get(allowedNetworks) ??
+    allowedNetworks.map((network) => ipaddr.parseCIDR(network))
+  parsedNetworks.set(allowedNetworks, parsed)
+  return parsed
 }
