@@ -304,6 +304,8 @@ export interface SyncRun {
   started_at: Generated<Date>
   status: RunStatus | null
   unknown_pairs: number | null
+  would_add: number | null
+  would_remove: number | null
 }
 
 export interface TrackedFare {

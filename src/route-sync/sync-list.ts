@@ -20,6 +20,7 @@ import {
   listLock,
   openRun,
   recordArrival,
+  recordHeldEffect,
   type Stopwatch,
 } from './runs/run-records.ts'
 import { ListFailedTwiceError } from './runs/sync-errors.ts'
@@ -175,9 +176,11 @@ async function applyOrHold(
 async function hold(
   tx: Tx,
   run: SyncRun,
-  { staged, effect }: SnapshotPlan,
+  { staged, effect, forecast }: SnapshotPlan,
   { reason, reviewId }: Suspicion,
 ): Promise<SyncOutcome> {
+  const wouldAdd = forecast.added + forecast.gained
+  await recordHeldEffect(tx, run.runId, { wouldAdd, wouldRemove: effect.missing })
   const nothing = { added: 0, removed: 0, returned: 0, placesChanged: 0, gained: 0, lost: 0 }
   return closeRun(tx, {
     ...run,

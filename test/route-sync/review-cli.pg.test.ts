@@ -17,7 +17,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     const at = (await fetchedAt(db, runId)).toISOString()
 
     expect((await fw('review')).stdout).toBe(
-      `run ${id}  ${at}  routes  20 of 40 routes are missing at once (50.0 %, limit 15.0 %)\n`,
+      `run ${id}  ${at}  routes  20 of 40 routes are missing at once (50.0 %, limit 15.0 %); it would add 0, remove 20\n`,
     )
     expect(JSON.parse((await fw('review', id, '--json')).stdout)).toMatchObject({
       runId,

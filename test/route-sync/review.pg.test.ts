@@ -296,3 +296,43 @@ describe('rejecting a run', () => {
     expect(await changes(db)).toEqual([])
   })
 })
+
+describe('what a review shows', () => {
+  it('the examples are a sample over all places, and the same one at each reading', async ({
+    db,
+  }) => {
+    const hubs = ['AAA', 'BBB', 'CCC', 'DDD', 'EEE'].flatMap((hub) => manyRoutes(60, hub))
+    await sync(db, hubs)
+    const held = await sync(
+      db,
+      hubs.filter((_, i) => i % 2 === 0),
+    )
+
+    const { plan } = await review(db, held.runId)
+
+    const from = new Set(plan.examples.missing.map(({ departure }) => departure.id))
+    expect(plan.examples.missing).toHaveLength(5)
+    expect(from.size).toBeGreaterThan(1)
+    expect((await review(db, held.runId)).plan.examples).toEqual(plan.examples)
+  })
+
+  it('a held run carries what its list would add and remove, and keeps it when it is dropped', async ({
+    db,
+  }) => {
+    await sync(db, ALL)
+    const { runId } = await sync(db, [...MOST, ...routes('NEW-ONE')])
+    await reject(db, runId)
+    await sync(db, ALL)
+
+    const { rows } = await sql`
+      select status, added, would_add, would_remove from farewatch.sync_runs order by id
+    `.execute(db)
+
+    const never = { would_add: null, would_remove: null }
+    expect(rows).toMatchObject([
+      { status: 'applied', ...never },
+      { status: 'dropped', added: 0, would_add: 1, would_remove: 60 },
+      { status: 'unchanged', ...never },
+    ])
+  })
+})

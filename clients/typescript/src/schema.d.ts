@@ -773,7 +773,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a held run and apply its list
-         * @description The changes are dated at the time of the fetch, or just after the last list that was accepted since. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.
+         * @description The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.
          */
         post: operations["approveHeldRun"];
         delete?: never;
@@ -1486,6 +1486,7 @@ export interface components {
             list: components["schemas"]["ListName"];
             baseline: boolean;
             bytes: number;
+            /** @description Routes in the list, duplicates included. */
             fetched: number;
             duplicates: number;
             conflictingPlaces: number;
@@ -1672,7 +1673,7 @@ export interface components {
             /** Format: date-time */
             finishedAt: string;
             bytes: number | null;
-            /** @description Routes in the list, without duplicates. */
+            /** @description Routes in the list, duplicates included. */
             fetched: number | null;
             duplicates: number | null;
             /** @description Places that the list gives different attributes. */
@@ -1692,6 +1693,10 @@ export interface components {
             gained: number | null;
             /** @description Routes that are no longer available. */
             lost: number | null;
+            /** @description Routes that the held list would have added, or made available. Null if it was not held. */
+            wouldAdd: number | null;
+            /** @description Routes that the held list would have removed, or made unavailable. Null if it was not held. */
+            wouldRemove: number | null;
             /** @description Milliseconds of each stage. */
             durationsMs: {
                 [key: string]: number;
@@ -1716,7 +1721,7 @@ export interface components {
             /** Format: date-time */
             finishedAt: string;
             bytes: number | null;
-            /** @description Routes in the list, without duplicates. */
+            /** @description Routes in the list, duplicates included. */
             fetched: number | null;
             duplicates: number | null;
             /** @description Places that the list gives different attributes. */
@@ -1736,6 +1741,10 @@ export interface components {
             gained: number | null;
             /** @description Routes that are no longer available. */
             lost: number | null;
+            /** @description Routes that the held list would have added, or made available. Null if it was not held. */
+            wouldAdd: number | null;
+            /** @description Routes that the held list would have removed, or made unavailable. Null if it was not held. */
+            wouldRemove: number | null;
             /** @description Milliseconds of each stage. */
             durationsMs: {
                 [key: string]: number;
@@ -2901,10 +2910,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:07:28.204Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:07:28.204Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:07:28.399Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:07:28.204Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:19:15.481Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:19:15.481Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:19:15.745Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:19:15.481Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3391,7 +3400,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T05:07:28.714Z",
+                     *           "createdAt": "2026-11-23T05:19:15.899Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3537,7 +3546,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T05:07:36.437Z",
+                     *       "createdAt": "2026-11-23T05:19:19.025Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3714,7 +3723,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T05:07:28.714Z",
+                     *       "createdAt": "2026-11-23T05:19:15.899Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4009,7 +4018,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T05:07:28.714Z",
+                     *       "createdAt": "2026-11-23T05:19:15.899Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4590,7 +4599,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4610,8 +4619,8 @@ export interface operations {
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
-                     *           "createdAt": "2026-11-23T05:07:28.718Z",
-                     *           "beganAt": "2026-11-23T05:07:28.718Z",
+                     *           "createdAt": "2026-11-23T05:19:15.900Z",
+                     *           "beganAt": "2026-11-23T05:19:15.900Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4981,7 +4990,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *       "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5001,8 +5010,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:07:28.718Z",
-                     *       "beganAt": "2026-11-23T05:07:28.718Z",
+                     *       "createdAt": "2026-11-23T05:19:15.900Z",
+                     *       "beganAt": "2026-11-23T05:19:15.900Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5033,14 +5042,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
-                     *       "lastCheckAt": "2026-11-23T05:07:28.995Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
+                     *       "lastCheckAt": "2026-11-23T05:19:15.968Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *       "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T05:08:28.995Z",
+                     *         "notBefore": "2026-11-23T05:20:15.968Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5347,7 +5356,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *       "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5367,8 +5376,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:07:28.718Z",
-                     *       "beganAt": "2026-11-23T05:07:28.718Z",
+                     *       "createdAt": "2026-11-23T05:19:15.900Z",
+                     *       "beganAt": "2026-11-23T05:19:15.900Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5739,12 +5748,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:07:44.451Z",
+                     *       "takenAt": "2026-11-23T05:19:23.001Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5776,14 +5785,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
-                     *           "lastCheckAt": "2026-11-23T05:07:28.995Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
+                     *           "lastCheckAt": "2026-11-23T05:19:15.968Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:08:28.995Z",
+                     *             "notBefore": "2026-11-23T05:20:15.968Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5925,12 +5934,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:07:45.330Z",
+                     *       "takenAt": "2026-11-23T05:19:23.210Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5962,14 +5971,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
-                     *           "lastCheckAt": "2026-11-23T05:07:28.995Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
+                     *           "lastCheckAt": "2026-11-23T05:19:15.968Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:08:28.995Z",
+                     *             "notBefore": "2026-11-23T05:20:15.968Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6123,7 +6132,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6288,7 +6297,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6451,13 +6460,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T05:07:28.995Z",
+                     *               "from": "2026-11-23T05:19:15.968Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6626,7 +6635,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206cd-514e-7702-88ce-5760f558346f",
+                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6664,9 +6673,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
-                     *           "recordedAt": "2026-11-23T05:07:29.306Z",
-                     *           "observedAt": "2026-11-23T05:07:28.995Z",
+                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.070Z",
+                     *           "observedAt": "2026-11-23T05:19:15.968Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6818,8 +6827,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T05:07:29.616Z",
-                     *           "updatedAt": "2026-11-23T05:07:29.616Z"
+                     *           "createdAt": "2026-11-23T05:19:16.166Z",
+                     *           "updatedAt": "2026-11-23T05:19:16.166Z"
                      *         }
                      *       ]
                      *     }
@@ -6996,7 +7005,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206cd-a289-789f-9e27-508108598828",
+                     *       "id": "01a206d8-3f27-7399-b530-49968457acd0",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7017,8 +7026,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:07:49.520Z",
-                     *       "updatedAt": "2026-11-23T05:07:49.520Z",
+                     *       "createdAt": "2026-11-23T05:19:24.974Z",
+                     *       "updatedAt": "2026-11-23T05:19:24.974Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7268,8 +7277,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:07:29.616Z",
-                     *       "updatedAt": "2026-11-23T05:07:29.616Z"
+                     *       "createdAt": "2026-11-23T05:19:16.166Z",
+                     *       "updatedAt": "2026-11-23T05:19:16.166Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7611,8 +7620,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:07:29.616Z",
-                     *       "updatedAt": "2026-11-23T05:07:50.500Z"
+                     *       "createdAt": "2026-11-23T05:19:16.166Z",
+                     *       "updatedAt": "2026-11-23T05:19:25.706Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7804,9 +7813,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T05:07:51.539Z",
-                     *       "createdAt": "2026-11-23T05:07:29.616Z",
-                     *       "updatedAt": "2026-11-23T05:07:51.541Z",
+                     *       "previousSecretUntil": "2026-11-24T05:19:26.291Z",
+                     *       "createdAt": "2026-11-23T05:19:16.166Z",
+                     *       "updatedAt": "2026-11-23T05:19:26.295Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8026,7 +8035,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206cd-ad69-7c95-8751-1c4f119d4a3f"
+                     *       "deliveryId": "01a206d8-45b5-7d57-a74f-eb044eadc315"
                      *     }
                      */
                     "application/json": {
@@ -8200,10 +8209,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
-                     *           "endedAt": "2026-11-23T05:07:29.620Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
+                     *           "endedAt": "2026-11-23T05:19:16.168Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:07:29.634Z",
+                     *             "startedAt": "2026-11-23T05:19:16.169Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8368,12 +8377,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T05:07:29.620Z",
+                     *       "recordedAt": "2026-11-23T05:19:16.168Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T05:07:29.620Z",
+                     *       "endedAt": "2026-11-23T05:19:16.168Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T05:07:29.634Z",
+                     *           "startedAt": "2026-11-23T05:19:16.169Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8871,11 +8880,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:07:29.620Z",
+                     *           "endedAt": "2026-11-23T05:19:16.168Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:07:29.634Z",
+                     *             "startedAt": "2026-11-23T05:19:16.169Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9041,11 +9050,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:07:29.620Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:07:29.620Z",
+                     *           "endedAt": "2026-11-23T05:19:16.168Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:07:29.634Z",
+                     *             "startedAt": "2026-11-23T05:19:16.169Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9361,7 +9370,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206cd-514e-7702-88ce-5760f558346f","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:07:28.995Z","recordedAt":"2026-11-23T05:07:29.306Z","observedAt":"2026-11-23T05:07:28.995Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206d8-1bbc-7100-8a71-09b6fd9ca861","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:19:15.968Z","recordedAt":"2026-11-23T05:19:16.070Z","observedAt":"2026-11-23T05:19:15.968Z","previous":0}
                      *
                      *     :
                      */
@@ -9517,7 +9526,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206cd-5050-777f-8657-aaccc5944a6d",
+                     *           "id": "01a206d8-1b5b-7901-bd6a-aca0f1c87338",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9526,9 +9535,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T05:07:28.204Z",
-                     *           "firstMissedAt": "2026-11-23T05:07:28.399Z",
-                     *           "recordedAt": "2026-11-23T05:07:28.464Z",
+                     *           "lastSeenAt": "2026-11-23T05:19:15.481Z",
+                     *           "firstMissedAt": "2026-11-23T05:19:15.745Z",
+                     *           "recordedAt": "2026-11-23T05:19:15.803Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9686,19 +9695,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T05:07:28.204Z",
+                     *       "since": "2026-11-23T05:19:15.481Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T05:07:28.331Z",
+                     *           "validFrom": "2026-11-23T05:19:15.646Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T05:07:28.204Z",
+                     *           "validFrom": "2026-11-23T05:19:15.481Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9854,7 +9863,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T05:07:28.204Z",
+                     *           "validFrom": "2026-11-23T05:19:15.481Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10166,7 +10175,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T05:08:00.330Z",
+                     *       "to": "2026-11-23T05:19:29.920Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10182,7 +10191,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T05:07:28.399Z"
+                     *           "at": "2026-11-23T05:19:15.745Z"
                      *         }
                      *       ]
                      *     }
@@ -10318,19 +10327,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T05:08:00.945Z",
+                     *       "at": "2026-11-23T05:19:30.442Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T05:07:28.399Z",
-                     *           "lastAttemptAt": "2026-11-23T05:07:28.479Z",
+                     *           "lastSuccessAt": "2026-11-23T05:19:15.745Z",
+                     *           "lastAttemptAt": "2026-11-23T05:19:15.816Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T05:07:28.331Z",
-                     *           "lastAttemptAt": "2026-11-23T05:07:28.325Z",
+                     *           "lastSuccessAt": "2026-11-23T05:19:15.646Z",
+                     *           "lastAttemptAt": "2026-11-23T05:19:15.639Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10339,7 +10348,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
+                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10351,10 +10360,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 31.95044,
-                     *           "p90": 31.95044,
-                     *           "p99": 31.95044,
-                     *           "max": 31.95044
+                     *           "p50": 14.474501,
+                     *           "p90": 14.474501,
+                     *           "p99": 14.474501,
+                     *           "max": 14.474501
                      *         }
                      *       },
                      *       "upstream": {
@@ -10510,10 +10519,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:07:28.479Z",
-                     *           "arrivedAt": "2026-11-23T05:07:28.494Z",
-                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
-                     *           "finishedAt": "2026-11-23T05:07:28.560Z",
+                     *           "startedAt": "2026-11-23T05:19:15.816Z",
+                     *           "arrivedAt": "2026-11-23T05:19:15.825Z",
+                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
+                     *           "finishedAt": "2026-11-23T05:19:15.859Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10528,16 +10537,18 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 23,
+                     *             "diff": 10,
                      *             "fetch": 0,
-                     *             "stage": 6
+                     *             "stage": 7
                      *           },
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
                      *           },
                      *           "reviewId": 4,
-                     *           "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+                     *           "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+                     *           "wouldAdd": 0,
+                     *           "wouldRemove": 4
                      *         }
                      *       ],
                      *       "next": "NA.9YBLAEBRE_n2"
@@ -10670,10 +10681,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T05:07:28.179Z",
-                     *       "arrivedAt": "2026-11-23T05:07:28.204Z",
-                     *       "fetchedAt": "2026-11-23T05:07:28.204Z",
-                     *       "finishedAt": "2026-11-23T05:07:28.312Z",
+                     *       "startedAt": "2026-11-23T05:19:15.466Z",
+                     *       "arrivedAt": "2026-11-23T05:19:15.481Z",
+                     *       "fetchedAt": "2026-11-23T05:19:15.481Z",
+                     *       "finishedAt": "2026-11-23T05:19:15.626Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10688,14 +10699,16 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 29,
-                     *         "apply": 23,
+                     *         "diff": 38,
+                     *         "apply": 41,
                      *         "fetch": 0,
-                     *         "stage": 27
+                     *         "stage": 28
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
                      *       "contentHash": "5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1",
+                     *       "wouldAdd": null,
+                     *       "wouldRemove": null,
                      *       "notModified": false,
                      *       "etag": null,
                      *       "lastModified": null,
@@ -10847,10 +10860,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:07:28.479Z",
-                     *           "arrivedAt": "2026-11-23T05:07:28.494Z",
-                     *           "fetchedAt": "2026-11-23T05:07:28.494Z",
-                     *           "finishedAt": "2026-11-23T05:07:28.560Z",
+                     *           "startedAt": "2026-11-23T05:19:15.816Z",
+                     *           "arrivedAt": "2026-11-23T05:19:15.825Z",
+                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
+                     *           "finishedAt": "2026-11-23T05:19:15.859Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10865,16 +10878,18 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 23,
+                     *             "diff": 10,
                      *             "fetch": 0,
-                     *             "stage": 6
+                     *             "stage": 7
                      *           },
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
                      *           },
                      *           "reviewId": 4,
-                     *           "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+                     *           "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+                     *           "wouldAdd": 0,
+                     *           "wouldRemove": 4
                      *         }
                      *       ],
                      *       "next": null
@@ -11007,10 +11022,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T05:07:28.479Z",
-                     *         "arrivedAt": "2026-11-23T05:07:28.494Z",
-                     *         "fetchedAt": "2026-11-23T05:07:28.494Z",
-                     *         "finishedAt": "2026-11-23T05:07:28.560Z",
+                     *         "startedAt": "2026-11-23T05:19:15.816Z",
+                     *         "arrivedAt": "2026-11-23T05:19:15.825Z",
+                     *         "fetchedAt": "2026-11-23T05:19:15.825Z",
+                     *         "finishedAt": "2026-11-23T05:19:15.859Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11025,16 +11040,18 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 23,
+                     *           "diff": 10,
                      *           "fetch": 0,
-                     *           "stage": 6
+                     *           "stage": 7
                      *         },
                      *         "reason": {
                      *           "code": "empty",
                      *           "text": "the list is empty"
                      *         },
                      *         "reviewId": 4,
-                     *         "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+                     *         "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+                     *         "wouldAdd": 0,
+                     *         "wouldRemove": 4
                      *       },
                      *       "heldWith": [
                      *         4
@@ -11483,10 +11500,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T05:07:28.479Z",
-                     *       "arrivedAt": "2026-11-23T05:07:28.494Z",
-                     *       "fetchedAt": "2026-11-23T05:08:04.590Z",
-                     *       "finishedAt": "2026-11-23T05:08:04.796Z",
+                     *       "startedAt": "2026-11-23T05:19:15.816Z",
+                     *       "arrivedAt": "2026-11-23T05:19:15.825Z",
+                     *       "fetchedAt": "2026-11-23T05:19:32.345Z",
+                     *       "finishedAt": "2026-11-23T05:19:32.384Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11501,17 +11518,19 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 52,
-                     *         "apply": 117,
+                     *         "diff": 8,
+                     *         "apply": 15,
                      *         "fetch": 0,
-                     *         "stage": 32
+                     *         "stage": 15
                      *       },
                      *       "reason": {
                      *         "code": "empty",
                      *         "text": "the list is empty"
                      *       },
                      *       "reviewId": 4,
-                     *       "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+                     *       "contentHash": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+                     *       "wouldAdd": 0,
+                     *       "wouldRemove": 4
                      *     }
                      */
                     "application/json": components["schemas"]["Run"];
@@ -11834,7 +11853,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T05:07:28.590Z",
+                     *           "createdAt": "2026-11-23T05:19:15.868Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -11844,7 +11863,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T05:07:28.828Z",
+                     *           "createdAt": "2026-11-23T05:19:15.920Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12004,7 +12023,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T05:08:07.039Z",
+                     *       "createdAt": "2026-11-23T05:19:33.274Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12187,7 +12206,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:07:28.828Z",
+                     *       "createdAt": "2026-11-23T05:19:15.920Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12356,9 +12375,9 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:07:28.828Z",
-                     *       "disabledAt": "2026-11-23T05:08:07.730Z",
-                     *       "share": 2,
+                     *       "createdAt": "2026-11-23T05:19:15.920Z",
+                     *       "disabledAt": "2026-11-23T05:19:33.622Z",
+                     *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
                      */
@@ -12634,11 +12653,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_mc0cwqqN",
-                     *           "createdAt": "2026-11-23T05:07:29.645Z",
+                     *           "prefix": "fwk_4Xwnfmip",
+                     *           "createdAt": "2026-11-23T05:19:16.172Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T05:08:08.630Z"
+                     *           "lastUsedAt": "2026-11-23T05:19:34.001Z"
                      *         }
                      *       ]
                      *     }
@@ -12782,8 +12801,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_mc0cwqqN",
-                     *           "createdAt": "2026-11-23T05:07:29.645Z",
+                     *           "prefix": "fwk_4Xwnfmip",
+                     *           "createdAt": "2026-11-23T05:19:16.172Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12795,8 +12814,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_CZGYI0EH",
-                     *           "createdAt": "2026-11-23T05:07:29.652Z",
+                     *           "prefix": "fwk_Acb1UXui",
+                     *           "createdAt": "2026-11-23T05:19:16.175Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12951,12 +12970,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_z10BIULY",
-                     *       "createdAt": "2026-11-23T05:08:09.576Z",
+                     *       "prefix": "fwk_yhmWNkql",
+                     *       "createdAt": "2026-11-23T05:19:34.525Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_z10BIULY…"
+                     *       "key": "fwk_yhmWNkql…"
                      *     }
                      */
                     "application/json": {
@@ -13143,10 +13162,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_mc0cwqqN",
-                     *       "createdAt": "2026-11-23T05:07:29.645Z",
+                     *       "prefix": "fwk_4Xwnfmip",
+                     *       "createdAt": "2026-11-23T05:19:16.172Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T05:08:10.222Z",
+                     *       "revokedAt": "2026-11-23T05:19:34.844Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13293,8 +13312,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T05:07:28.584Z",
-                     *           "closedAt": "2026-11-23T05:07:28.584Z"
+                     *           "openedAt": "2026-11-23T05:19:15.864Z",
+                     *           "closedAt": "2026-11-23T05:19:15.864Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13419,7 +13438,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T04:08:00.000Z",
+                     *       "since": "2026-11-23T04:19:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14012,7 +14031,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206cd-536d-7145-9077-951b35c9e67f",
+                     *           "id": "01a206d8-1c5b-7600-978e-e38563fab60f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14059,8 +14078,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
-                     *           "recordedAt": "2026-11-23T05:07:29.261Z"
+                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.059Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14623,17 +14642,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *       "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T05:07:28.995Z",
-                     *       "lastCheckAt": "2026-11-23T05:07:29.202Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
+                     *       "lastCheckAt": "2026-11-23T05:19:16.032Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T05:08:28.995Z",
+                     *         "at": "2026-11-23T05:20:15.968Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -14650,21 +14669,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T05:07:28.995Z",
+                     *           "from": "2026-11-23T05:19:15.968Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:07:28.995Z",
+                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206cd-536d-7145-9077-951b35c9e67f",
+                     *           "id": "01a206d8-1c5b-7600-978e-e38563fab60f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14711,8 +14730,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:07:28.995Z",
-                     *           "recordedAt": "2026-11-23T05:07:29.261Z"
+                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
+                     *           "recordedAt": "2026-11-23T05:19:16.059Z"
                      *         }
                      *       ]
                      *     }
@@ -14858,11 +14877,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206cd-5050-777f-8657-aaccc5944a6d","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:07:28.204Z","firstMissedAt":"2026-11-23T05:07:28.399Z","recordedAt":"2026-11-23T05:07:28.464Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206d8-1b5b-7901-bd6a-aca0f1c87338","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:19:15.481Z","firstMissedAt":"2026-11-23T05:19:15.745Z","recordedAt":"2026-11-23T05:19:15.803Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206cd-536d-7145-9077-951b35c9e67f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:07:28.995Z","recordedAt":"2026-11-23T05:07:29.261Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206d8-1c5b-7600-978e-e38563fab60f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:19:15.968Z","recordedAt":"2026-11-23T05:19:16.059Z","previous":0}
                      *
                      *     :
                      *
@@ -14870,7 +14889,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:07:28.479Z","arrivedAt":"2026-11-23T05:07:28.494Z","fetchedAt":"2026-11-23T05:07:28.494Z","finishedAt":"2026-11-23T05:07:28.560Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":23,"fetch":0,"stage":6},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:07:28.393Z","arrivedAt":"2026-11-23T05:07:28.399Z","fetchedAt":"2026-11-23T05:07:28.399Z","finishedAt":"2026-11-23T05:07:28.470Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":12,"apply":30,"fetch":0,"stage":12},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa"},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:07:28.325Z","arrivedAt":"2026-11-23T05:07:28.331Z","fetchedAt":"2026-11-23T05:07:28.331Z","finishedAt":"2026-11-23T05:07:28.383Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":10,"apply":13,"fetch":0,"stage":6},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd"},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:07:28.179Z","arrivedAt":"2026-11-23T05:07:28.204Z","fetchedAt":"2026-11-23T05:07:28.204Z","finishedAt":"2026-11-23T05:07:28.312Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":29,"apply":23,"fetch":0,"stage":27},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1"}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:19:15.816Z","arrivedAt":"2026-11-23T05:19:15.825Z","fetchedAt":"2026-11-23T05:19:15.825Z","finishedAt":"2026-11-23T05:19:15.859Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":10,"fetch":0,"stage":7},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:19:15.725Z","arrivedAt":"2026-11-23T05:19:15.745Z","fetchedAt":"2026-11-23T05:19:15.745Z","finishedAt":"2026-11-23T05:19:15.807Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":14,"apply":19,"fetch":0,"stage":9},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:19:15.639Z","arrivedAt":"2026-11-23T05:19:15.646Z","fetchedAt":"2026-11-23T05:19:15.646Z","finishedAt":"2026-11-23T05:19:15.700Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":15,"fetch":0,"stage":8},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:19:15.466Z","arrivedAt":"2026-11-23T05:19:15.481Z","fetchedAt":"2026-11-23T05:19:15.481Z","finishedAt":"2026-11-23T05:19:15.626Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":38,"apply":41,"fetch":0,"stage":28},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };

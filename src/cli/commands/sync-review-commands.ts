@@ -69,7 +69,10 @@ function jsonOf(command: Command): Json {
 function printHeld(json: Json): Promise<void> {
   return withApp({ role: 'sync review' }, async ({ database }, { terminal }) => {
     const held = await listHeldRuns(database.db)
-    const rows = held.map((run) => ({ ...syncResult(run), ...pick(run, 'fetchedAt', 'reviewId') }))
+    const rows = held.map((run) => ({
+      ...syncResult(run),
+      ...pick(run, 'fetchedAt', 'reviewId', 'wouldAdd', 'wouldRemove'),
+    }))
     terminal.printRows(json, rows, () =>
       held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
     )

@@ -43,7 +43,7 @@ export function reviewText(
 ): string {
   const { runId, reason } = run
   const others = heldWith.filter((id) => id !== runId)
-  const since = (run.fetchedAt ?? run.startedAt).toISOString()
+  const since = (run.arrivedAt ?? run.startedAt).toISOString()
   const head = `run ${runId} of ${plan.list} is held since ${since}: ${reason?.text ?? 'no reason given'}`
   const agreement: Fact[] = others.length === 0 ? [] : [['agrees with', `held ${namesOf(others)}`]]
   const rejection: Fact[] = rejected === null ? [] : [['rejected', rejectionText(rejected)]]

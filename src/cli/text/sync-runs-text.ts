@@ -24,7 +24,7 @@ export function runsText(runs: readonly SyncRunRow[], width: number): string {
   return fitOrElse(table(HEADINGS, runs.map(rowOf)), width, () =>
     labelledLines(
       runs.map((run) => {
-        const second = secondText(run.fetchedAt ?? run.startedAt)
+        const second = secondText(run.arrivedAt ?? run.startedAt)
         return [`${String(run.runId).padEnd(digits)}  ${second}`, syncSentence(run)]
       }),
       width,
@@ -35,7 +35,7 @@ export function runsText(runs: readonly SyncRunRow[], width: number): string {
 function rowOf(run: SyncRunRow): string[] {
   return [
     String(run.runId),
-    (run.fetchedAt ?? run.startedAt).toISOString(),
+    (run.arrivedAt ?? run.startedAt).toISOString(),
     run.list,
     run.baseline && run.status === 'applied' ? 'baseline' : run.status,
     ...COUNTS.map((name) => count(run[name])),
@@ -47,9 +47,12 @@ function rowOf(run: SyncRunRow): string[] {
 /** The held runs, one line each. */
 export function heldText(held: readonly SyncRunRow[], width: number): string {
   return held
-    .map(({ runId, list, fetchedAt, reason, reviewId }) => {
+    .map((run) => {
+      const { runId, list, arrivedAt, reason, reviewId } = run
       const joined = (reviewId ?? runId) === runId ? '' : ` (agrees with run ${reviewId})`
-      const text = `${fetchedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${joined}`
+      const would = heldEffectText(run)
+      const effect = would === null ? '' : `; ${would}`
+      const text = `${arrivedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${effect}${joined}`
       return hangingIndent(`run ${runId}  `, printable(text), width)
     })
     .join('\n')
@@ -71,6 +74,7 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
     ['validators', [run.etag, run.lastModified].filter(Boolean).join(', ')],
     ['counts', countsText(run)],
     ['changes', numbersText(run.changes)],
+    ['when held', heldEffectText(run)],
     ['review', reviewOf(run)],
   ]
   const head = `run ${runId} of ${list}: ${status}${baseline ? ', the baseline' : ''}`
@@ -98,6 +102,11 @@ function countsText(run: ShownRun): string {
     ...pick(run, 'live', 'added', 'removed', 'returned', 'pendingAbsences', 'placesChanged'),
     ...pick(run, 'gained', 'lost', 'duplicates', 'conflictingPlaces', 'unknownPairs'),
   })
+}
+
+function heldEffectText({ wouldAdd, wouldRemove }: SyncRunRow): string | null {
+  if (wouldAdd === null) return null
+  return `it would add ${count(wouldAdd)}, remove ${count(wouldRemove)}`
 }
 
 function numbersText(numbers: Readonly<Record<string, number | null>>): string {

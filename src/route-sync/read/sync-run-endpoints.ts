@@ -30,7 +30,7 @@ const members = {
   ),
   finishedAt: Instant,
   bytes: Count,
-  fetched: orNull(Type.Integer(), 'Routes in the list, without duplicates.'),
+  fetched: orNull(Type.Integer(), 'Routes in the list, duplicates included.'),
   duplicates: Count,
   conflictingPlaces: orNull(Type.Integer(), 'Places that the list gives different attributes.'),
   unknownPairs: orNull(Type.Integer(), 'Pairs with availability that are not among the routes.'),
@@ -42,6 +42,14 @@ const members = {
   placesChanged: Count,
   gained: orNull(Type.Integer(), 'Routes that became available.'),
   lost: orNull(Type.Integer(), 'Routes that are no longer available.'),
+  wouldAdd: orNull(
+    Type.Integer(),
+    'Routes that the held list would have added, or made available. Null if it was not held.',
+  ),
+  wouldRemove: orNull(
+    Type.Integer(),
+    'Routes that the held list would have removed, or made unavailable. Null if it was not held.',
+  ),
   durationsMs: Type.Record(Type.String(), Type.Integer(), {
     description: 'Milliseconds of each stage.',
   }),

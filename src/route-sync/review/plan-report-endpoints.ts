@@ -11,7 +11,7 @@ const members = {
   list: ListName,
   baseline: Type.Boolean(),
   bytes: Count,
-  fetched: Count,
+  fetched: Type.Integer({ description: 'Routes in the list, duplicates included.' }),
   duplicates: Count,
   conflictingPlaces: Count,
   liveBefore: Type.Integer({

@@ -111,7 +111,7 @@ const approveHeld = operator({
   path: '/api/v1/held-runs/{runId}/approve',
   summary: 'Approve a held run and apply its list',
   description:
-    'The changes are dated at the time of the fetch, or just after the last list that was accepted since. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.',
+    'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.',
   params: RunParams,
   answer: { about: 'The approved run.', schema: SyncRun },
   problems: [

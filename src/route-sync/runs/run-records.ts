@@ -5,6 +5,7 @@ import { selectOne } from '../../db/transaction.ts'
 import type { RouteListBody } from '../../upstream/route-list.ts'
 import { ListBusyError } from './sync-errors.ts'
 import {
+  type HeldEffect,
   NO_COUNTS,
   type StageDurations,
   type SyncCounts,
@@ -172,6 +173,19 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
     ...(reviewId === null ? {} : { reviewId }),
     durationsMs,
   }
+}
+
+/** Records what a held list would do. It stays with the run, whatever is decided. */
+export async function recordHeldEffect(
+  tx: Tx,
+  runId: number,
+  { wouldAdd, wouldRemove }: HeldEffect,
+): Promise<void> {
+  await tx
+    .updateTable('sync_run')
+    .set({ would_add: wouldAdd, would_remove: wouldRemove })
+    .where('id', '=', runId)
+    .execute()
 }
 
 export interface Dropping {

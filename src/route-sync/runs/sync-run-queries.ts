@@ -1,7 +1,7 @@
 import type { RouteChangeKind, RouteListName, RunResolution, RunStatus } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { RunNotFoundError } from './sync-errors.ts'
-import type { SyncOutcome, SyncReason } from './sync-run.ts'
+import type { HeldEffect, SyncOutcome, SyncReason } from './sync-run.ts'
 
 /** The statuses of a run whose list was accepted. */
 export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
@@ -67,10 +67,7 @@ export async function hasRunSince(db: Db, list: RouteListName, instant: Date): P
   return run !== undefined
 }
 
-/**
- * The runs since an instant that got a list with this hash and then failed, or whose process ended. A run that a
- * shutdown interrupted does not count.
- */
+/** The runs since an instant that got a list with this hash and failed or died. An interrupted run does not count. */
 export async function findFailedWith(
   db: Db,
   { list, contentHash, since }: { list: RouteListName; contentHash: string; since: Date },
@@ -118,7 +115,7 @@ export async function findOpenRun(
 }
 
 /** A finished run, as listings show it. */
-export interface SyncRunRow extends SyncOutcome {
+export interface SyncRunRow extends SyncOutcome, HeldEffect {
   readonly startedAt: Date
   /** When its list arrived. */
   readonly arrivedAt: Date | null
@@ -160,6 +157,8 @@ function selectFinished(db: Db) {
       `.as('reason'),
       'review_id as reviewId',
       'content_hash as contentHash',
+      'would_add as wouldAdd',
+      'would_remove as wouldRemove',
     ])
     .where('status', 'is not', null)
     .$narrowType<{ status: RunStatus; finishedAt: Date }>()

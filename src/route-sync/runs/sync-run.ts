@@ -38,6 +38,14 @@ export const NO_COUNTS = {
 /** The counts of a run. A count is null if the run ended before it was made. */
 export type SyncCounts = Readonly<Record<keyof typeof NO_COUNTS, number | null>>
 
+/** What a held list would have done if it had been approved at once; null for a list that was not held. */
+export interface HeldEffect {
+  /** Routes that it would have added; of `with-availability`, made available. */
+  readonly wouldAdd: number | null
+  /** Routes that it would have removed; of `with-availability`, made unavailable. */
+  readonly wouldRemove: number | null
+}
+
 /** The result of a run. */
 export interface SyncOutcome extends SyncCounts {
   readonly runId: number
