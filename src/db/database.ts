@@ -1,11 +1,14 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
-import { withQueryTimeouts } from './query-timeout-pool.ts'
+import { PREPARED as PREPARED_TEXT, withQueryTimeouts } from './query-timeout-pool.ts'
 import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
+
+/** The beginning of a prepared statement: see query-timeout-pool.ts. */
+export const PREPARED = sql.raw(PREPARED_TEXT)
 
 /** For reads, and for functions that open their own transaction. */
 export type Db = Kysely<DB>

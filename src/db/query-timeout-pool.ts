@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 
@@ -27,13 +28,27 @@ export function withQueryTimeouts(
   }
 }
 
+/**
+ * Begins a statement that runs with every batch of checks. Each connection then plans it once or a few times, and not in
+ * every batch. Only for statements with a fixed list of columns, and without parameters that decide which plan is good.
+ */
+export const PREPARED = '/* prepared */'
+const names = new Map<string, string>()
+
+function preparedName(text: string): { name?: string } {
+  if (!text.trimStart().startsWith(PREPARED)) return {}
+  const name = names.get(text) ?? `farewatch_${hash('sha1', text).slice(0, 16)}`
+  names.set(text, name)
+  return { name }
+}
+
 function limitQueries(client: pg.PoolClient, statementTimeoutMs: number): PostgresPoolClient {
   let longestMs = statementTimeoutMs
   let timeout: unknown
   const query = async (text: string, values: unknown[]) => {
     if (timeout !== undefined) throw timeout
     if (RAISES_TIMEOUT.test(text)) longestMs = Math.max(longestMs, LONGEST_STATEMENT_MS)
-    const config = { text, values, query_timeout: longestMs + MARGIN_MS }
+    const config = { text, values, query_timeout: longestMs + MARGIN_MS, ...preparedName(text) }
     try {
       return await client.query(config)
     } catch (err) {

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
+import { type Db, PREPARED, sql } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 
 /** While the upstream is in trouble, checks take a tenth of the budget: enough to see when the trouble ends. */
@@ -28,7 +28,7 @@ export async function readTrouble(
   db: Db,
 ): Promise<{ open: boolean; closedSecondsAgo: number | null }> {
   return selectOne(
-    sql<{ open: boolean; closedSecondsAgo: number | null }>`
+    sql<{ open: boolean; closedSecondsAgo: number | null }>`${PREPARED}
       select coalesce(bool_or(i.id is not null and i.closed_at is null), false) as open,
              extract(epoch from clock_timestamp() - greatest(max(i.closed_at), max(b.closed_at)))::float8
                as "closedSecondsAgo"

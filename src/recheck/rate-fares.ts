@@ -1,5 +1,5 @@
 import type { RatedState } from '../base/kinds.ts'
-import { type Db, sql, type Tx } from '../db/database.ts'
+import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
 import type { Payer } from './payers.ts'
 import { learnCheck } from './policy/learn-check.ts'
 import { changesPerDay, type FareMemory, type RateModel, surpriseAt } from './policy/rate-model.ts'
@@ -172,7 +172,7 @@ export async function readFares(
   db: Db,
   fareIds: readonly number[],
 ): Promise<ReadonlyMap<number, StoredFare>> {
-  const { rows } = await sql<StoredFare>`
+  const { rows } = await sql<StoredFare>`${PREPARED}
     select q.tracked_fare_id as "fareId", q.ticket, q.route, q.surprise, q.rated_state as "ratedState",
            extract(epoch from q.rated_at)::float8 as "ratedAt",
            extract(epoch from q.changed_at)::float8 as "changedAt",

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
-import { type Database, openDatabase, sql } from '../../src/db/database.ts'
+import { type Database, openDatabase, PREPARED, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -25,6 +25,20 @@ describe('the database', () => {
       nothing: null,
       instant: new Date('2026-01-31T10:00:00Z'),
       json: { a: [1] },
+    })
+  })
+
+  it('prepares a statement that says so once for each connection', async ({ db }) => {
+    await db.connection().execute(async (session) => {
+      const sum = (a: number) => sql<{ sum: number }>`${PREPARED} select ${a}::int + 1 as sum`
+      expect(await selectOne(sum(1), session)).toEqual({ sum: 2 })
+      expect(await selectOne(sum(2), session)).toEqual({ sum: 3 })
+
+      const { rows } = await sql`
+        select calls from (select generic_plans + custom_plans as calls, statement from pg_prepared_statements) p
+         where statement like '%::int + 1 as sum'
+      `.execute(session)
+      expect(rows).toEqual([{ calls: 2 }])
     })
   })
 

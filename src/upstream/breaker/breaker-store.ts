@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import { shareInSql } from '../budget/budget-store.ts'
 import { isPaused } from '../budget/throttle.ts'
@@ -20,7 +20,7 @@ export interface UpstreamHealth {
 /** Reads everything in one statement, because every process that calls the upstream runs it a few times a second. */
 export async function readHealth(db: Db): Promise<UpstreamHealth> {
   const found = await selectOne(
-    sql<UpstreamHealth>`
+    sql<UpstreamHealth>`${PREPARED}
       select (extract(epoch from now) * 1000)::float8 as "nowMs",
              (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
              round((${shareInSql()})::numeric, 6)::float8 as share,

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import { shareInSql } from './budget-store.ts'
 import { MAX_PAUSE_MS } from './throttle.ts'
@@ -76,7 +76,7 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
   `
   const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : sql`${wanted}::int`
   const slotCount = sql`least(${wanted}::int, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
-  return sql<{ firstUs: number; spacingUs: number; granted: number; nowUs: number }>`
+  return sql<{ firstUs: number; spacingUs: number; granted: number; nowUs: number }>`${PREPARED}
     with locked as materialized (
       select * from upstream_budget for update
     ), timed as materialized (

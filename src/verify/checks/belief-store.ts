@@ -1,6 +1,6 @@
 import type { CheckReason } from '../../base/kinds.ts'
 import { isAhead } from '../../db/clock-ahead.ts'
-import { sql, type Tx } from '../../db/database.ts'
+import { PREPARED, sql, type Tx } from '../../db/database.ts'
 import type { ClaimRef } from './check-fares.ts'
 
 /** The belief of a fare as its history shows it. */
@@ -18,6 +18,8 @@ export interface LockedFare extends ShownBelief {
   /** A FareState as JSON; an empty object before the first check. */
   readonly state: object
   readonly hasReturn: boolean
+  /** Whether the flights of its state are stored as columns too. */
+  readonly hasFlights: boolean
   /** Whether an active watch of it waits for a good check to start. */
   readonly hasUnstartedWatch: boolean
   /** When the request of the last counted answer began; null if that lies ahead of the database's clock. */
@@ -83,9 +85,10 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
 const AHEAD = isAhead(sql`asked_at`)
 
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
-  const { rows } = await sql<LockedFare>`
+  const { rows } = await sql<LockedFare>`${PREPARED}
     select tracked_fare_id as "fareId", state, coalesce(${AHEAD}, false) as "isAhead",
            case when not ${AHEAD} then asked_at end as "askedAt", return is not null as "hasReturn",
+           flights_id is not null as "hasFlights",
            exists (select from watch w
                      join reseller r on r.id = w.reseller_id and r.disabled_at is null
                     where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
@@ -113,6 +116,8 @@ export interface BeliefRow extends ShownBelief {
   readonly priceCheckedAt: string | null
   readonly priceReason: string | null
   readonly held: readonly string[]
+  /** If set, its flights are stored already. */
+  readonly sameFlights?: boolean
   /** Whether the answer showed a departure that was past at first sight. */
   readonly past: boolean
   readonly everAvailableAt: string | null
@@ -129,7 +134,8 @@ export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<v
   const changed = rows.filter(hasChanged)
   if (changed.length > 0) await saveVersions(tx, changed)
   await saveStates(tx, rows)
-  await saveFlights(tx, rows)
+  const otherFlights = rows.filter(({ sameFlights }) => sameFlights !== true)
+  if (otherFlights.length > 0) await saveFlights(tx, otherFlights)
 }
 
 /** Also true for the same amount in other digits (100 and 100.00); the statements then write nothing. */
@@ -151,7 +157,7 @@ function hasChanged({
 }
 
 function batchOf(rows: readonly BeliefRow[]) {
-  const columns = rows.map(({ before: _, ...row }) => row)
+  const columns = rows.map(({ before: _, sameFlights: __, ...row }) => row)
   return sql`
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
@@ -185,7 +191,7 @@ async function saveVersions(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
 }
 
 async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
-  await sql`
+  await sql`${PREPARED}
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
            state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = coalesce(b.why, s.last_check_why),
@@ -228,19 +234,4 @@ async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
       returning id, tracked_fare_id)
     update fare_state s set flights_id = saved.id from saved where s.tracked_fare_id = saved.tracked_fare_id
   `.execute(tx)
-}
-
-/** Stores the answers behind changes: each once, compressed, as of its last citation. */
-export async function saveEvidence(
-  tx: Tx,
-  answers: readonly { readonly hash: string; readonly body: Buffer }[],
-): Promise<void> {
-  if (answers.length === 0) return
-  await tx
-    .insertInto('evidence')
-    .values(answers)
-    .onConflict((conflict) =>
-      conflict.column('hash').doUpdateSet({ created_at: sql<Date>`clock_timestamp()` }),
-    )
-    .execute()
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import {
   type AvailabilityChangeDraft,
   appendAvailabilityChanges,
 } from '../../changes/availability-feed.ts'
-import type { Tx } from '../../db/database.ts'
+import { sql, type Tx } from '../../db/database.ts'
 import { eventValue } from '../../recheck/policy/ticket.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
@@ -22,7 +23,7 @@ import {
   withoutInstants,
 } from '../decide/fare-state.ts'
 import { parseFareState } from '../decide/parse-fare-state.ts'
-import { type BeliefRow, type LockedFare, saveBeliefs, saveEvidence } from './belief-store.ts'
+import { type BeliefRow, type LockedFare, saveBeliefs } from './belief-store.ts'
 import type { Check } from './check-fares.ts'
 
 /** A check that counted, and its decision. */
@@ -94,7 +95,18 @@ function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRo
     reason: reason?.slice('unknown:'.length) ?? null,
     held,
     past,
+    sameFlights: before.hasFlights && haveSameFlights(before.state, state),
   }
+}
+
+function haveSameFlights(
+  before: Partial<FareState>,
+  { outbound, return: back }: FareState,
+): boolean {
+  return (
+    isDeepStrictEqual(before.outbound?.flight, outbound.flight) &&
+    isDeepStrictEqual(before.return?.flight, back?.flight)
+  )
 }
 
 /** What the row of a fare shows of its state. */
@@ -202,4 +214,19 @@ function ratingOf({ state, changes, good, next }: Decision, claimId: string | nu
     route: flight && `${flight.from}-${flight.to}`,
     counts: claimId !== null,
   }
+}
+
+/** Stores the answers behind changes: each once, compressed, as of its last citation. */
+async function saveEvidence(
+  tx: Tx,
+  answers: readonly { readonly hash: string; readonly body: Buffer }[],
+): Promise<void> {
+  if (answers.length === 0) return
+  await tx
+    .insertInto('evidence')
+    .values(answers)
+    .onConflict((conflict) =>
+      conflict.column('hash').doUpdateSet({ created_at: sql<Date>`clock_timestamp()` }),
+    )
+    .execute()
 }
