@@ -42,7 +42,7 @@ async function whileDelivering<T>(app: App, during: () => Promise<T>): Promise<T
   const queue = openQueue(app)
   await queue.start()
   const delivery = createDelivery(app)
-  const work = await startWork(app, queue, delivery.ticks)
+  const work = await startWork(app, queue, delivery)
   try {
     return await during()
   } finally {

@@ -3,6 +3,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { JobHandler } from '../queue/queue-system.ts'
 import { SnoozeError } from '../queue/snooze.ts'
 import type { Tick } from '../schedules/reconciler.ts'
+import type { DueTick } from '../schedules/run-when-due.ts'
 import { API_OPERATIONS } from './api-operations.ts'
 import type { App } from './app.ts'
 import type { TICK_EVERY_MS } from './queue-state.ts'
@@ -61,6 +62,27 @@ export function countTick(
     run: async (signal) => {
       await tick.run(signal)
       succeeded()
+    },
+  }
+}
+
+/** Wraps a tick that follows its work, as `countTick` does. `onTick` is called after every success. */
+export function countDueTick(
+  { metrics, clock }: Pick<App, 'metrics' | 'clock'>,
+  tick: DueTick,
+  onTick: () => void,
+): DueTick {
+  const succeeded = () =>
+    metrics.tickLastSuccess.set({ tick: tick.name }, clock.now().getTime() / 1000)
+  metrics.tickInterval.set({ tick: tick.name }, tick.atMostMs / 1000)
+  succeeded()
+  return {
+    ...tick,
+    run: async (signal) => {
+      const dueMs = await tick.run(signal)
+      succeeded()
+      onTick()
+      return dueMs
     },
   }
 }

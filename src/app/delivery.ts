@@ -1,7 +1,8 @@
 import { createScrub } from '../base/secrets.ts'
 import { splitList } from '../base/text.ts'
 import { secretsOf } from '../config/config.ts'
-import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
+import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
+import { createDispatcher } from '../delivery/dispatch/dispatcher.ts'
 import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries-job.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
@@ -11,19 +12,21 @@ import { createSlackFormat } from '../delivery/formats/slack.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import { createOpenTarget } from '../delivery/sealing/sealed-endpoints.ts'
 import { createTransport, type Transport } from '../delivery/send/transport.ts'
+import type { DueTick } from '../schedules/run-when-due.ts'
 import type { App } from './app.ts'
 import type { RunningTick } from './count-work.ts'
-import { TICK_EVERY_MS } from './queue-state.ts'
+import { DUE_TICK_AT_MOST_MS, TICK_EVERY_MS } from './queue-state.ts'
 import { targetPolicyOf } from './settings-for.ts'
 
 /** The delivery of records to endpoints in a worker process. */
 export interface Delivery {
   readonly ticks: readonly RunningTick[]
+  readonly dueTick: DueTick
   /** Gives the requests in progress some time, and releases the rest. */
   close(graceMs: number): Promise<void>
 }
 
-/** Delivers after every notification of new records, and each second in case one was lost. */
+/** Delivers after every notification of new records, while deliveries wait, and every five seconds in case one was lost. */
 export function createDelivery(app: App): Delivery {
   const { config, database, log, listener } = app
   const { db } = database
@@ -42,7 +45,15 @@ export function createDelivery(app: App): Delivery {
     dispatcher.dispatch().catch(() => undefined)
   })
   return {
-    ticks: ticksOf(app, dispatcher),
+    ticks: ticksOf(app),
+    dueTick: {
+      name: 'deliver',
+      atMostMs: DUE_TICK_AT_MOST_MS.deliver,
+      run: async () => {
+        await dispatcher.dispatch()
+        return nextDeliveryMs(db)
+      },
+    },
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -66,7 +77,7 @@ function formatsOf({ config, database }: App, transport: Transport): Format[] {
   ]
 }
 
-function ticksOf({ database: { db }, log }: App, dispatcher: Dispatcher): RunningTick[] {
+function ticksOf({ database: { db }, log }: App): RunningTick[] {
   const end = async () => {
     const { dead, disabled } = await endDeliveries(db)
     if (dead > 0) log.warn({ deliveries: dead }, 'deliveries were tried for too long and are dead')
@@ -75,7 +86,6 @@ function ticksOf({ database: { db }, log }: App, dispatcher: Dispatcher): Runnin
     }
   }
   return [
-    { name: 'deliver', everyMs: TICK_EVERY_MS.deliver, run: () => dispatcher.dispatch() },
     { name: 'end-deliveries', everyMs: TICK_EVERY_MS['end-deliveries'], run: end },
     {
       name: 'prune-deliveries',

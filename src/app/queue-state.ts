@@ -11,20 +11,24 @@ export const QUEUES = [TICK_QUEUE, SYNC_QUEUE, VERIFY_QUEUE] as const
 /** Queues whose failed jobs concern an operator. A failed tick does not: the next tick does its work. */
 export const JOB_QUEUES = QUEUES.filter((name) => name !== TICK_QUEUE)
 
-/** How often each tick runs, in any process. */
+/** How often each tick of the queue runs, in any process. */
 export const TICK_EVERY_MS = {
-  schedules: 5_000,
-  'dispatch-checks': 1_000,
-  'end-departed': 1_000,
   'expire-fares': 60_000,
   'end-watches': 60_000,
   'settle-incidents': 60_000,
   'cancel-analysts': 15_000,
   prune: 3_600_000,
   'roll-up-days': 600_000,
-  deliver: 1_000,
   'end-deliveries': 60_000,
   'prune-deliveries': 3_600_000,
+} as const
+
+/** How often each tick that follows its work runs at least, in every worker. */
+export const DUE_TICK_AT_MOST_MS = {
+  schedules: 5_000,
+  'dispatch-checks': 10_000,
+  'end-departed': 10_000,
+  deliver: 5_000,
 } as const
 
 const DEPTH_STATES = ['waiting', 'active', 'delayed', 'dead'] as const
@@ -85,8 +89,8 @@ const LATE_MS = 10_000
 /**
  * Returns the ticks whose last run failed in any process.
  *
- * The records of successful ticks are soon overwritten by the tick that runs every second. A failure therefore counts as
- * the last run only until the next run of that tick is due.
+ * The records of successful ticks are soon overwritten by more frequent ticks. A failure therefore counts as the last run
+ * only until the next run of that tick is due.
  */
 export async function failingTicks(
   queue: Pick<QueueSystem, 'jobs'>,

@@ -186,7 +186,7 @@ async function startWorker(
   await queue.start()
   const delivery = createDelivery(app)
   parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
-  const work = await startWork(app, queue, delivery.ticks)
+  const work = await startWork(app, queue, delivery)
   parts.push(part('reconciler', () => work.stop()))
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work

@@ -3,9 +3,7 @@ import { createSemaphore } from '../base/semaphore.ts'
 import { cancelLongStatements } from '../db/analyst-logins.ts'
 import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
-import { dispatchChecks, VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
-import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
-import { repairSetBack } from '../recheck/repair-set-back.ts'
+import { VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
 import {
   SYNC_QUEUE,
@@ -13,17 +11,18 @@ import {
   type SyncListPayload,
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
-import { enqueueDueSchedules } from '../schedules/enqueue-schedules.ts'
 import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
 import { askEnded } from '../verify/expiry/ask-ended.ts'
 import { endWatches } from '../verify/expiry/end-watches-job.ts'
-import { endDeparted, expireFares } from '../verify/expiry/expire-fares-job.ts'
+import { expireFares } from '../verify/expiry/expire-fares-job.ts'
 import { pruneEvidence, pruneFares, pruneMinutes } from '../verify/expiry/prune-checks.ts'
 import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
 import { countJobs, countStalled, countTick, type RunningTick } from './count-work.ts'
+import type { Delivery } from './delivery.ts'
+import { startDueTicks, TICK_LIMIT_MS } from './due-ticks.ts'
 import { TICK_EVERY_MS } from './queue-state.ts'
 import { schedulesOf } from './settings-for.ts'
 
@@ -57,13 +56,12 @@ const RECORDINGS = 2
 export async function startWork(
   app: App,
   queue: QueueSystem,
-  moreTicks: readonly RunningTick[] = [],
+  delivery?: Pick<Delivery, 'ticks' | 'dueTick'>,
 ): Promise<Work> {
   const { log, clock } = app
   const { db } = app.database
   const schedules = schedulesOf(app.config)
-  const ownTicks = ticksOf(app, queue, () => enqueueDueSchedules(due))
-  const ticks = [...ownTicks, ...moreTicks].map((tick) => countTick(app, tick))
+  const ticks = [...ticksOf(app), ...(delivery?.ticks ?? [])].map((tick) => countTick(app, tick))
   const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
   await saveSchedules(db, schedules, { now: await databaseNow(db), random: Math.random })
 
@@ -76,6 +74,8 @@ export async function startWork(
     await startChecks(app, queue),
     await startTicks(app, queue, { ticks, onTick }),
   ]
+  const more = delivery === undefined ? [] : [delivery.dueTick]
+  const dueTicks = startDueTicks(app, due, { more, onTick })
   const ending = new AbortController()
   const reconciling = runReconciler(due, ending.signal, () => {
     progress.reconciledAt = clock.now()
@@ -85,27 +85,13 @@ export async function startWork(
     progress: () => ({ ...progress }),
     stop: async () => {
       ending.abort()
-      await reconciling
+      await Promise.all([reconciling, dueTicks.stop()])
     },
   }
 }
 
-/** A tick that ran longer would fail the liveness check. */
-const TICK_LIMIT_MS = 30_000
-
-function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown>): RunningTick[] {
+function ticksOf(app: App): RunningTick[] {
   const { db } = app.database
-  const dispatch = async () => {
-    await repairSetBack({ db, metrics: app.metrics, log: app.log })
-    const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
-    const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
-    const rates = { requestsPerSecond, budgetPerSecond }
-    const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
-    for (const { lane, fareId } of claimed) {
-      app.metrics.budgetSlots.inc({ lane })
-      app.calls.count(lane, fareId)
-    }
-  }
   const cancelAnalysts = async () => {
     const cancelled = await cancelLongStatements(db, app.config.ANALYST_STATEMENT_SECONDS)
     for (const statement of cancelled) {
@@ -119,13 +105,6 @@ function ticksOf(app: App, queue: QueueSystem, enqueueDue: () => Promise<unknown
     await pruneFares(db, signal)
   }
   return [
-    { name: 'schedules', everyMs: TICK_EVERY_MS.schedules, run: enqueueDue },
-    { name: 'dispatch-checks', everyMs: TICK_EVERY_MS['dispatch-checks'], run: dispatch },
-    {
-      name: 'end-departed',
-      everyMs: TICK_EVERY_MS['end-departed'],
-      run: (signal) => endDeparted({ db, log: app.log, metrics: app.metrics }, signal),
-    },
     {
       name: 'expire-fares',
       everyMs: TICK_EVERY_MS['expire-fares'],
@@ -162,9 +141,10 @@ async function startTicks(
   const handle = await queue.work<{ tick: string }>(
     TICK_QUEUE,
     countJobs(metrics, TICK_QUEUE, async ({ tick }, { signal }) => {
-      // After a deploy the queue may still hold ticks of another version. They are ignored.
-      await ticks
-        .find(({ name }) => name === tick)
+      const found = ticks.find(({ name }) => name === tick)
+      // After a deploy the queue may still hold ticks of another version, which creates its own again.
+      if (found === undefined) await queue.removeTick({ queue: TICK_QUEUE, name: tick })
+      await found
         ?.run(AbortSignal.any([signal, AbortSignal.timeout(TICK_LIMIT_MS)]))
         .finally(onTick)
     }),

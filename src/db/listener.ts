@@ -6,8 +6,11 @@ import type { Logger } from '../base/logger.ts'
 import { endsWithin } from '../base/timeout.ts'
 import { type RawBuilder, sql } from './database.ts'
 
-/** What a notification is about: a feed that has grown (`watch`: of the reseller with the id), or a key that was revoked. */
-export type Topic = 'watch' | 'route' | 'availability' | 'key'
+/**
+ * What a notification is about: a feed that has grown (`watch`: of the reseller with the id), a key that was revoked, or
+ * fares that may be due sooner (`due`).
+ */
+export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due'
 
 /** @param id the id of the notification; undefined if it has none, and after each connect. */
 export type OnNotify = (id?: number) => void

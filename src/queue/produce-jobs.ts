@@ -31,6 +31,8 @@ export interface JobProducer {
    * soon. The first tick is due at once. Two processes that create a tick at the same moment may cause two first ticks.
    */
   upsertTick(tick: Tick): Promise<void>
+  /** Ends a tick. Does nothing if there is none of this name. */
+  removeTick(tick: Pick<Tick, 'queue' | 'name'>): Promise<void>
 }
 
 export function createJobProducer(client: StoreClient, clock: Clock): JobProducer {
@@ -50,6 +52,10 @@ export function createJobProducer(client: StoreClient, clock: Clock): JobProduce
     async upsertTick({ queue, ...tick }) {
       assertSingleUse(queue, 'ticks')
       await client.call(queue, (target) => upsertTickIn(target, tick, clock))
+    },
+
+    async removeTick({ queue, name }) {
+      await client.call(queue, (target) => target.removeJobScheduler(name))
     },
   }
 }

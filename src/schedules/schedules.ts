@@ -70,6 +70,19 @@ export async function makeScheduleDue(db: Db, name: string): Promise<Date | unde
   return schedule?.next_due_at
 }
 
+/** In how many milliseconds the first schedule is due; undefined if there is none. */
+export async function nextScheduleMs(db: Db): Promise<number | undefined> {
+  const { ms } = await db
+    .selectFrom('schedule')
+    .select(
+      sql<
+        number | null
+      >`(extract(epoch from min(next_due_at) - clock_timestamp()) * 1000)::float8`.as('ms'),
+    )
+    .executeTakeFirstOrThrow()
+  return ms ?? undefined
+}
+
 /** Whether a later due time of a schedule has been enqueued. */
 export async function hasLaterDueTime(db: Db, name: string, dueAt: Date): Promise<boolean> {
   const schedule = await db

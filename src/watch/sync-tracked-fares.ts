@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 import { addPayers, FIRST_PAYER, movePayers } from './fare-payers.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
@@ -64,6 +65,7 @@ export async function syncTrackedFares(
     ended.map((fare) => fare.id),
   )
   await expediteFirstChecks(tx, await startFreshWatches(tx, fareIds))
+  await sql`select ${notify('due')}`.execute(tx)
   return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
 }
 

@@ -30,8 +30,8 @@ function remembering(...ticks: readonly Ended[]) {
 describe('failing ticks', () => {
   it('are listed although all others succeed', async () => {
     const queue = remembering(
-      { name: 'dispatch-checks', secondsAgo: 1 },
-      { name: 'schedules', secondsAgo: 3 },
+      { name: 'cancel-analysts', secondsAgo: 1 },
+      { name: 'settle-incidents', secondsAgo: 3 },
       { name: 'expire-fares', secondsAgo: 40, failure: 'canceling statement' },
       { name: 'expire-fares', secondsAgo: 100, failure: 'canceling statement' },
       { name: 'prune', secondsAgo: 3_000, failure: 'no space left' },
@@ -47,8 +47,8 @@ describe('failing ticks', () => {
 
   it('exclude ticks that have succeeded since, or may have', async () => {
     const queue = remembering(
-      { name: 'dispatch-checks', secondsAgo: 1 },
-      { name: 'dispatch-checks', secondsAgo: 2, failure: 'deadlock detected' },
+      { name: 'cancel-analysts', secondsAgo: 1 },
+      { name: 'cancel-analysts', secondsAgo: 2, failure: 'deadlock detected' },
       // The records of its next run may have been overwritten by more frequent ticks.
       { name: 'end-watches', secondsAgo: 90, failure: 'deadlock detected' },
     )

@@ -26,6 +26,19 @@ describeStores('ticks', (store) => {
     expect(later.filter((dueMs) => dueMs <= first || (dueMs - first) % 300 !== 0)).toEqual([])
   })
 
+  it('end when they are removed', async () => {
+    const system = systems.open()
+    const queue = aQueue()
+    await system.work(queue, async () => undefined)
+    await system.upsertTick({ queue, name: 'former', everyMs: 3_600_000 })
+    await untilCounts(system, queue, { completed: 1, delayed: 1 })
+
+    await system.removeTick({ queue, name: 'former' })
+    await system.removeTick({ queue, name: 'unknown' })
+
+    await untilCounts(system, queue, { completed: 1, delayed: 0 })
+  })
+
   it('run at once for the first time, and keep their due time however often processes upsert them', async () => {
     const [one, two] = [systems.open(), systems.open()]
     const queue = aQueue()

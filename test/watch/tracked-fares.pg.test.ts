@@ -1,5 +1,6 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { createListener } from '../../src/db/listener.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import {
@@ -9,6 +10,7 @@ import {
   resumeWatches,
 } from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import {
@@ -55,6 +57,20 @@ async function isSomeLockAwaited(db: Db): Promise<boolean> {
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
 
 describe('syncTrackedFares', () => {
+  it('a new watch notifies the workers that fares may be due', async ({ db, databaseUrl }) => {
+    const listener = createListener({ url: databaseUrl, log: silentLog })
+    onTestFinished(() => listener.close())
+    let notifications = 0
+    listener.subscribe('due', () => {
+      notifications += 1
+    })
+    await until('the connection', () => notifications === 1)
+
+    await resellerWith(db, [cells({ reference: 'A', flight_id: '1' })])
+
+    await until('the notification', () => notifications === 2)
+  })
+
   it('equal questions share one tracked fare, in any list, by any reseller, in any order and spelling', async ({
     db,
   }) => {

@@ -6,7 +6,7 @@ import { failingTicks, JOB_QUEUES, lastTickOf, readDepth } from '../queue-state.
 import { isWithoutProgress, processText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** The most frequent tick runs every second. The longest pause of a healthy system is a restart. */
+/** The most frequent tick of the queue runs every 15 s. The longest pause of a healthy system is a restart. */
 const TICK_PAUSE_MS = 60_000
 /** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000

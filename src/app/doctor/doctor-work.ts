@@ -10,7 +10,7 @@ import { schedulesOf } from '../settings-for.ts'
 import { checksStopText, deliveryLateMs, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** A tick enqueues due schedules every five seconds. */
+/** A tick enqueues due schedules within five seconds. */
 const OVERDUE_MS = 120_000
 /** The age of a list is a fault when the lists of two due times are missing and the second sync has had time to end. */
 const MISSED_LISTS = 2

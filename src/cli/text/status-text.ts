@@ -62,7 +62,7 @@ export function dueText(due: Date, at: Date): string {
   return ms > -OVERDUE_MS ? 'now' : `OVERDUE ${durationText(-ms)}`
 }
 
-/** A tick every five seconds starts due work. */
+/** A tick starts due work within five seconds. */
 const OVERDUE_MS = 30_000
 
 function heldLines({ heldRuns }: Overview): [string, string][] {

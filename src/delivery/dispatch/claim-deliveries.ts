@@ -1,6 +1,6 @@
 import type { EndpointFormat } from '../../base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
 import type { Format } from '../formats/format.ts'
 
 /** Longer than a request with the record of its result. After it the delivery is due again. */
@@ -71,6 +71,26 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
        for no key update of e skip locked
   `.execute(tx)
   return rows
+}
+
+/** In how many milliseconds the next delivery is due, at the earliest; undefined if none waits. */
+export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
+  const { ms } = await selectOne(
+    sql<{ ms: number | null }>`${PREPARED}
+      select (extract(epoch from min(greatest(d.due_at, e.open_until, e.held_until)) - clock_timestamp()) * 1000)::float8 as ms
+        from webhook_endpoint e
+        join reseller r on r.id = e.reseller_id and r.disabled_at is null
+       cross join unnest(array[false, true]) kind (replayed)
+       cross join lateral (
+         select due_at from delivery
+          where endpoint_id = e.id and state = 'pending' and replayed = kind.replayed
+          order by due_at
+          limit 1) d
+       where e.disabled_at is null
+    `,
+    db,
+  )
+  return ms ?? undefined
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { EndReason } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { appendAvailabilityChanges } from '../../changes/availability-feed.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
+import { inTransaction, selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { hasPassed, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
@@ -25,6 +25,19 @@ interface ExpiryDeps {
  */
 export async function endDeparted(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
   return inBatches(BATCH, (limit) => expireSome(deps, lockDeparted, limit), signal)
+}
+
+/** In how many milliseconds the next fare departs; undefined if no departure is known. */
+export async function nextDepartureMs(db: Db): Promise<number | undefined> {
+  const { ms } = await selectOne(
+    sql<{ ms: number | null }>`${PREPARED}
+      select (extract(epoch from min(departs_at) - clock_timestamp()) * 1000)::float8 as ms
+        from fare_state
+       where expired_at is null
+    `,
+    db,
+  )
+  return ms ?? undefined
 }
 
 /**

@@ -2,6 +2,7 @@ import { AppError } from '../../base/errors.ts'
 import type { IncidentKind } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
+import { notify } from '../../db/listener.ts'
 import { affected, inTransaction } from '../../db/transaction.ts'
 import {
   type CheckCounts,
@@ -180,6 +181,7 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
  * safe here. Those fares are checked at their due time.
  */
 async function recheckHeld(tx: Tx, kind: IncidentKind): Promise<number> {
+  await sql`select ${notify('due')}`.execute(tx)
   return affected(
     sql`
       update fare_schedule

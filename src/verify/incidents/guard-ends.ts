@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../../db/database.ts'
+import { notify } from '../../db/listener.ts'
 import type { IncidentTransition } from './change-incidents.ts'
 import { assessMass } from './guard-changes.ts'
 import { EXPIRY_RULE } from './incident.ts'
@@ -35,4 +36,5 @@ async function postpone(tx: Tx, fareIds: readonly number[]): Promise<void> {
     update fare_schedule set lane = 'confirmation', lane_due_at = clock_timestamp()
      where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
   `.execute(tx)
+  await sql`select ${notify('due')}`.execute(tx)
 }
