@@ -9,7 +9,7 @@ export interface Role {
   readonly url: string
 }
 
-const MAIN = path.join(import.meta.dirname, '../src/cli/main.ts')
+export const MAIN = path.join(import.meta.dirname, '../src/cli/main.ts')
 /** Sets the limits of memory of the role, as in production. */
 export const PRODUCT = path.join(import.meta.dirname, '../bin/farewatch')
 

@@ -30,6 +30,8 @@ export interface Fixture {
   readonly upstreamUrl: string
   /** Makes the upstream leave this share of the requests unanswered. */
   hang(share: number): void
+  /** When the upstream last answered each flight, in milliseconds since 1970. */
+  answers(): Promise<[flightId: string, atMs: number][]>
   /** CPU time of all PostgreSQL processes so far. */
   postgresCpuSeconds(): number
   close(): Promise<void>
@@ -46,6 +48,11 @@ export async function openFixture(): Promise<Fixture> {
     databaseUrl: postgres.url,
     upstreamUrl: `http://127.0.0.1:${port}`,
     hang: (share) => void upstream.send(share),
+    answers: async () => {
+      upstream.send('answers')
+      const [answered] = await once(upstream, 'message')
+      return answered as [string, number][]
+    },
     postgresCpuSeconds: () => cpuSecondsOf(postmaster),
     close: async () => {
       upstream.disconnect()
@@ -69,6 +76,11 @@ function cpuSecondsOf(postmaster: number): number {
     else if (Number(stat[1]) === postmaster) ticks += sum(stat.slice(11, 13))
   }
   return ticks / TICKS_PER_SECOND
+}
+
+/** CPU time of one process and its threads. */
+export function cpuSecondsOfProcess(pid: number): number {
+  return sum(readStat(String(pid)).slice(11, 13)) / TICKS_PER_SECOND
 }
 
 /** The fields of /proc/PID/stat from the third on. Empty if the process has just ended. */
@@ -156,6 +168,7 @@ export async function countChecks(db: Db): Promise<number> {
 
 export interface Redis {
   readonly url: string
+  readonly pid: number
   stop(): Promise<void>
 }
 
@@ -177,7 +190,8 @@ export async function startRedis(): Promise<Redis | undefined> {
   }
   const ready = (async () => {
     for await (const chunk of server.stdout) {
-      if (String(chunk).includes('Ready to accept connections')) return { url, stop }
+      if (String(chunk).includes('Ready to accept connections'))
+        return { url, pid: server.pid ?? 0, stop }
     }
     return undefined
   })()

@@ -49,8 +49,11 @@ const [before = '', between = '', after = ''] = JSON.stringify({
 
 /** The share of requests that are never answered, set by the parent process. */
 let hangs = 0
-process.on('message', (share) => {
-  hangs = Number(share)
+/** When each flight was last answered. */
+const answered = new Map<string, number>()
+process.on('message', (asked) => {
+  if (asked === 'answers') process.send?.([...answered])
+  else hangs = Number(asked)
 })
 
 const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -58,6 +61,7 @@ const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, respons
   const id = /[?&]flightId=(\d+)/.exec(request.url ?? '')?.[1]
   response.writeHead(id === undefined ? 404 : 200, { 'content-type': 'application/json' })
   response.end(id === undefined ? '{}' : `${before}${id}${between}${id}${after}`)
+  if (id !== undefined) answered.set(id, Date.now())
 })
 server.listen(0, '127.0.0.1', 1_024, () => process.send?.((server.address() as AddressInfo).port))
 process.once('disconnect', () => process.exit())

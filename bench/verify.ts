@@ -8,16 +8,20 @@
  * how much of a budget is used: few fares with a minimum interval of one second, and an upstream that does not answer
  * one request in a hundred.
  *
- *   npm run bench:verify -- [fares] [seconds a step]
+ * The part `small` measures small budgets instead (small-budgets.ts), also those of another checkout.
+ *
+ *   npm run bench:verify -- [fares] [seconds a step] [large, small or both] [another checkout]
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/db/database.ts'
+import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,
   type Fixture,
   openBenchApp,
   openFixture,
+  type Redis,
   seedFares,
   startRedis,
   whileWorking,
@@ -26,6 +30,8 @@ import { bareLoop, jobPerFare } from './verify-rivals.ts'
 
 const FARES = Number(process.argv[2] ?? 40_000)
 const SECONDS = Number(process.argv[3] ?? 10)
+const PART = process.argv[4]
+const OTHER = process.argv[5]
 const BUDGETS = [1_000, 2_000, 4_000, 6_000, 7_000, 8_000, 9_000, 10_000]
 /** Slots are reserved up to five seconds ahead: those of the step before must have passed. */
 const WARM_UP_SECONDS = 8
@@ -209,21 +215,30 @@ async function measureUse(fixture: Fixture, budget: number, fares: number): Prom
   )
 }
 
-const fixture = await openFixture()
+async function measureLarge(redis: Redis | undefined): Promise<void> {
+  const fixture = await openFixture()
+  try {
+    await checkOnce(fixture)
+    const app = openBenchApp(fixture, { requestsPerSecond: 1 })
+    await countRows(app, async () => {
+      await compare(fixture, 'queue on PostgreSQL')
+      if (redis !== undefined) await compare(fixture, 'queue on Redis', redis.url)
+    })
+    await app.close()
+    console.log(`\nof the budget, over ${USAGE_SECONDS} s, one answer in a hundred missing:`)
+    fixture.hang(0.01)
+    await measureUse(fixture, 60, 200)
+  } finally {
+    await fixture.close()
+  }
+}
+
 const redis = await startRedis()
 try {
-  await checkOnce(fixture)
-  const app = openBenchApp(fixture, { requestsPerSecond: 1 })
-  await countRows(app, async () => {
-    await compare(fixture, 'queue on PostgreSQL')
-    if (redis === undefined) console.log('\nno redis-server: the queue on Redis is not measured')
-    else await compare(fixture, 'queue on Redis', redis.url)
-  })
-  await app.close()
-  console.log(`\nof the budget, over ${USAGE_SECONDS} s, one answer in a hundred missing:`)
-  fixture.hang(0.01)
-  await measureUse(fixture, 60, 200)
+  if (redis === undefined) console.log('no redis-server: the queue on Redis is not measured')
+  if (PART !== 'large')
+    await measureSmallBudgets({ fares: FARES, seconds: SECONDS, redis, other: OTHER })
+  if (PART !== 'small') await measureLarge(redis)
 } finally {
   await redis?.stop()
-  await fixture.close()
 }

@@ -1,0 +1,291 @@
+/**
+ * The part of bench/verify.ts for small budgets: a worker process as users start it, at 5 and 20 checks a second, and idle.
+ *
+ * CPU time is that of the worker and of all PostgreSQL processes. WAL is that of the whole server, the queue's included,
+ * without full-page images: `pg_stat_wal` counts all of it, `pg_walinspect` the images. The delay from answer to record is
+ * that from the instant at which the upstream's process has answered to `fare_state.last_check_at`.
+ */
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { App } from '../src/app/app.ts'
+import { type Db, sql } from '../src/db/database.ts'
+import { selectOne } from '../src/db/transaction.ts'
+import { MAIN, startRole, stop } from './start-role.ts'
+import {
+  countChecks,
+  cpuSecondsOfProcess,
+  type Fixture,
+  openBenchApp,
+  openFixture,
+  type Redis,
+  seedFares,
+} from './verify-fixture.ts'
+
+const BUDGETS = [5, 20]
+const WARM_UP_SECONDS = 20
+const IDLE_FARES = 1_000
+const HOUR_SECONDS = '3600'
+
+export interface SmallArgs {
+  readonly fares: number
+  readonly seconds: number
+  readonly redis: Redis | undefined
+  /** A checkout of another version, which is measured in the same run. It must accept the same database. */
+  readonly other: string | undefined
+}
+
+/** A version of the worker. */
+interface Version {
+  readonly name: string
+  readonly main: string
+}
+
+export async function measureSmallBudgets(args: SmallArgs): Promise<void> {
+  const { other, redis } = args
+  const versions: Version[] = [
+    ...(other === undefined ? [] : [{ name: 'other', main: path.join(other, 'src/cli/main.ts') }]),
+    { name: 'this', main: MAIN },
+  ]
+  for (const queue of [undefined, ...(redis === undefined ? [] : [redis])]) {
+    await measureSteps(args, versions, queue)
+    await measureIdleOf(args, versions, queue)
+  }
+}
+
+async function measureSteps(
+  { fares, seconds }: SmallArgs,
+  versions: readonly Version[],
+  queue: Redis | undefined,
+): Promise<void> {
+  await withWatches(fares, async (fixture, app) => {
+    console.log(`\n${fares} fares, ${seconds} s a step, queue on ${nameOf(queue)}`)
+    console.log(
+      'version checks/s   CPU s/1000: worker  Postgres   both  redis   WAL KB   record p50 ms   p95',
+    )
+    for (const requestsPerSecond of BUDGETS) {
+      for (const version of versions) {
+        const step = { requestsPerSecond, seconds, queue, version }
+        console.log(version.name.padEnd(7), stepText(await measureStep(fixture, app, step)))
+      }
+    }
+  })
+}
+
+async function measureIdleOf(
+  { seconds }: SmallArgs,
+  versions: readonly Version[],
+  queue: Redis | undefined,
+): Promise<void> {
+  await withWatches(IDLE_FARES, async (fixture) => {
+    for (const version of versions) {
+      const { worker, postgres, wal } = await measureIdle(fixture, { seconds, queue, version })
+      const figures = [worker, postgres, worker + postgres].map((s) => s.toFixed(3)).join(', ')
+      console.log(
+        `${version.name} idle, queue on ${nameOf(queue)}: CPU s a minute: worker, Postgres, both: ${figures}; WAL ${wal.toFixed(1)} KB`,
+      )
+    }
+  })
+}
+
+const nameOf = (redis: Redis | undefined) => (redis === undefined ? 'PostgreSQL' : 'Redis')
+
+async function withWatches(
+  fares: number,
+  during: (fixture: Fixture, app: App) => Promise<void>,
+): Promise<void> {
+  const fixture = await openFixture()
+  const app = openBenchApp(fixture, { requestsPerSecond: 1 })
+  try {
+    await seedFares(app, fares)
+    await keepWal(app.database.db)
+    await checkAll(fixture, app)
+    await during(fixture, app)
+  } finally {
+    await app.close()
+    await fixture.close()
+  }
+}
+
+/** The first check of every fare is a change. The next check of each is an hour away. */
+async function checkAll(fixture: Fixture, { database: { db } }: App): Promise<void> {
+  const role = await startRole(fixture, 'worker', {
+    UPSTREAM_REQUESTS_PER_SECOND: '500',
+    MIN_RECHECK_SECONDS: HOUR_SECONDS,
+  })
+  for (let unchecked = 1; unchecked > 0; await delay(1_000)) {
+    const { n } = await selectOne(
+      sql<{ n: number }>`
+        select count(*)::int as n from tracked_fare f
+         where not exists (select from fare_state s where s.tracked_fare_id = f.id and s.checks > 0)`,
+      db,
+    )
+    unchecked = n
+  }
+  await stop(role)
+}
+
+interface Step {
+  readonly perSecond: number
+  readonly worker: number
+  readonly postgres: number
+  readonly redis: number
+  readonly walKilobytes: number
+  readonly recordMs: readonly number[]
+}
+
+interface StepArgs {
+  readonly requestsPerSecond: number
+  readonly seconds: number
+  readonly queue: Redis | undefined
+  readonly version: Version
+}
+
+async function measureStep(
+  fixture: Fixture,
+  { database: { db } }: App,
+  { requestsPerSecond, seconds, queue, version }: StepArgs,
+): Promise<Step> {
+  await sql`update fare_schedule set not_before = clock_timestamp()`.execute(db)
+  const role = await startRole(
+    fixture,
+    'worker',
+    {
+      UPSTREAM_REQUESTS_PER_SECOND: String(requestsPerSecond),
+      MIN_RECHECK_SECONDS: '60',
+      ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
+    },
+    [process.execPath, version.main],
+  )
+  const pid = role.child.pid ?? 0
+  try {
+    await delay(WARM_UP_SECONDS * 1_000)
+    const from = await reading(db, fixture, { pid, queue })
+    await delay(seconds * 1_000)
+    const to = await reading(db, fixture, { pid, queue })
+    const thousands = (to.checks - from.checks) / 1_000
+    return {
+      perSecond: (to.checks - from.checks) / ((to.ms - from.ms) / 1_000),
+      worker: (to.worker - from.worker) / thousands,
+      postgres: (to.postgres - from.postgres) / thousands,
+      redis: (to.redis - from.redis) / thousands,
+      walKilobytes: (await walBytes(db, from, to)) / 1024 / (thousands * 1_000),
+      recordMs: await recordDelays(db, fixture, from.ms),
+    }
+  } finally {
+    await stop(role)
+  }
+}
+
+function stepText({ perSecond, worker, postgres, redis, walKilobytes, recordMs }: Step): string {
+  const at = (share: number) => recordMs[Math.floor(share * recordMs.length)] ?? Number.NaN
+  return [
+    perSecond.toFixed(2).padStart(8),
+    worker.toFixed(3).padStart(20),
+    postgres.toFixed(3).padStart(9),
+    (worker + postgres).toFixed(3).padStart(6),
+    redis.toFixed(3).padStart(6),
+    walKilobytes.toFixed(2).padStart(8),
+    at(0.5).toFixed(0).padStart(15),
+    at(0.95).toFixed(0).padStart(5),
+  ].join(' ')
+}
+
+async function measureIdle(
+  fixture: Fixture,
+  { seconds, queue, version }: Omit<StepArgs, 'requestsPerSecond'>,
+): Promise<{ worker: number; postgres: number; wal: number }> {
+  const app = openBenchApp(fixture, { requestsPerSecond: 1 })
+  const role = await startRole(
+    fixture,
+    'worker',
+    {
+      UPSTREAM_REQUESTS_PER_SECOND: '20',
+      MIN_RECHECK_SECONDS: HOUR_SECONDS,
+      ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
+    },
+    [process.execPath, version.main],
+  )
+  const pid = role.child.pid ?? 0
+  const { db } = app.database
+  try {
+    await delay(WARM_UP_SECONDS * 1_000)
+    const from = await reading(db, fixture, { pid, queue })
+    await delay(seconds * 1_000)
+    const to = await reading(db, fixture, { pid, queue })
+    if (to.checks > from.checks) throw new Error(`${to.checks - from.checks} checks while idle`)
+    const minutes = (to.ms - from.ms) / 60_000
+    return {
+      worker: (to.worker - from.worker) / minutes,
+      postgres: (to.postgres - from.postgres) / minutes,
+      wal: (await walBytes(db, from, to)) / 1024 / minutes,
+    }
+  } finally {
+    await stop(role)
+    await app.close()
+  }
+}
+
+interface Reading {
+  readonly ms: number
+  readonly checks: number
+  readonly worker: number
+  readonly postgres: number
+  readonly redis: number
+  readonly lsn: string
+  readonly walBytes: number
+}
+
+async function reading(
+  db: Db,
+  fixture: Fixture,
+  { pid, queue }: { pid: number; queue: Redis | undefined },
+): Promise<Reading> {
+  const wal = await selectOne(
+    sql<{ lsn: string; bytes: number }>`
+      select pg_current_wal_insert_lsn()::text as lsn, wal_bytes::float8 as bytes from pg_stat_wal`,
+    db,
+  )
+  return {
+    ms: Date.now(),
+    checks: await countChecks(db),
+    worker: cpuSecondsOfProcess(pid),
+    postgres: fixture.postgresCpuSeconds(),
+    redis: queue === undefined ? 0 : cpuSecondsOfProcess(queue.pid),
+    lsn: wal.lsn,
+    walBytes: wal.bytes,
+  }
+}
+
+/** The WAL between two readings, without full-page images. */
+async function walBytes(db: Db, from: Reading, to: Reading): Promise<number> {
+  const { images } = await selectOne(
+    sql<{ images: number }>`
+      select coalesce(sum(fpi_size), 0)::float8 as images from pg_get_wal_stats(${from.lsn}::pg_lsn, ${to.lsn}::pg_lsn)`,
+    db,
+  )
+  return to.walBytes - from.walBytes - images
+}
+
+/** Keeps the WAL of the whole run, which `pg_walinspect` reads. */
+async function keepWal(db: Db): Promise<void> {
+  await sql`create extension if not exists pg_walinspect`.execute(db)
+  await sql`alter system set wal_keep_size = '8GB'`.execute(db)
+  await sql`select pg_reload_conf()`.execute(db)
+}
+
+/** The delays from answer to record since an instant, in order. */
+async function recordDelays(db: Db, fixture: Fixture, sinceMs: number): Promise<number[]> {
+  const answered = new Map(await fixture.answers())
+  const { rows } = await sql<{ flightId: string; ms: number }>`
+    select f.flight_id as "flightId", (extract(epoch from s.last_check_at) * 1000)::float8 as ms
+      from fare_state s
+      join tracked_fare f on f.id = s.tracked_fare_id
+     where s.last_check_at > to_timestamp(${sinceMs}::float8 / 1000)
+  `.execute(db)
+  const delays = rows.flatMap(({ flightId, ms }) => {
+    const at = answered.get(String(flightId))
+    // A fare that was asked again is not recorded yet.
+    return at === undefined || at > ms ? [] : [ms - at]
+  })
+  return delays.toSorted((a, b) => a - b)
+}
