@@ -20,6 +20,7 @@ import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
 import { addKeysCommands } from './commands/keys-commands.ts'
 import { addReceiveCommand } from './commands/receive-command.ts'
+import { addReplayCommand } from './commands/replay-command.ts'
 import { addResellersCommands } from './commands/resellers-commands.ts'
 import { addRoutesCommands } from './commands/routes-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
@@ -61,7 +62,14 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
   ],
   [
     'Data:',
-    [addSqlCommands, addExportCommand, addRollupCommand, addAnalystsCommands, addOpenApiCommand],
+    [
+      addSqlCommands,
+      addExportCommand,
+      addRollupCommand,
+      addReplayCommand,
+      addAnalystsCommands,
+      addOpenApiCommand,
+    ],
   ],
   ['Sandbox:', [addSandboxCommand, addDemoCommand]],
 ]

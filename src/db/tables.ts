@@ -276,6 +276,7 @@ export interface SyncRun {
   arrived_at: Date | null
   baseline: Generated<boolean>
   bytes: number | null
+  confirmations: number | null
   conflicting_places: number | null
   content_hash: string | null
   duplicates: number | null

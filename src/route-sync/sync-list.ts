@@ -168,6 +168,7 @@ async function applyOrHold(
     baseline: previous === null,
     reason: release?.reason,
     reviewId: release?.reviewId,
+    confirmations,
     counts: { ...plan.staged, ...counts },
     durationsMs: run.stopwatch.durations(),
   })

@@ -81,6 +81,7 @@ async function applyHeld(
     baseline: previous === null,
     reason,
     reviewId,
+    confirmations: CONFIRMATIONS,
     counts: { ...plan.staged, ...counts },
     durationsMs: stopwatch.durations(),
   })

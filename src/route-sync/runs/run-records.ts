@@ -130,6 +130,8 @@ export interface RunEnd {
   readonly reason?: SyncReason | null | undefined
   /** The first run of the review that the list belongs to, if it was suspicious. */
   readonly reviewId?: number | null | undefined
+  /** Lists that had to lack a route, if the list was accepted. */
+  readonly confirmations?: number
   readonly counts?: Partial<SyncCounts>
   readonly durationsMs: StageDurations
 }
@@ -147,6 +149,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
       reason_code: reason?.code ?? null,
       reason: reason?.text ?? null,
       review_id: reviewId,
+      confirmations: end.confirmations ?? null,
       fetched: counts.fetched,
       duplicates: counts.duplicates,
       conflicting_places: counts.conflictingPlaces,

@@ -1,0 +1,197 @@
+import type { RouteListName } from '../../base/kinds.ts'
+import type { Scrub } from '../../base/secrets.ts'
+import { type Db, sql, type Tx } from '../../db/database.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { stageSnapshot } from '../plan/stage-snapshot.ts'
+import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
+import { ACCEPTED } from '../runs/sync-run-queries.ts'
+import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+
+export interface ListDeps {
+  readonly db: Db
+  readonly scrub: Scrub
+  /** The setting, for runs that did not record theirs. */
+  readonly confirmations: number
+}
+
+/**
+ * Numbers the accepted runs of each list in the order of their valid times, from the oldest one whose list is kept. A run
+ * that released a review counts as several lists.
+ */
+export async function numberRuns(db: Db, { confirmations }: Pick<ListDeps, 'confirmations'>) {
+  await sql`
+    insert into farewatch_replay.run
+           (list, position, run_id, valid_at, arrived_at, content_hash, bytes, baseline, confirmations, lists, compared_hash, compared_bytes)
+    select r.list, row_number() over (partition by r.list order by r.fetched_at), r.id, r.fetched_at,
+           date_trunc('milliseconds', coalesce(r.arrived_at, r.fetched_at)), r.content_hash, r.bytes, r.baseline,
+           coalesce(r.confirmations, case r.status when 'approved' then 1 else ${confirmations}::integer end),
+           1 + agreed.lists, c.content_hash, c.bytes
+      from sync_run r
+      cross join lateral (
+           select count(*) filter (where h.id > coalesce((select max(o.id) from sync_run o
+                                                           where o.list = r.list and o.review_id <> r.review_id and o.id < r.id), 0))
+                  as lists, min(h.id) as first
+             from sync_run h
+            where r.reason_code = 'agreed' and h.resolved_by = r.id and h.resolution = 'agreed' and h.review_id = r.review_id) agreed
+      left join sync_run c
+             on c.id = agreed.first
+            and not exists (select from sync_run same
+                             where same.review_id = r.review_id and same.id < r.id and same.content_hash = r.content_hash)
+     where r.status in ${ACCEPTED}
+       and r.fetched_at >= (select min(o.fetched_at)
+                              from sync_run o
+                              join snapshot s on s.content_hash = o.content_hash
+                             where o.list = r.list and o.status in ${ACCEPTED})
+  `.execute(db)
+}
+
+interface NumberedRun {
+  readonly position: number
+  readonly runId: number
+  readonly validAt: Date
+  readonly contentHash: string
+  readonly bytes: number
+  readonly baseline: boolean
+  readonly comparedHash: string | null
+  readonly comparedBytes: number | null
+}
+
+/** Reads the kept lists one after the other and records what each holds. Runs whose list is not kept stay unknown. */
+export async function readLists(
+  deps: ListDeps,
+  list: RouteListName,
+  { signal, onRun }: { readonly signal: AbortSignal; readonly onRun: (done: number) => void },
+): Promise<void> {
+  let last: NumberedRun | undefined
+  for (const run of await findNumbered(deps.db, list)) {
+    signal.throwIfAborted()
+    const follows = last !== undefined && last.position === run.position - 1
+    if (follows && last?.contentHash === run.contentHash) {
+      await markKnown(deps.db, list, run.position)
+      last = run
+    } else if (await readList(deps, list, { run, last, follows })) last = run
+    onRun(run.position)
+  }
+}
+
+async function findNumbered(db: Db, list: RouteListName): Promise<NumberedRun[]> {
+  const { rows } = await sql<NumberedRun>`
+    select position, run_id as "runId", valid_at as "validAt", content_hash as "contentHash", bytes, baseline,
+           compared_hash as "comparedHash", compared_bytes as "comparedBytes"
+      from farewatch_replay.run
+     where list = ${list}
+     order by position
+  `.execute(db)
+  return rows
+}
+
+async function markKnown(db: Db, list: RouteListName, position: number): Promise<void> {
+  await sql`
+    update farewatch_replay.run set known = true where list = ${list} and position = ${position}
+  `.execute(db)
+}
+
+interface Step {
+  readonly run: NumberedRun
+  /** The last run whose list was read. */
+  readonly last: NumberedRun | undefined
+  /** Whether no run lies between the two. */
+  readonly follows: boolean
+}
+
+/** Records one list. Returns false if it, or the list that it was compared with, cannot be read. */
+async function readList(deps: ListDeps, list: RouteListName, step: Step): Promise<boolean> {
+  const { position, comparedHash, comparedBytes } = step.run
+  const fetched = await findKept(deps.db, step.run)
+  const compared =
+    comparedHash === null
+      ? null
+      : await findKept(deps.db, { ...step.run, contentHash: comparedHash, bytes: comparedBytes })
+  if (fetched === undefined || compared === undefined) return false
+  await inTransaction(deps.db, async (tx) => {
+    await sql`set local statement_timeout = '15min'`.execute(tx)
+    await sql`set local work_mem = '64MB'`.execute(tx)
+    await stageSnapshot(tx, deps.scrub, readSlices(tx, { list, fetched }))
+    await recordPresence(tx, list, position)
+    if (list === 'routes') await recordPlaces(tx, step)
+    if (compared !== null) {
+      await stageSnapshot(tx, deps.scrub, readSlices(tx, { list, fetched: compared }), 'compared')
+      await recordSingleAbsences(tx, list, position)
+    }
+    await markKnown(tx, list, position)
+  })
+  if (step.last === undefined) await sql`analyze farewatch_replay.presence`.execute(deps.db)
+  return true
+}
+
+async function findKept(
+  db: Db,
+  run: Pick<NumberedRun, 'runId' | 'contentHash'> & { readonly bytes: number | null },
+): Promise<FetchedList | undefined> {
+  const kept = listOfRun(run)
+  try {
+    await kept.chunks(db)
+    return kept
+  } catch (err) {
+    if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return undefined
+    throw err
+  }
+}
+
+async function recordPresence(tx: Tx, list: RouteListName, position: number): Promise<void> {
+  await sql`
+    update farewatch_replay.presence p
+       set until = ${position}
+     where p.list = ${list} and p.until is null
+       and not exists (select from staged_route s
+                        where (s.departure_id, s.destination_id) = (p.departure_id, p.destination_id))
+  `.execute(tx)
+  await sql`
+    insert into farewatch_replay.presence (list, departure_id, destination_id, first)
+    select ${list}, s.departure_id, s.destination_id, ${position}::integer
+      from staged_route s
+     where not exists (select from farewatch_replay.presence p
+                        where p.list = ${list} and p.until is null
+                          and (p.departure_id, p.destination_id) = (s.departure_id, s.destination_id))
+  `.execute(tx)
+}
+
+/**
+ * A place keeps its attributes while a list gives them, else takes the smallest ones that the list gives. After runs whose
+ * lists are unknown its attributes are unknown until a list gives the place again; if that list contradicts itself, the
+ * stored attributes are taken if they are among those of the list.
+ */
+async function recordPlaces(tx: Tx, { run, last, follows }: Step): Promise<void> {
+  const { position, validAt, baseline } = run
+  const isFirst = !follows && !baseline
+  const until = follows ? position : (last?.position ?? 0) + 1
+  const isKept = sql`exists (select from staged_place s
+                              where (s.place_id, s.iata, s.city, s.country) = (p.place_id, p.iata, p.city, p.country))`
+  await sql`
+    update farewatch_replay.place p
+       set until = ${until}
+     where p.until is null
+       and (${!follows} or not ${isKept} and p.place_id in (select place_id from staged_place))
+  `.execute(tx)
+  await sql`
+    insert into farewatch_replay.place (place_id, iata, city, country, first)
+    select distinct on (s.place_id) s.place_id, s.iata, s.city, s.country, ${position}::integer
+      from staged_place s
+      left join place_version v
+             on ${isFirst} and (v.place_id, v.iata, v.city, v.country) = (s.place_id, s.iata, s.city, s.country)
+            and v.valid_from <= ${validAt} and (v.valid_to is null or v.valid_to > ${validAt})
+     where not exists (select from farewatch_replay.place p where p.place_id = s.place_id and p.until is null)
+     order by s.place_id, v.place_id is null, s.iata collate "C", s.city collate "C", s.country collate "C"
+  `.execute(tx)
+}
+
+/** A route that the compared list still held was absent from the last of the agreeing lists alone. */
+async function recordSingleAbsences(tx: Tx, list: RouteListName, position: number): Promise<void> {
+  await sql`
+    insert into farewatch_replay.single_absence
+    select ${list}, ${position}::integer, c.departure_id, c.destination_id
+      from compared_route c
+     where not exists (select from staged_route s
+                        where (s.departure_id, s.destination_id) = (c.departure_id, c.destination_id))
+  `.execute(tx)
+}
