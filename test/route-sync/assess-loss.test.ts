@@ -4,9 +4,10 @@ import {
   assessLoss,
   isSeasonal,
   type LossPattern,
+  resemblesCut,
   type SeasonPattern,
 } from '../../src/route-sync/review/assess-loss.ts'
-import { releaseOf } from '../../src/route-sync/review/judge-snapshot.ts'
+import { isLossAlone, releaseOf } from '../../src/route-sync/review/judge-snapshot.ts'
 import {
   AUTUMN,
   CUTS,
@@ -83,6 +84,33 @@ describe('the assessment of a loss', () => {
   })
 })
 
+describe('a season', () => {
+  it('does not explain a loss with more than 2 % of the live routes besides it', () => {
+    const season = { ended: 400, missing: 400 }
+
+    expect(isSeasonal({ live: 1_000, missing: 420, season })).toBe(true)
+    expect(isSeasonal({ live: 1_000, missing: 421, season })).toBe(false)
+  })
+
+  it('does not release a list whose end or whose countries are gone', () => {
+    const whole = COUNTRIES.map((c, i) => ({ ...c, missing: i < 2 ? 100 : 0 }))
+
+    expect(resemblesCut(PATTERN)).toBe(false)
+    expect(resemblesCut({ ...PATTERN, atEnd: 195 })).toBe(true)
+    expect(resemblesCut({ ...PATTERN, countries: whole })).toBe(true)
+  })
+
+  it('does not release a list that is suspicious for what it adds or changes as well', () => {
+    const { routes } = generateNetwork(1)
+    const before = routes.filter((route) => isLive(route, YEAR + AUTUMN - 1))
+    const loss = effectOf({ routes, before, after: new Set(before.slice(500)), day: YEAR + AUTUMN })
+
+    expect(isLossAlone(loss, GUARD_LIMITS)).toBe(true)
+    expect(isLossAlone({ ...loss, added: 2 * loss.live }, GUARD_LIMITS)).toBe(false)
+    expect(isLossAlone({ ...loss, placesChanged: 60 }, GUARD_LIMITS)).toBe(false)
+  })
+})
+
 /** The lists of two days of a network; the second one may have been cut. */
 interface Step {
   readonly routes: readonly GeneratedRoute[]
@@ -147,7 +175,7 @@ describe('lists of a network with seasons', () => {
       const after = new Set(cut(liveOn(day), kind, { share, random }))
       const step = { routes, before: liveOn(day - 1), after, day }
       const effect = effectOf(step)
-      const seasonal = isSeasonal({ missing: effect.missing, season: seasonOf(step) })
+      const seasonal = isSeasonal({ ...effect, season: seasonOf(step) })
 
       const today = releasedAfter(effect, false)
       if (today === 0) continue
@@ -163,7 +191,7 @@ describe('lists of a network with seasons', () => {
     const day = YEAR + AUTUMN
     const step = { routes, before: liveOn(day - 1), after: new Set(liveOn(day)), day }
     const effect = effectOf(step)
-    const seasonal = isSeasonal({ missing: effect.missing, season: seasonOf(step) })
+    const seasonal = isSeasonal({ ...effect, season: seasonOf(step) })
 
     expect(suspicionOf(effect, GUARD_LIMITS)?.code).toBe('mass_absence')
     expect([releasedAfter(effect, false), releasedAfter(effect, seasonal)]).toEqual([24, 12])

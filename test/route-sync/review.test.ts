@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/plan/guard.ts'
+import {
+  GUARD_LIMITS,
+  type GuardLimits,
+  type SnapshotEffect,
+} from '../../src/route-sync/plan/guard.ts'
 import { type AgreeingList, releaseOf } from '../../src/route-sync/review/judge-snapshot.ts'
 import type { ReviewState } from '../../src/route-sync/review/match-review.ts'
 
@@ -64,5 +68,17 @@ describe('releasing agreeing lists', () => {
 
   it('lists that lack exactly half of the routes are released', () => {
     expect(release({}, { effect: { ...EFFECT, missing: 500 } })).toBe('agreed')
+  })
+
+  it.each<[string, Partial<GuardLimits>, string | undefined]>([
+    ['two lists over 12 hours', {}, 'agreed'],
+    ['an operator lets no list release itself', { releaseLists: 1_000 }, undefined],
+    ['an operator asks for three days', { releaseHours: 72 }, undefined],
+  ])('a season needs one list less and half of the hours: %s', (_name, limits, code) => {
+    const state = { ...STATE, heldRuns: [7] }
+    const fetchedAt = new Date('2026-01-02T00:00:00Z')
+    const list = { ...LIST, fetchedAt, seasonal: true }
+
+    expect(releaseOf(state, list, { ...GUARD_LIMITS, ...limits })?.code).toBe(code)
   })
 })

@@ -49,8 +49,10 @@ const COUNTED_FROM = 20
 const FEWEST_COUNTRIES = 5
 /** Of the routes that ended in the same weeks of last year, a season's list lacks at least this share. */
 const SEASON_SHARE = 0.5
-/** Of its missing routes, at most this share did not end in these weeks of last year. */
+/** Of its missing routes, at most this share did not end in these weeks of last year, */
 const OTHERS_SHARE = 0.1
+/** and at most this share of the live routes: in a network that mostly ends in autumn, a tenth of the loss is a cut. */
+const OTHERS_OF_LIVE = 0.02
 
 /** Says what a person would conclude from the pattern of a loss. */
 export function assessLoss(pattern: LossPattern): LossAssessment {
@@ -76,10 +78,20 @@ function causeOf(accident: readonly string[]): LossCause {
  * Whether the missing routes are those that ended in the same weeks of last year: nine of ten are, and they are at least half of
  * those. A list that was cut lacks other routes too, or only a part of the season's.
  */
-export function isSeasonal({ missing, season }: Pick<LossPattern, 'missing' | 'season'>): boolean {
+export function isSeasonal({
+  live,
+  missing,
+  season,
+}: Pick<LossPattern, 'live' | 'missing' | 'season'>): boolean {
   if (season === null || season.missing === 0) return false
   const others = missing - season.missing
-  return others <= OTHERS_SHARE * missing && season.missing >= SEASON_SHARE * season.ended
+  if (others > OTHERS_SHARE * missing || others > OTHERS_OF_LIVE * live) return false
+  return season.missing >= SEASON_SHARE * season.ended
+}
+
+/** Whether the loss has the shape of a cut. A season takes single routes all over the list, in all countries. */
+export function resemblesCut(pattern: LossPattern): boolean {
+  return endOfList(pattern) !== null || wholeCountries(pattern) !== null
 }
 
 function roundRows({ rows }: LossPattern): string | null {

@@ -2,9 +2,9 @@ import type { Tx } from '../../db/database.ts'
 import { type GuardLimits, type SnapshotEffect, suspicionOf } from '../plan/guard.ts'
 import type { SyncDeps } from '../plan/plan-snapshot.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
-import { isSeasonal } from './assess-loss.ts'
+import { isSeasonal, resemblesCut } from './assess-loss.ts'
 import { type MatchArgs, matchReview, type ReviewState } from './match-review.ts'
-import { readSeason } from './read-loss-pattern.ts'
+import { readLossPattern } from './read-loss-pattern.ts'
 
 /** Why a list is suspicious, the review that it belongs to, and why it is applied nevertheless. */
 export interface Suspicion {
@@ -41,11 +41,42 @@ export async function judgeSnapshot(
   const review = await matchReview(tx, { ...judged, agreementShare, scrub })
   if (review === undefined) return { reason, reviewId: null, release: null }
   const { reviewId, heldRuns } = review
-  const season = await readSeason(tx, judged.list, judged.fetchedAt)
-  const seasonal = isSeasonal({ missing: effect.missing, season })
-  const released = releaseOf(review, { ...judged, suspicion: reason, effect, seasonal }, guard)
+  const agreeing = { ...judged, suspicion: reason, effect }
+  const released =
+    releaseOf(review, { ...agreeing, seasonal: false }, guard) ??
+    (await seasonRelease(tx, scrub, { review, agreeing, judged, guard }))
   const release = released && { reviewId, lists: heldRuns.length + 1, reason: released }
   return { reason, reviewId, release }
+}
+
+interface SeasonArgs {
+  readonly review: ReviewState
+  readonly agreeing: Omit<AgreeingList, 'seasonal'>
+  readonly judged: JudgedList
+  readonly guard: GuardLimits
+}
+
+/**
+ * The release of a loss that last year explains. The pattern is read only if it can release the list, because it stages the
+ * last accepted list. That list itself has no pattern: nothing of it is missing from it.
+ */
+async function seasonRelease(
+  tx: Tx,
+  scrub: SyncDeps['scrub'],
+  { review, agreeing, judged, guard }: SeasonArgs,
+): Promise<SyncReason | null> {
+  const { list, fetched, fetchedAt, plan } = judged
+  const release = releaseOf(review, { ...agreeing, seasonal: true }, guard)
+  if (release === null || !plan.isStaged || !isLossAlone(plan.effect, guard)) return null
+  const { live, missing } = plan.effect
+  const counts = { rows: plan.staged.fetched, bytes: fetched.bytes, live, missing }
+  const pattern = await readLossPattern(tx, { ...counts, list, at: fetchedAt, scrub })
+  return isSeasonal(pattern) && !resemblesCut(pattern) ? release : null
+}
+
+/** Whether a list would be accepted if it lacked nothing: last year says nothing about additions and places. */
+export function isLossAlone(effect: SnapshotEffect, limits: GuardLimits): boolean {
+  return suspicionOf({ ...effect, newlyAbsent: 0, missing: 0, removed: 0 }, limits) === null
 }
 
 export interface AgreeingList extends Pick<JudgedList, 'runId' | 'fetchedAt'> {
@@ -57,8 +88,14 @@ export interface AgreeingList extends Pick<JudgedList, 'runId' | 'fetchedAt'> {
 
 const HOUR_MS = 3_600_000
 
-/** A season that repeats itself needs less proof. The limits of the guard stay: such a list is held as well. */
-const SEASON_RELEASE = { releaseLists: 2, releaseHours: 12 }
+/**
+ * A season that repeats itself needs less proof: one list less and half of the hours, by default two lists over 12 hours.
+ * Relative to the settings, so that an operator who asks for more proof, or who lets no list release itself, gets that.
+ */
+function seasonLimits({ releaseLists, releaseHours }: GuardLimits) {
+  const lists = Math.min(releaseLists, Math.max(2, releaseLists - 1))
+  return { releaseLists: lists, releaseHours: releaseHours / 2 }
+}
 
 /**
  * Returns why a suspicious list is applied nevertheless: an accident does not repeat unchanged for a day. Returns null
@@ -74,7 +111,7 @@ export function releaseOf(
   const spanMs = heldSince === null ? 0 : fetchedAt.getTime() - heldSince.getTime()
   if (rejected || suspicion.code === 'empty') return null
   if (effect.missing > limits.releaseLostShare * effect.live) return null
-  const needed = seasonal ? SEASON_RELEASE : limits
+  const needed = seasonal ? seasonLimits(limits) : limits
   if (lists < needed.releaseLists || spanMs < needed.releaseHours * HOUR_MS) return null
   const runs =
     runId === null ? `${heldRuns.join(', ')} and this one` : [...heldRuns, runId].join(', ')

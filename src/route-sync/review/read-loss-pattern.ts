@@ -102,5 +102,7 @@ async function countAtEnd(
     `,
     tx,
   )
+  // A dry run may read the pattern twice in its transaction.
+  await sql`drop table first_route, first_place`.execute(tx)
   return found
 }
