@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { createListener } from '../../src/db/listener.ts'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
@@ -13,7 +13,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { available, gone, record } from '../verify/fare-fixtures.ts'
-import { manyCells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, manyCells, resellerWith } from '../watch/watch-fixtures.ts'
 import { canBrowse, openPage } from './browser.ts'
 
 /** What an operator and a reseller can open: each view, and what opens inside it. */
@@ -164,6 +164,28 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByRole('button', { name: 'Import' }).click()
 
     await page.getByRole('link', { name: /A-2/ }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('edits a watch in place, and keeps the settings that are not changed', async ({ db }) => {
+    const id = await resellerWith(db, [cells({ min_interval_seconds: '600', priority: 'high' })])
+    const { text } = await createApiKey(db, { resellerId: id })
+    const base = await startApi(db)
+    const { page, complaints } = await openPage({ base, key: text, path: '#/watches/summer/A-1' })
+    const settings = async () => {
+      const { rows } = await sql<{ seconds: number; priority: string }>`
+        select min_interval_seconds as seconds, priority from watch
+      `.execute(db)
+      return rows[0]
+    }
+
+    await page.getByRole('button', { name: 'Edit' }).click()
+    expect(await page.getByLabel('Priority').inputValue()).toBe('high')
+    await page.getByLabel('Priority').selectOption('urgent')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Edit' }).waitFor()
+
+    expect(await settings()).toEqual({ seconds: 600, priority: 'urgent' })
     expect(complaints).toEqual([])
   })
 

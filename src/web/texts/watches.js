@@ -68,6 +68,7 @@ export const watches = {
     percentHint: 'such as 5',
     departsOn: 'Day of departure',
     minIntervalSeconds: 'Seconds between two checks, at least',
+    priority: 'Priority',
     restart: 'If you change a flight or the passengers, the watch begins again.',
     exists: 'This list has a watch with this reference. Open it to edit it.',
   },
@@ -81,7 +82,7 @@ export const watches = {
       `${added === 1 ? '1 watch' : `${added.toLocaleString()} watches`} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
     /** @param {number} n */
     cleared: (n) =>
-      `${n.toLocaleString()} of the changed ones would lose a threshold, a day or an interval that the file leaves out.`,
+      `${n.toLocaleString()} of the changed ones would lose a threshold, a day, an interval or a priority that the file leaves out.`,
     /** @param {number} n */
     ended: (n) => `${n.toLocaleString()} of them have ended and stay ended.`,
     nothing: 'The file changes nothing.',

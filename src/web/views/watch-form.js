@@ -14,6 +14,7 @@ const SETTINGS = /** @type {const} */ ([
   { name: 'priceThresholdPercent', type: 'text', hint: texts.form.percentHint },
   { name: 'minIntervalSeconds', type: 'number', hint: '' },
 ])
+const PRIORITIES = /** @type {const} */ (['low', 'normal', 'high', 'urgent'])
 
 /**
  * Adds a watch, or edits one.
@@ -47,6 +48,8 @@ export function WatchForm({ list, watch, onEnd }) {
       ${AGES.map((age) => html`<label>${texts.form[age]}<input type="number" min="0" max="12" value=${values[`${group} ${age}`]} onInput=${set(`${group} ${age}`)} /></label>`)}</fieldset>`,
     )}
     ${SETTINGS.map(({ name, ...options }) => field(name, options))}
+    <label>${texts.form.priority}<select value=${values.priority} onChange=${set('priority')}>
+      ${PRIORITIES.map((priority) => html`<option value=${priority}>${priority}</option>`)}</select></label>
     ${watch !== undefined && html`<p class="help">${texts.form.restart}</p>`}
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     <div class="buttons">
@@ -75,7 +78,8 @@ function valuesOf(watch) {
   )
   const names = ['reference', 'flightId', 'returnFlightId', ...SETTINGS.map(({ name }) => name)]
   const others = names.map((name) => [name, String(watch?.[name] ?? '')])
-  return Object.fromEntries([...others, ...counts])
+  const priority = ['priority', watch?.priority ?? 'normal']
+  return Object.fromEntries([...others, priority, ...counts])
 }
 
 /** @param {Record<string, string>} values */
@@ -92,7 +96,8 @@ function settingsOf(values) {
       return [name, value === '' ? null : name === 'minIntervalSeconds' ? Number(value) : value]
     }),
   )
-  return { flightId: values.flightId?.trim(), passengers, ...settings }
+  const { flightId, priority } = values
+  return { flightId: flightId?.trim(), passengers, priority, ...settings }
 }
 
 /** A watch with the same reference would be replaced: it is looked for first. @param {string} list @param {Record<string, string>} values */
