@@ -125,7 +125,28 @@ function boundOf(results: Results, requestsPerSecond: number): Interval {
   return intervalOf((results.get('ours') ?? []).map(({ longest }) => longest / bound))
 }
 
+/** What a reseller with one watch gets next to one with 1,000. */
+function compareResellers(): void {
+  for (const shares of [
+    [1, 1],
+    [4, 1],
+    [1, 4],
+  ] as const) {
+    for (const requestsPerSecond of [0.05, 1, 20]) {
+      const rules = {
+        requestsPerSecond,
+        minIntervalSeconds: 60,
+        hours: 20 / requestsPerSecond ** 0.5,
+      }
+      const found = intervalOf([smallResellerRatio(rules, shares)])
+      const what = `1,000 and 1 watches, shares ${shares.join(':')}, ${requestsPerSecond}/s`
+      showGoal(`${what}: small / alone`, found, 1.2)
+    }
+  }
+}
+
 checkKnownAnswers()
+compareResellers()
 const steady = compare('stationary', stationary, false)
 const nothing = compare('null', nullWorld, true)
 const market = compare('fares', fares, false)
@@ -141,21 +162,5 @@ showGoal(
 showGoal('fares: ours / √ oracle', ratio(market, ['ours', '√ oracle']), 1)
 showGoal('fares: ours / round robin', ratio(market, ['ours', 'round robin']), 0.5)
 showGoal('fares, all weights 1: ours / round robin', ratio(equal, ['ours', 'round robin']), 0.75)
-for (const shares of [
-  [1, 1],
-  [4, 1],
-  [1, 4],
-] as const) {
-  for (const requestsPerSecond of [0.05, 1, 20]) {
-    const rules = {
-      requestsPerSecond,
-      minIntervalSeconds: 60,
-      hours: 20 / requestsPerSecond ** 0.5,
-    }
-    const found = intervalOf([smallResellerRatio(rules, shares)])
-    const what = `1,000 and 1 watches, shares ${shares.join(':')}, ${requestsPerSecond}/s`
-    showGoal(`${what}: small / alone`, found, 1.2)
-  }
-}
 showGoal('fares: longest interval / bound', boundOf(market, FARES / 7_200), 1)
 if (values.plots) writePlots(FARES)
