@@ -773,7 +773,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a held run and apply its list
-         * @description The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.
+         * @description The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped. If the other list of the same pull is held too, it is approved as well, routes first; an empty list and one that was rejected are not.
          */
         post: operations["approveHeldRun"];
         delete?: never;
@@ -1334,6 +1334,8 @@ export interface components {
                 at: string;
             } | null;
             plan: components["schemas"]["PlanReport"];
+            /** @description The held run of the other list of the same pull. Approving one of the two approves both. */
+            pairedWith: number | null;
         };
         Incident: {
             id: number;
@@ -2910,10 +2912,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:19:15.481Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:19:15.481Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:19:15.745Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:19:15.481Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:28:33.188Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:28:33.188Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:28:33.364Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:28:33.188Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3400,7 +3402,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T05:19:15.899Z",
+                     *           "createdAt": "2026-11-23T05:28:33.600Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3546,7 +3548,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T05:19:19.025Z",
+                     *       "createdAt": "2026-11-23T05:28:36.090Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3723,7 +3725,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T05:19:15.899Z",
+                     *       "createdAt": "2026-11-23T05:28:33.600Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4018,7 +4020,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T05:19:15.899Z",
+                     *       "createdAt": "2026-11-23T05:28:33.600Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4599,7 +4601,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4619,8 +4621,8 @@ export interface operations {
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
-                     *           "createdAt": "2026-11-23T05:19:15.900Z",
-                     *           "beganAt": "2026-11-23T05:19:15.900Z",
+                     *           "createdAt": "2026-11-23T05:28:33.604Z",
+                     *           "beganAt": "2026-11-23T05:28:33.604Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4990,7 +4992,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *       "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5010,8 +5012,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:19:15.900Z",
-                     *       "beganAt": "2026-11-23T05:19:15.900Z",
+                     *       "createdAt": "2026-11-23T05:28:33.604Z",
+                     *       "beganAt": "2026-11-23T05:28:33.604Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5042,14 +5044,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
-                     *       "lastCheckAt": "2026-11-23T05:19:15.968Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
+                     *       "lastCheckAt": "2026-11-23T05:28:33.713Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *       "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T05:20:15.968Z",
+                     *         "notBefore": "2026-11-23T05:29:33.713Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5356,7 +5358,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *       "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5376,8 +5378,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:19:15.900Z",
-                     *       "beganAt": "2026-11-23T05:19:15.900Z",
+                     *       "createdAt": "2026-11-23T05:28:33.604Z",
+                     *       "beganAt": "2026-11-23T05:28:33.604Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5748,12 +5750,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:19:23.001Z",
+                     *       "takenAt": "2026-11-23T05:28:38.615Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5785,14 +5787,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
-                     *           "lastCheckAt": "2026-11-23T05:19:15.968Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
+                     *           "lastCheckAt": "2026-11-23T05:28:33.713Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:20:15.968Z",
+                     *             "notBefore": "2026-11-23T05:29:33.713Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5934,12 +5936,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:19:23.210Z",
+                     *       "takenAt": "2026-11-23T05:28:38.794Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5971,14 +5973,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
-                     *           "lastCheckAt": "2026-11-23T05:19:15.968Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
+                     *           "lastCheckAt": "2026-11-23T05:28:33.713Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:20:15.968Z",
+                     *             "notBefore": "2026-11-23T05:29:33.713Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6132,7 +6134,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6297,7 +6299,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6460,13 +6462,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T05:19:15.968Z",
+                     *               "from": "2026-11-23T05:28:33.713Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6635,7 +6637,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206d8-1bbc-7100-8a71-09b6fd9ca861",
+                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6673,9 +6675,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
-                     *           "recordedAt": "2026-11-23T05:19:16.070Z",
-                     *           "observedAt": "2026-11-23T05:19:15.968Z",
+                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.836Z",
+                     *           "observedAt": "2026-11-23T05:28:33.713Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6827,8 +6829,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T05:19:16.166Z",
-                     *           "updatedAt": "2026-11-23T05:19:16.166Z"
+                     *           "createdAt": "2026-11-23T05:28:33.927Z",
+                     *           "updatedAt": "2026-11-23T05:28:33.927Z"
                      *         }
                      *       ]
                      *     }
@@ -7005,7 +7007,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206d8-3f27-7399-b530-49968457acd0",
+                     *       "id": "01a206e0-b7ae-7524-aba5-613d3e709262",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7026,8 +7028,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:19:24.974Z",
-                     *       "updatedAt": "2026-11-23T05:19:24.974Z",
+                     *       "createdAt": "2026-11-23T05:28:40.113Z",
+                     *       "updatedAt": "2026-11-23T05:28:40.113Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7277,8 +7279,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:19:16.166Z",
-                     *       "updatedAt": "2026-11-23T05:19:16.166Z"
+                     *       "createdAt": "2026-11-23T05:28:33.927Z",
+                     *       "updatedAt": "2026-11-23T05:28:33.927Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7620,8 +7622,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:19:16.166Z",
-                     *       "updatedAt": "2026-11-23T05:19:25.706Z"
+                     *       "createdAt": "2026-11-23T05:28:33.927Z",
+                     *       "updatedAt": "2026-11-23T05:28:40.442Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7813,9 +7815,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T05:19:26.291Z",
-                     *       "createdAt": "2026-11-23T05:19:16.166Z",
-                     *       "updatedAt": "2026-11-23T05:19:26.295Z",
+                     *       "previousSecretUntil": "2026-11-24T05:28:40.801Z",
+                     *       "createdAt": "2026-11-23T05:28:33.927Z",
+                     *       "updatedAt": "2026-11-23T05:28:40.802Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8035,7 +8037,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206d8-45b5-7d57-a74f-eb044eadc315"
+                     *       "deliveryId": "01a206e0-bb4c-761c-bde3-526c5a6df08b"
                      *     }
                      */
                     "application/json": {
@@ -8209,10 +8211,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
-                     *           "endedAt": "2026-11-23T05:19:16.168Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
+                     *           "endedAt": "2026-11-23T05:28:33.930Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:19:16.169Z",
+                     *             "startedAt": "2026-11-23T05:28:33.932Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8377,12 +8379,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T05:19:16.168Z",
+                     *       "recordedAt": "2026-11-23T05:28:33.930Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T05:19:16.168Z",
+                     *       "endedAt": "2026-11-23T05:28:33.930Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T05:19:16.169Z",
+                     *           "startedAt": "2026-11-23T05:28:33.932Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8880,11 +8882,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:19:16.168Z",
+                     *           "endedAt": "2026-11-23T05:28:33.930Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:19:16.169Z",
+                     *             "startedAt": "2026-11-23T05:28:33.932Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9050,11 +9052,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:19:16.168Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:19:16.168Z",
+                     *           "endedAt": "2026-11-23T05:28:33.930Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:19:16.169Z",
+                     *             "startedAt": "2026-11-23T05:28:33.932Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9370,7 +9372,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206d8-1bbc-7100-8a71-09b6fd9ca861","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:19:15.968Z","recordedAt":"2026-11-23T05:19:16.070Z","observedAt":"2026-11-23T05:19:15.968Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206e0-9e44-7d75-9dbd-4079286c37a0","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:28:33.713Z","recordedAt":"2026-11-23T05:28:33.836Z","observedAt":"2026-11-23T05:28:33.713Z","previous":0}
                      *
                      *     :
                      */
@@ -9526,7 +9528,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206d8-1b5b-7901-bd6a-aca0f1c87338",
+                     *           "id": "01a206e0-9d9a-7669-a05a-66be78ab1b95",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9535,9 +9537,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T05:19:15.481Z",
-                     *           "firstMissedAt": "2026-11-23T05:19:15.745Z",
-                     *           "recordedAt": "2026-11-23T05:19:15.803Z",
+                     *           "lastSeenAt": "2026-11-23T05:28:33.188Z",
+                     *           "firstMissedAt": "2026-11-23T05:28:33.364Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.434Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9695,19 +9697,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T05:19:15.481Z",
+                     *       "since": "2026-11-23T05:28:33.188Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T05:19:15.646Z",
+                     *           "validFrom": "2026-11-23T05:28:33.301Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T05:19:15.481Z",
+                     *           "validFrom": "2026-11-23T05:28:33.188Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9863,7 +9865,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T05:19:15.481Z",
+                     *           "validFrom": "2026-11-23T05:28:33.188Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10175,7 +10177,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T05:19:29.920Z",
+                     *       "to": "2026-11-23T05:28:43.785Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10191,7 +10193,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T05:19:15.745Z"
+                     *           "at": "2026-11-23T05:28:33.364Z"
                      *         }
                      *       ]
                      *     }
@@ -10327,19 +10329,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T05:19:30.442Z",
+                     *       "at": "2026-11-23T05:28:44.078Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T05:19:15.745Z",
-                     *           "lastAttemptAt": "2026-11-23T05:19:15.816Z",
+                     *           "lastSuccessAt": "2026-11-23T05:28:33.364Z",
+                     *           "lastAttemptAt": "2026-11-23T05:28:33.450Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T05:19:15.646Z",
-                     *           "lastAttemptAt": "2026-11-23T05:19:15.639Z",
+                     *           "lastSuccessAt": "2026-11-23T05:28:33.301Z",
+                     *           "lastAttemptAt": "2026-11-23T05:28:33.289Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10348,7 +10350,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
+                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10360,10 +10362,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 14.474501,
-                     *           "p90": 14.474501,
-                     *           "p99": 14.474501,
-                     *           "max": 14.474501
+                     *           "p50": 10.364922,
+                     *           "p90": 10.364922,
+                     *           "p99": 10.364922,
+                     *           "max": 10.364922
                      *         }
                      *       },
                      *       "upstream": {
@@ -10519,10 +10521,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:19:15.816Z",
-                     *           "arrivedAt": "2026-11-23T05:19:15.825Z",
-                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
-                     *           "finishedAt": "2026-11-23T05:19:15.859Z",
+                     *           "startedAt": "2026-11-23T05:28:33.450Z",
+                     *           "arrivedAt": "2026-11-23T05:28:33.461Z",
+                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
+                     *           "finishedAt": "2026-11-23T05:28:33.537Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10537,9 +10539,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 10,
+                     *             "diff": 26,
                      *             "fetch": 0,
-                     *             "stage": 7
+                     *             "stage": 8
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10681,10 +10683,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T05:19:15.466Z",
-                     *       "arrivedAt": "2026-11-23T05:19:15.481Z",
-                     *       "fetchedAt": "2026-11-23T05:19:15.481Z",
-                     *       "finishedAt": "2026-11-23T05:19:15.626Z",
+                     *       "startedAt": "2026-11-23T05:28:33.171Z",
+                     *       "arrivedAt": "2026-11-23T05:28:33.188Z",
+                     *       "fetchedAt": "2026-11-23T05:28:33.188Z",
+                     *       "finishedAt": "2026-11-23T05:28:33.274Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10699,10 +10701,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 38,
-                     *         "apply": 41,
+                     *         "diff": 21,
+                     *         "apply": 25,
                      *         "fetch": 0,
-                     *         "stage": 28
+                     *         "stage": 16
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10860,10 +10862,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:19:15.816Z",
-                     *           "arrivedAt": "2026-11-23T05:19:15.825Z",
-                     *           "fetchedAt": "2026-11-23T05:19:15.825Z",
-                     *           "finishedAt": "2026-11-23T05:19:15.859Z",
+                     *           "startedAt": "2026-11-23T05:28:33.450Z",
+                     *           "arrivedAt": "2026-11-23T05:28:33.461Z",
+                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
+                     *           "finishedAt": "2026-11-23T05:28:33.537Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10878,9 +10880,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 10,
+                     *             "diff": 26,
                      *             "fetch": 0,
-                     *             "stage": 7
+                     *             "stage": 8
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -11022,10 +11024,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T05:19:15.816Z",
-                     *         "arrivedAt": "2026-11-23T05:19:15.825Z",
-                     *         "fetchedAt": "2026-11-23T05:19:15.825Z",
-                     *         "finishedAt": "2026-11-23T05:19:15.859Z",
+                     *         "startedAt": "2026-11-23T05:28:33.450Z",
+                     *         "arrivedAt": "2026-11-23T05:28:33.461Z",
+                     *         "fetchedAt": "2026-11-23T05:28:33.461Z",
+                     *         "finishedAt": "2026-11-23T05:28:33.537Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11040,9 +11042,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 10,
+                     *           "diff": 26,
                      *           "fetch": 0,
-                     *           "stage": 7
+                     *           "stage": 8
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11057,6 +11059,7 @@ export interface operations {
                      *         4
                      *       ],
                      *       "rejected": null,
+                     *       "pairedWith": null,
                      *       "plan": {
                      *         "list": "routes",
                      *         "bytes": 2,
@@ -11475,7 +11478,10 @@ export interface operations {
     };
     approveHeldRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Approve this run alone, without the other list of its pull. */
+                only?: boolean;
+            };
             header?: never;
             path: {
                 /** @example 4 */
@@ -11485,7 +11491,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The approved run. */
+            /** @description The approved run. The approved run of the other list has its own record. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -11500,10 +11506,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T05:19:15.816Z",
-                     *       "arrivedAt": "2026-11-23T05:19:15.825Z",
-                     *       "fetchedAt": "2026-11-23T05:19:32.345Z",
-                     *       "finishedAt": "2026-11-23T05:19:32.384Z",
+                     *       "startedAt": "2026-11-23T05:28:33.450Z",
+                     *       "arrivedAt": "2026-11-23T05:28:33.461Z",
+                     *       "fetchedAt": "2026-11-23T05:28:45.509Z",
+                     *       "finishedAt": "2026-11-23T05:28:45.576Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11518,10 +11524,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 8,
-                     *         "apply": 15,
+                     *         "diff": 20,
+                     *         "apply": 28,
                      *         "fetch": 0,
-                     *         "stage": 15
+                     *         "stage": 17
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11853,7 +11859,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T05:19:15.868Z",
+                     *           "createdAt": "2026-11-23T05:28:33.554Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -11863,7 +11869,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T05:19:15.920Z",
+                     *           "createdAt": "2026-11-23T05:28:33.652Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12023,7 +12029,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T05:19:33.274Z",
+                     *       "createdAt": "2026-11-23T05:28:46.183Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12206,7 +12212,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:19:15.920Z",
+                     *       "createdAt": "2026-11-23T05:28:33.652Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12375,8 +12381,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:19:15.920Z",
-                     *       "disabledAt": "2026-11-23T05:19:33.622Z",
+                     *       "createdAt": "2026-11-23T05:28:33.652Z",
+                     *       "disabledAt": "2026-11-23T05:28:46.550Z",
                      *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
@@ -12653,11 +12659,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_4Xwnfmip",
-                     *           "createdAt": "2026-11-23T05:19:16.172Z",
+                     *           "prefix": "fwk_smbNUZL8",
+                     *           "createdAt": "2026-11-23T05:28:33.933Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T05:19:34.001Z"
+                     *           "lastUsedAt": "2026-11-23T05:28:46.896Z"
                      *         }
                      *       ]
                      *     }
@@ -12801,8 +12807,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_4Xwnfmip",
-                     *           "createdAt": "2026-11-23T05:19:16.172Z",
+                     *           "prefix": "fwk_smbNUZL8",
+                     *           "createdAt": "2026-11-23T05:28:33.933Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12814,8 +12820,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_Acb1UXui",
-                     *           "createdAt": "2026-11-23T05:19:16.175Z",
+                     *           "prefix": "fwk_poOWR3wX",
+                     *           "createdAt": "2026-11-23T05:28:33.943Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12970,12 +12976,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_yhmWNkql",
-                     *       "createdAt": "2026-11-23T05:19:34.525Z",
+                     *       "prefix": "fwk_UBBQzUTW",
+                     *       "createdAt": "2026-11-23T05:28:47.204Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_yhmWNkql…"
+                     *       "key": "fwk_UBBQzUTW…"
                      *     }
                      */
                     "application/json": {
@@ -13162,10 +13168,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_4Xwnfmip",
-                     *       "createdAt": "2026-11-23T05:19:16.172Z",
+                     *       "prefix": "fwk_smbNUZL8",
+                     *       "createdAt": "2026-11-23T05:28:33.933Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T05:19:34.844Z",
+                     *       "revokedAt": "2026-11-23T05:28:47.425Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13312,8 +13318,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T05:19:15.864Z",
-                     *           "closedAt": "2026-11-23T05:19:15.864Z"
+                     *           "openedAt": "2026-11-23T05:28:33.546Z",
+                     *           "closedAt": "2026-11-23T05:28:33.546Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13438,7 +13444,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T04:19:00.000Z",
+                     *       "since": "2026-11-23T04:28:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14031,7 +14037,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206d8-1c5b-7600-978e-e38563fab60f",
+                     *           "id": "01a206e0-9f1b-71e2-8e7b-2bf753e187ee",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14078,8 +14084,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
-                     *           "recordedAt": "2026-11-23T05:19:16.059Z"
+                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.819Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14642,17 +14648,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *       "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T05:19:15.968Z",
-                     *       "lastCheckAt": "2026-11-23T05:19:16.032Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
+                     *       "lastCheckAt": "2026-11-23T05:28:33.782Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T05:20:15.968Z",
+                     *         "at": "2026-11-23T05:29:33.713Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -14669,21 +14675,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T05:19:15.968Z",
+                     *           "from": "2026-11-23T05:28:33.713Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:19:15.968Z",
+                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206d8-1c5b-7600-978e-e38563fab60f",
+                     *           "id": "01a206e0-9f1b-71e2-8e7b-2bf753e187ee",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14730,8 +14736,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:19:15.968Z",
-                     *           "recordedAt": "2026-11-23T05:19:16.059Z"
+                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
+                     *           "recordedAt": "2026-11-23T05:28:33.819Z"
                      *         }
                      *       ]
                      *     }
@@ -14877,11 +14883,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206d8-1b5b-7901-bd6a-aca0f1c87338","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:19:15.481Z","firstMissedAt":"2026-11-23T05:19:15.745Z","recordedAt":"2026-11-23T05:19:15.803Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206e0-9d9a-7669-a05a-66be78ab1b95","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:28:33.188Z","firstMissedAt":"2026-11-23T05:28:33.364Z","recordedAt":"2026-11-23T05:28:33.434Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206d8-1c5b-7600-978e-e38563fab60f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:19:15.968Z","recordedAt":"2026-11-23T05:19:16.059Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206e0-9f1b-71e2-8e7b-2bf753e187ee","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:28:33.713Z","recordedAt":"2026-11-23T05:28:33.819Z","previous":0}
                      *
                      *     :
                      *
@@ -14889,7 +14895,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:19:15.816Z","arrivedAt":"2026-11-23T05:19:15.825Z","fetchedAt":"2026-11-23T05:19:15.825Z","finishedAt":"2026-11-23T05:19:15.859Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":10,"fetch":0,"stage":7},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:19:15.725Z","arrivedAt":"2026-11-23T05:19:15.745Z","fetchedAt":"2026-11-23T05:19:15.745Z","finishedAt":"2026-11-23T05:19:15.807Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":14,"apply":19,"fetch":0,"stage":9},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:19:15.639Z","arrivedAt":"2026-11-23T05:19:15.646Z","fetchedAt":"2026-11-23T05:19:15.646Z","finishedAt":"2026-11-23T05:19:15.700Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":15,"fetch":0,"stage":8},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:19:15.466Z","arrivedAt":"2026-11-23T05:19:15.481Z","fetchedAt":"2026-11-23T05:19:15.481Z","finishedAt":"2026-11-23T05:19:15.626Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":38,"apply":41,"fetch":0,"stage":28},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:28:33.450Z","arrivedAt":"2026-11-23T05:28:33.461Z","fetchedAt":"2026-11-23T05:28:33.461Z","finishedAt":"2026-11-23T05:28:33.537Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":26,"fetch":0,"stage":8},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:28:33.360Z","arrivedAt":"2026-11-23T05:28:33.364Z","fetchedAt":"2026-11-23T05:28:33.364Z","finishedAt":"2026-11-23T05:28:33.442Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":15,"apply":29,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:28:33.289Z","arrivedAt":"2026-11-23T05:28:33.301Z","fetchedAt":"2026-11-23T05:28:33.301Z","finishedAt":"2026-11-23T05:28:33.351Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":11,"apply":12,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:28:33.171Z","arrivedAt":"2026-11-23T05:28:33.188Z","fetchedAt":"2026-11-23T05:28:33.188Z","finishedAt":"2026-11-23T05:28:33.274Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":21,"apply":25,"fetch":0,"stage":16},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };

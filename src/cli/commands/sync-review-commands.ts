@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { Db } from '../../db/database.ts'
 import { diffSnapshots } from '../../route-sync/read/diff-snapshots.ts'
+import { approvePull } from '../../route-sync/review/approve-pull.ts'
 import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'
 import { reviewRun } from '../../route-sync/review/report-plan.ts'
 import { findFinishedRun, listHeldRuns, showRun } from '../../route-sync/runs/sync-run-queries.ts'
@@ -28,7 +29,12 @@ export function addSyncReviewCommands(sync: Command): void {
     .action((runId: number | undefined, _options: unknown, command: Command) =>
       runId === undefined ? printHeld(jsonOf(command)) : printReview(runId, jsonOf(command)),
     )
-  addRunCommand(sync, 'approve', 'Apply the list of a held run as it was fetched', approve)
+  addRunCommand(
+    sync,
+    'approve',
+    'Apply the list of a held run as it was fetched, with the other held list of its pull',
+    approve,
+  ).option('--only', 'apply this list alone')
   addRunCommand(sync, 'reject', 'Drop the list of a held run and those that agree with it', reject)
   addRunCommand(sync, 'show', 'Show everything about a finished run', printRun)
   sync
@@ -51,15 +57,17 @@ function addRunCommand(
   sync: Command,
   name: string,
   about: string,
-  run: (runId: number, json: Json) => Promise<void>,
-): void {
-  sync
+  run: (runId: number, json: Json, options: { only?: boolean }) => Promise<void>,
+): Command {
+  return sync
     .command(name)
     .description(about)
     .argument('<run>', 'the number of the run', runNumber)
     .option('--json', 'print one JSON object')
     .addHelpText('after', example(`sync ${name} 7`))
-    .action((runId: number, _options: unknown, command: Command) => run(runId, jsonOf(command)))
+    .action((runId: number, options: { only?: boolean }, command: Command) =>
+      run(runId, jsonOf(command), options),
+    )
 }
 
 function jsonOf(command: Command): Json {
@@ -82,18 +90,25 @@ function printHeld(json: Json): Promise<void> {
 function printReview(runId: number, json: Json): Promise<void> {
   return withApp({ role: 'sync review' }, async ({ syncDeps }, { terminal }) => {
     const review = await reviewRun(syncDeps, runId)
-    const { heldWith, rejected, plan } = review
+    const { heldWith, rejected, pairedWith, plan } = review
     const { reason } = review.run
-    terminal.print(json, { runId, heldWith, rejected, reason, plan }, () =>
+    terminal.print(json, { runId, heldWith, rejected, pairedWith, reason, plan }, () =>
       reviewText(review, terminal.width),
     )
   })
 }
 
-function approve(runId: number, json: Json): Promise<void> {
+function approve(runId: number, json: Json, { only }: { only?: boolean }): Promise<void> {
   return withApp({ role: 'sync approve' }, async ({ syncDeps, clock }, { terminal, signal }) => {
-    const outcome = await approveRun({ ...syncDeps, clock }, runId, signal)
-    terminal.print(json, syncResult(outcome), () => syncSentence(outcome))
+    const deps = { ...syncDeps, clock }
+    const { outcome, paired } =
+      only === true
+        ? { outcome: await approveRun(deps, runId, signal), paired: null }
+        : await approvePull(deps, runId, signal)
+    const pair = paired === null ? {} : { paired: syncResult(paired) }
+    terminal.print(json, { ...syncResult(outcome), ...pair }, () =>
+      [outcome, ...(paired === null ? [] : [paired])].map(syncSentence).join('\n'),
+    )
   })
 }
 

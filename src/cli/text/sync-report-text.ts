@@ -38,7 +38,7 @@ function verdictText({ verdict, release }: DryRun): string {
 
 /** Why a run is held, and what each decision would do. */
 export function reviewText(
-  { run, heldWith, rejected, plan }: Review,
+  { run, heldWith, rejected, pairedWith, plan }: Review,
   width = Number.POSITIVE_INFINITY,
 ): string {
   const { runId, reason } = run
@@ -47,10 +47,15 @@ export function reviewText(
   const head = `run ${runId} of ${plan.list} is held since ${since}: ${reason?.text ?? 'no reason given'}`
   const agreement: Fact[] = others.length === 0 ? [] : [['agrees with', `held ${namesOf(others)}`]]
   const rejection: Fact[] = rejected === null ? [] : [['rejected', rejectionText(rejected)]]
+  const pair: Fact[] =
+    pairedWith === null
+      ? []
+      : [['one pull', `with run ${pairedWith}, which is held too: approving one approves both`]]
   const facts: Fact[] = [
     ['', head],
     ...agreement,
     ...rejection,
+    ...pair,
     ...planFacts(plan),
     ...adviceFacts(`approve it to ${effectText(plan)}:`, `sync approve ${runId}`, width),
     ...adviceFacts('reject it to drop it and change nothing:', `sync reject ${runId}`, width),

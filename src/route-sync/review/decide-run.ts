@@ -45,20 +45,28 @@ export async function approveRun(
   deps: DecideDeps,
   runId: number,
   signal: AbortSignal,
+  /** Whether the routes list of the same pull was approved just before. */
+  withRoutes = false,
 ): Promise<SyncOutcome> {
   const { list } = await findHeldRun(deps.db, runId)
   return whenListIsFree(deps, { list, signal }, async (session) => {
     const fetched = listOfRun(await findHeldRun(session, runId))
     // A list of a million routes takes seconds to load: not while the transaction holds its locks.
     await fetched.chunks(session)
-    return inTransaction(session, (tx) => applyHeld(tx, deps, { runId, fetched }))
+    return inTransaction(session, (tx) => applyHeld(tx, deps, { runId, fetched, withRoutes }))
   })
+}
+
+interface HeldList {
+  readonly runId: number
+  readonly fetched: FetchedList
+  readonly withRoutes: boolean
 }
 
 async function applyHeld(
   tx: Tx,
   deps: DecideDeps,
-  { runId, fetched }: { readonly runId: number; readonly fetched: FetchedList },
+  { runId, fetched, withRoutes }: HeldList,
 ): Promise<SyncOutcome> {
   const stopwatch = createStopwatch()
   await beginApply(tx)
@@ -69,7 +77,9 @@ async function applyHeld(
   }
   const instants = await assignValidTime(tx, runId, sql`clock_timestamp()`)
   const args = { list, fetched, previous, stopwatch, confirmations: CONFIRMATIONS, ...instants }
-  const plan = await planSnapshot(tx, deps, args)
+  // The list says nothing about routes that were added after its arrival, unless they are those of its own pull.
+  const arrivedAt = withRoutes ? null : instants.arrivedAt
+  const plan = await planSnapshot(tx, deps, { ...args, arrivedAt })
   const previousAt = previous?.arrivedAt ?? null
   const counts = await stopwatch.time('apply', () =>
     plan.apply({ ...args, runId, previousAt, lists: 1 }),

@@ -13,6 +13,7 @@ import { createStopwatch } from '../runs/run-records.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
 import { findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
 import { listOfRun } from '../snapshots/fetched-list.ts'
+import { findPaired } from './approve-pull.ts'
 import { assessLoss, type LossAssessment } from './assess-loss.ts'
 import { findHeldRun } from './decide-run.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
@@ -55,6 +56,8 @@ export interface Review {
   /** Null if an operator has rejected no list of the review. Otherwise the review never ends by itself. */
   readonly rejected: Rejection | null
   readonly plan: PlanReport
+  /** The held run of the other list of the same pull: approving one approves both. Null if there is none. */
+  readonly pairedWith: number | null
 }
 
 export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
@@ -68,6 +71,7 @@ export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review
     run,
     heldWith: await listHeldWith(deps.db, reviewId),
     rejected: await findRejection(deps.db, reviewId),
+    pairedWith: (await findPaired(deps.db, runId))?.runId ?? null,
     plan: await reportPlan(deps, { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }),
   }
 }

@@ -9,6 +9,7 @@ import { Instant, object, orNull, RowId } from '../../http/schemas.ts'
 import { RunParams, SyncRun } from '../read/sync-run-endpoints.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
+import { approvePull } from './approve-pull.ts'
 import { approveRun, rejectRun } from './decide-run.ts'
 import { PlanReport } from './plan-report-endpoints.ts'
 import { type ReviewDeps, reviewRun } from './report-plan.ts'
@@ -55,6 +56,10 @@ const HeldRunReview = object(
       'The runs of this review that an operator has already rejected, and when that last happened.',
     ),
     plan: PlanReport,
+    pairedWith: orNull(
+      RowId,
+      'The held run of the other list of the same pull. Approving one of the two approves both.',
+    ),
   },
   { title: 'HeldRunReview' },
 )
@@ -111,9 +116,17 @@ const approveHeld = operator({
   path: '/api/v1/held-runs/{runId}/approve',
   summary: 'Approve a held run and apply its list',
   description:
-    'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped.',
+    'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped. If the other list of the same pull is held too, it is approved as well, routes first; an empty list and one that was rejected are not.',
   params: RunParams,
-  answer: { about: 'The approved run.', schema: SyncRun },
+  query: object({
+    only: Type.Optional(
+      Type.Boolean({ description: 'Approve this run alone, without the other list of its pull.' }),
+    ),
+  }),
+  answer: {
+    about: 'The approved run. The approved run of the other list has its own record.',
+    schema: SyncRun,
+  },
   problems: [
     'sync.run_not_found',
     'sync.not_held',
@@ -123,8 +136,9 @@ const approveHeld = operator({
     'sync.busy',
   ],
   example: { params: { runId: '4' } },
-  handler: async (deps, { params: { runId }, caller, request }) => {
-    await withBusyTimeout((signal) => approveRun(deps, runId, signal))
+  handler: async (deps, { params: { runId }, query: { only }, caller, request }) => {
+    const approve = only === true ? approveRun : approvePull
+    await withBusyTimeout<unknown>((signal) => approve(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
     const run = await findFinishedRun(deps.db, runId)
     if (run === undefined) throw new RunNotFoundError(runId)

@@ -110,6 +110,8 @@ export const network = {
     moved: 'The forecast has changed since you read it. Read it again before you decide.',
     approve: 'Approve',
     reject: 'Reject',
+    /** @param {number} run */
+    approvesPaired: (run) => `Run ${run}, the other list of the same pull, is approved as well.`,
     /** @param {string} run @param {number} removed @param {number} added */
     askApprove: (run, removed, added) =>
       `Approve run ${run}? It removes ${removed.toLocaleString()} routes and adds ${added.toLocaleString()}.`,

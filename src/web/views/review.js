@@ -19,7 +19,7 @@ export function Review({ runId, mayDecide, onDecided }) {
   // A later list changes what approving would do.
   useRuns(review.reload)
   return html`<${Loaded} of=${review}>${(
-    /** @type {any} */ { run, plan, heldWith, rejected },
+    /** @type {any} */ { run, plan, heldWith, rejected, pairedWith },
   ) => html`
     <${Company} run=${run} heldWith=${heldWith} rejected=${rejected} />
     ${plan.assessment && html`<${Assessment} assessment=${plan.assessment} />`}
@@ -33,7 +33,7 @@ export function Review({ runId, mayDecide, onDecided }) {
     </div>
     ${
       mayDecide
-        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
+        ? html`<${Decide} runId=${runId} plan=${plan} pairedWith=${pairedWith} onChanged=${review.reload} onDecided=${onDecided} />`
         : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
     }
   `}<//>`
@@ -139,8 +139,8 @@ function Places({ examples: { placesLost, placesChanged } }) {
     </ul></section>`
 }
 
-/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
-function Decide({ runId, plan, onChanged, onDecided }) {
+/** @param {{ runId: string, plan: any, pairedWith: number | null, onChanged: () => void, onDecided: () => void }} props */
+function Decide({ runId, plan, pairedWith, onChanged, onDecided }) {
   const { busy, error, run } = useAction()
   const [moved, setMoved] = useState(false)
   const path = `/held-runs/${encodeURIComponent(runId)}`
@@ -160,16 +160,18 @@ function Decide({ runId, plan, onChanged, onDecided }) {
     onDecided()
   }
   return html`<div class="buttons">
-    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan)))} />
+    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan, pairedWith)))} />
     <${Action} label=${texts.runs.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', texts.runs.askReject(runId)))} />
     ${moved && html`<p role="alert"><${Badge} level="warn">${texts.runs.moved}<//></p>`}
     ${error && html`<${Failure} error=${error} />`}
   </div>`
 }
 
-/** @param {string} runId @param {any} plan */
-function askApprove(runId, { list, forecast }) {
-  return list === 'routes'
-    ? texts.runs.askApprove(runId, forecast.removed, forecast.added)
-    : texts.runs.askApproveAvailability(runId, forecast.lost, forecast.gained)
+/** @param {string} runId @param {any} plan @param {number | null} pairedWith */
+function askApprove(runId, { list, forecast }, pairedWith) {
+  const question =
+    list === 'routes'
+      ? texts.runs.askApprove(runId, forecast.removed, forecast.added)
+      : texts.runs.askApproveAvailability(runId, forecast.lost, forecast.gained)
+  return pairedWith === null ? question : `${question} ${texts.runs.approvesPaired(pairedWith)}`
 }
