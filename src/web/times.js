@@ -71,18 +71,20 @@ function dayText(date) {
 
 /**
  * How long ago an instant was, or how far ahead it is; the exact time of the reader's zone on hover.
- * @param {{ at: string | null | undefined, none?: string }} props
+ * @param {{ at: string | null | undefined, none?: string, past?: string }} props `past`: the text once the instant has passed
  */
-export function Age({ at, none = texts.none }) {
+export function Age({ at, none = texts.none, past }) {
   const now = useNow()
   if (at === null || at === undefined) return html`<span class="muted">${none}</span>`
   const seconds = (now - Date.parse(at)) / 1000
   const text =
-    Math.abs(seconds) < 3
-      ? texts.time.now
-      : seconds >= 0
-        ? texts.time.ago(durationText(seconds))
-        : texts.time.ahead(durationText(-seconds))
+    past !== undefined && seconds >= 0
+      ? past
+      : Math.abs(seconds) < 3
+        ? texts.time.now
+        : seconds >= 0
+          ? texts.time.ago(durationText(seconds))
+          : texts.time.ahead(durationText(-seconds))
   return html`<time datetime=${at} title=${exactText(at)}>${text}</time>`
 }
 

@@ -10,6 +10,7 @@ export const watches = {
     searchHint: 'place, airline, reference',
     label: 'Watches',
     next: 'next',
+    due: 'due',
     noMatch: 'No watch matches.',
     noMatchHelp: 'Search for a place such as PMI, or clear the search.',
     emptyList: 'This list has no watches.',

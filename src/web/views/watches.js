@@ -156,7 +156,7 @@ function WatchRow({ list, watch, subject, strip, start, now, selected }) {
     <span class="price">${priceText(belief.price) ?? texts.none}</span>
     <${Badge} level=${status === 'followed' ? pairLevel(belief.pair) : status === 'stale' ? 'warn' : 'idle'}>
       ${status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
-    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} /></span>`}</span>
+    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
 
