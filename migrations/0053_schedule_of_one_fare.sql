@@ -1,6 +1,7 @@
 -- older code: may run
--- The schedule of one fare is read by its indexes. clock_timestamp() had kept the condition of a query from reaching the
--- tables, so that it explained every fare first. The same view with now(), the start of the transaction.
+-- The schedule of one fare is read by its indexes.
+-- clock_timestamp() had kept the condition of a query from reaching the tables, so that the view explained every fare first. The
+-- same view with now(), the start of the transaction.
 
 create or replace view farewatch.availability_schedule as
 with factor as materialized (

@@ -98,7 +98,8 @@ export interface DueArgs {
  * not due inside their minimum interval or while they are claimed.
  *
  * Where few fares of a payer are due, they are read by the end of their minimum interval, so that a payer with many fares
- * inside it is not read whole. Where many are due, they are at the head of its queue.
+ * inside it is not read whole. Where many are due, they are at the head of its queue. Of equal due times that of the older fare is
+ * first.
  */
 export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> {
   const { limit, presentPass, without, payers } = args
@@ -128,7 +129,8 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
           limit 2 * w.most + 1
        ), few as (select count(*) <= 2 * w.most as "are" from ended)
        select jsonb_agg(jsonb_build_object('fareId', h.tracked_fare_id, 'payer', w.payer, 'vdue', h.vdue,
-                                           'lane', 'scheduled', 'resellers', f.resellers) order by h.vdue) as fares
+                                           'lane', 'scheduled', 'resellers', f.resellers)
+                          order by h.vdue, h.tracked_fare_id) as fares
          from (select tracked_fare_id, vdue
                  from (select tracked_fare_id, vdue
                          from ended q
@@ -139,9 +141,9 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
                           from fare_schedule q
                          where not (select "are" from few) and payer = w.payer and not_before <= now()
                            and leased_until <= now() and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
-                         order by vdue
+                         order by vdue, tracked_fare_id
                          limit w.most)) q
-                order by vdue
+                order by vdue, tracked_fare_id
                 limit w.most) h
          join tracked_fare f on f.id = h.tracked_fare_id) d
   `.execute(tx)

@@ -37,7 +37,6 @@ export interface TraceArgs {
 
 const START = Date.UTC(2020, 0, 1)
 const [SECONDS_A_BATCH, REQUESTS_PER_SECOND, MIN_SECONDS] = [10, 1, 60]
-/** One minimum interval a fare: the order of equal due times is not defined. */
 const SECONDS_OF = (fare: number) => MIN_SECONDS + fare
 const TICKETS_A_FARE = 0.8
 const FIRST_VDUE = (fare: number) => fare / 1_000
@@ -73,7 +72,8 @@ function queuesOf({ fares, shares }: TraceArgs): Map<number, TraceQueue> {
   const all = shares.reduce((sum, share) => sum + share, 0)
   const queues = shares.map((share, i): [number, TraceQueue] => {
     const part = share / all
-    const sums = { budgetPart: part, tickets: TICKETS_A_FARE * fares * part, fares: fares * part }
+    const tickets = TICKETS_A_FARE * fares * part
+    const sums = { budgetPart: part, tickets, fares: Math.round(fares * part) }
     return [i + 1, { share, pass: 0, v: 0, ...sums }]
   })
   return new Map(queues)
@@ -101,7 +101,7 @@ export function traceInMemory(args: TraceArgs): TraceResult {
   let pass = 0
   for (let batch = 0; batch < batches; batch += 1) {
     const due = Map.groupBy(
-      rows.toSorted((a, b) => a.vdue - b.vdue),
+      rows.toSorted((a, b) => a.vdue - b.vdue || a.fare - b.fare),
       ({ payer }) => payer,
     )
     const heads = [...due].map(([payer, all]) => {
