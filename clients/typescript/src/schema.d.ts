@@ -2912,10 +2912,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:28:33.188Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:28:33.188Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:28:33.364Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:28:33.188Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:44:37.529Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:44:37.529Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:44:37.609Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:44:37.529Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3402,7 +3402,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T05:28:33.600Z",
+                     *           "createdAt": "2026-11-23T05:44:37.691Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3548,7 +3548,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T05:28:36.090Z",
+                     *       "createdAt": "2026-11-23T05:44:39.627Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3725,7 +3725,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T05:28:33.600Z",
+                     *       "createdAt": "2026-11-23T05:44:37.691Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4020,7 +4020,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T05:28:33.600Z",
+                     *       "createdAt": "2026-11-23T05:44:37.691Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4601,7 +4601,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4621,8 +4621,8 @@ export interface operations {
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
-                     *           "createdAt": "2026-11-23T05:28:33.604Z",
-                     *           "beganAt": "2026-11-23T05:28:33.604Z",
+                     *           "createdAt": "2026-11-23T05:44:37.692Z",
+                     *           "beganAt": "2026-11-23T05:44:37.692Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4992,7 +4992,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *       "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5012,8 +5012,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:28:33.604Z",
-                     *       "beganAt": "2026-11-23T05:28:33.604Z",
+                     *       "createdAt": "2026-11-23T05:44:37.692Z",
+                     *       "beganAt": "2026-11-23T05:44:37.692Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5044,14 +5044,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
-                     *       "lastCheckAt": "2026-11-23T05:28:33.713Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
+                     *       "lastCheckAt": "2026-11-23T05:44:37.735Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *       "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T05:29:33.713Z",
+                     *         "notBefore": "2026-11-23T05:45:37.735Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5358,7 +5358,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *       "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5378,8 +5378,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:28:33.604Z",
-                     *       "beganAt": "2026-11-23T05:28:33.604Z",
+                     *       "createdAt": "2026-11-23T05:44:37.692Z",
+                     *       "beganAt": "2026-11-23T05:44:37.692Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5750,12 +5750,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:28:38.615Z",
+                     *       "takenAt": "2026-11-23T05:44:41.493Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5787,14 +5787,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
-                     *           "lastCheckAt": "2026-11-23T05:28:33.713Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
+                     *           "lastCheckAt": "2026-11-23T05:44:37.735Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:29:33.713Z",
+                     *             "notBefore": "2026-11-23T05:45:37.735Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5936,12 +5936,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:28:38.794Z",
+                     *       "takenAt": "2026-11-23T05:44:41.712Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5973,14 +5973,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
-                     *           "lastCheckAt": "2026-11-23T05:28:33.713Z",
+                     *           "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
+                     *           "lastCheckAt": "2026-11-23T05:44:37.735Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:29:33.713Z",
+                     *             "notBefore": "2026-11-23T05:45:37.735Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6134,7 +6134,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6299,7 +6299,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6462,13 +6462,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T05:28:33.713Z",
+                     *               "from": "2026-11-23T05:44:37.735Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6637,7 +6637,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206e0-9e44-7d75-9dbd-4079286c37a0",
+                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6675,9 +6675,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
-                     *           "recordedAt": "2026-11-23T05:28:33.836Z",
-                     *           "observedAt": "2026-11-23T05:28:33.713Z",
+                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.792Z",
+                     *           "observedAt": "2026-11-23T05:44:37.735Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6829,8 +6829,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T05:28:33.927Z",
-                     *           "updatedAt": "2026-11-23T05:28:33.927Z"
+                     *           "createdAt": "2026-11-23T05:44:37.851Z",
+                     *           "updatedAt": "2026-11-23T05:44:37.851Z"
                      *         }
                      *       ]
                      *     }
@@ -7007,7 +7007,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206e0-b7ae-7524-aba5-613d3e709262",
+                     *       "id": "01a206ef-67ca-763f-93ad-2c953016003d",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7028,8 +7028,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:28:40.113Z",
-                     *       "updatedAt": "2026-11-23T05:28:40.113Z",
+                     *       "createdAt": "2026-11-23T05:44:42.700Z",
+                     *       "updatedAt": "2026-11-23T05:44:42.700Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7279,8 +7279,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:28:33.927Z",
-                     *       "updatedAt": "2026-11-23T05:28:33.927Z"
+                     *       "createdAt": "2026-11-23T05:44:37.851Z",
+                     *       "updatedAt": "2026-11-23T05:44:37.851Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7622,8 +7622,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:28:33.927Z",
-                     *       "updatedAt": "2026-11-23T05:28:40.442Z"
+                     *       "createdAt": "2026-11-23T05:44:37.851Z",
+                     *       "updatedAt": "2026-11-23T05:44:43.136Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7815,9 +7815,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T05:28:40.801Z",
-                     *       "createdAt": "2026-11-23T05:28:33.927Z",
-                     *       "updatedAt": "2026-11-23T05:28:40.802Z",
+                     *       "previousSecretUntil": "2026-11-24T05:44:43.455Z",
+                     *       "createdAt": "2026-11-23T05:44:37.851Z",
+                     *       "updatedAt": "2026-11-23T05:44:43.456Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8037,7 +8037,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206e0-bb4c-761c-bde3-526c5a6df08b"
+                     *       "deliveryId": "01a206ef-6b25-7f8c-8fa3-cc1c1b0c06fb"
                      *     }
                      */
                     "application/json": {
@@ -8211,10 +8211,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
-                     *           "endedAt": "2026-11-23T05:28:33.930Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
+                     *           "endedAt": "2026-11-23T05:44:37.852Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:28:33.932Z",
+                     *             "startedAt": "2026-11-23T05:44:37.853Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8379,12 +8379,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T05:28:33.930Z",
+                     *       "recordedAt": "2026-11-23T05:44:37.852Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T05:28:33.930Z",
+                     *       "endedAt": "2026-11-23T05:44:37.852Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T05:28:33.932Z",
+                     *           "startedAt": "2026-11-23T05:44:37.853Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8882,11 +8882,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:28:33.930Z",
+                     *           "endedAt": "2026-11-23T05:44:37.852Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:28:33.932Z",
+                     *             "startedAt": "2026-11-23T05:44:37.853Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9052,11 +9052,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:28:33.930Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:28:33.930Z",
+                     *           "endedAt": "2026-11-23T05:44:37.852Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:28:33.932Z",
+                     *             "startedAt": "2026-11-23T05:44:37.853Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9372,7 +9372,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206e0-9e44-7d75-9dbd-4079286c37a0","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:28:33.713Z","recordedAt":"2026-11-23T05:28:33.836Z","observedAt":"2026-11-23T05:28:33.713Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a206ef-543c-7bd8-b4cf-6cfa11150e60","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:44:37.735Z","recordedAt":"2026-11-23T05:44:37.792Z","observedAt":"2026-11-23T05:44:37.735Z","previous":0}
                      *
                      *     :
                      */
@@ -9528,7 +9528,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206e0-9d9a-7669-a05a-66be78ab1b95",
+                     *           "id": "01a206ef-5403-763b-80cb-aa3faf9799ac",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9537,9 +9537,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T05:28:33.188Z",
-                     *           "firstMissedAt": "2026-11-23T05:28:33.364Z",
-                     *           "recordedAt": "2026-11-23T05:28:33.434Z",
+                     *           "lastSeenAt": "2026-11-23T05:44:37.529Z",
+                     *           "firstMissedAt": "2026-11-23T05:44:37.609Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.635Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9697,19 +9697,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T05:28:33.188Z",
+                     *       "since": "2026-11-23T05:44:37.529Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T05:28:33.301Z",
+                     *           "validFrom": "2026-11-23T05:44:37.578Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T05:28:33.188Z",
+                     *           "validFrom": "2026-11-23T05:44:37.529Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9865,7 +9865,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T05:28:33.188Z",
+                     *           "validFrom": "2026-11-23T05:44:37.529Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10177,7 +10177,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T05:28:43.785Z",
+                     *       "to": "2026-11-23T05:44:45.545Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10193,7 +10193,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T05:28:33.364Z"
+                     *           "at": "2026-11-23T05:44:37.609Z"
                      *         }
                      *       ]
                      *     }
@@ -10329,19 +10329,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T05:28:44.078Z",
+                     *       "at": "2026-11-23T05:44:45.806Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T05:28:33.364Z",
-                     *           "lastAttemptAt": "2026-11-23T05:28:33.450Z",
+                     *           "lastSuccessAt": "2026-11-23T05:44:37.609Z",
+                     *           "lastAttemptAt": "2026-11-23T05:44:37.642Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T05:28:33.301Z",
-                     *           "lastAttemptAt": "2026-11-23T05:28:33.289Z",
+                     *           "lastSuccessAt": "2026-11-23T05:44:37.578Z",
+                     *           "lastAttemptAt": "2026-11-23T05:44:37.576Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10350,7 +10350,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
+                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10362,10 +10362,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 10.364922,
-                     *           "p90": 10.364922,
-                     *           "p99": 10.364922,
-                     *           "max": 10.364922
+                     *           "p50": 8.070587,
+                     *           "p90": 8.070587,
+                     *           "p99": 8.070587,
+                     *           "max": 8.070587
                      *         }
                      *       },
                      *       "upstream": {
@@ -10521,10 +10521,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:28:33.450Z",
-                     *           "arrivedAt": "2026-11-23T05:28:33.461Z",
-                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
-                     *           "finishedAt": "2026-11-23T05:28:33.537Z",
+                     *           "startedAt": "2026-11-23T05:44:37.642Z",
+                     *           "arrivedAt": "2026-11-23T05:44:37.646Z",
+                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
+                     *           "finishedAt": "2026-11-23T05:44:37.666Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10539,9 +10539,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 26,
+                     *             "diff": 6,
                      *             "fetch": 0,
-                     *             "stage": 8
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10683,10 +10683,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T05:28:33.171Z",
-                     *       "arrivedAt": "2026-11-23T05:28:33.188Z",
-                     *       "fetchedAt": "2026-11-23T05:28:33.188Z",
-                     *       "finishedAt": "2026-11-23T05:28:33.274Z",
+                     *       "startedAt": "2026-11-23T05:44:37.520Z",
+                     *       "arrivedAt": "2026-11-23T05:44:37.529Z",
+                     *       "fetchedAt": "2026-11-23T05:44:37.529Z",
+                     *       "finishedAt": "2026-11-23T05:44:37.570Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10701,10 +10701,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 21,
-                     *         "apply": 25,
+                     *         "diff": 10,
+                     *         "apply": 10,
                      *         "fetch": 0,
-                     *         "stage": 16
+                     *         "stage": 10
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10862,10 +10862,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:28:33.450Z",
-                     *           "arrivedAt": "2026-11-23T05:28:33.461Z",
-                     *           "fetchedAt": "2026-11-23T05:28:33.461Z",
-                     *           "finishedAt": "2026-11-23T05:28:33.537Z",
+                     *           "startedAt": "2026-11-23T05:44:37.642Z",
+                     *           "arrivedAt": "2026-11-23T05:44:37.646Z",
+                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
+                     *           "finishedAt": "2026-11-23T05:44:37.666Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10880,9 +10880,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 26,
+                     *             "diff": 6,
                      *             "fetch": 0,
-                     *             "stage": 8
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -11024,10 +11024,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T05:28:33.450Z",
-                     *         "arrivedAt": "2026-11-23T05:28:33.461Z",
-                     *         "fetchedAt": "2026-11-23T05:28:33.461Z",
-                     *         "finishedAt": "2026-11-23T05:28:33.537Z",
+                     *         "startedAt": "2026-11-23T05:44:37.642Z",
+                     *         "arrivedAt": "2026-11-23T05:44:37.646Z",
+                     *         "fetchedAt": "2026-11-23T05:44:37.646Z",
+                     *         "finishedAt": "2026-11-23T05:44:37.666Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11042,9 +11042,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 26,
+                     *           "diff": 6,
                      *           "fetch": 0,
-                     *           "stage": 8
+                     *           "stage": 3
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11506,10 +11506,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T05:28:33.450Z",
-                     *       "arrivedAt": "2026-11-23T05:28:33.461Z",
-                     *       "fetchedAt": "2026-11-23T05:28:45.509Z",
-                     *       "finishedAt": "2026-11-23T05:28:45.576Z",
+                     *       "startedAt": "2026-11-23T05:44:37.642Z",
+                     *       "arrivedAt": "2026-11-23T05:44:37.646Z",
+                     *       "fetchedAt": "2026-11-23T05:44:46.871Z",
+                     *       "finishedAt": "2026-11-23T05:44:46.899Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11524,10 +11524,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 20,
-                     *         "apply": 28,
+                     *         "diff": 9,
+                     *         "apply": 12,
                      *         "fetch": 0,
-                     *         "stage": 17
+                     *         "stage": 5
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11859,7 +11859,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T05:28:33.554Z",
+                     *           "createdAt": "2026-11-23T05:44:37.671Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -11869,7 +11869,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T05:28:33.652Z",
+                     *           "createdAt": "2026-11-23T05:44:37.709Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12029,7 +12029,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T05:28:46.183Z",
+                     *       "createdAt": "2026-11-23T05:44:47.318Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12212,7 +12212,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:28:33.652Z",
+                     *       "createdAt": "2026-11-23T05:44:37.709Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12381,8 +12381,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:28:33.652Z",
-                     *       "disabledAt": "2026-11-23T05:28:46.550Z",
+                     *       "createdAt": "2026-11-23T05:44:37.709Z",
+                     *       "disabledAt": "2026-11-23T05:44:47.689Z",
                      *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
@@ -12659,11 +12659,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_smbNUZL8",
-                     *           "createdAt": "2026-11-23T05:28:33.933Z",
+                     *           "prefix": "fwk_totC6BEM",
+                     *           "createdAt": "2026-11-23T05:44:37.855Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T05:28:46.896Z"
+                     *           "lastUsedAt": "2026-11-23T05:44:47.891Z"
                      *         }
                      *       ]
                      *     }
@@ -12807,8 +12807,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_smbNUZL8",
-                     *           "createdAt": "2026-11-23T05:28:33.933Z",
+                     *           "prefix": "fwk_totC6BEM",
+                     *           "createdAt": "2026-11-23T05:44:37.855Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12820,8 +12820,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_poOWR3wX",
-                     *           "createdAt": "2026-11-23T05:28:33.943Z",
+                     *           "prefix": "fwk_BoymbR3L",
+                     *           "createdAt": "2026-11-23T05:44:37.857Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12976,12 +12976,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_UBBQzUTW",
-                     *       "createdAt": "2026-11-23T05:28:47.204Z",
+                     *       "prefix": "fwk_bORJHZ9G",
+                     *       "createdAt": "2026-11-23T05:44:48.213Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_UBBQzUTW…"
+                     *       "key": "fwk_bORJHZ9G…"
                      *     }
                      */
                     "application/json": {
@@ -13168,10 +13168,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_smbNUZL8",
-                     *       "createdAt": "2026-11-23T05:28:33.933Z",
+                     *       "prefix": "fwk_totC6BEM",
+                     *       "createdAt": "2026-11-23T05:44:37.855Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T05:28:47.425Z",
+                     *       "revokedAt": "2026-11-23T05:44:48.438Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13318,8 +13318,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T05:28:33.546Z",
-                     *           "closedAt": "2026-11-23T05:28:33.546Z"
+                     *           "openedAt": "2026-11-23T05:44:37.670Z",
+                     *           "closedAt": "2026-11-23T05:44:37.670Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13444,7 +13444,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T04:28:00.000Z",
+                     *       "since": "2026-11-23T04:44:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14037,7 +14037,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206e0-9f1b-71e2-8e7b-2bf753e187ee",
+                     *           "id": "01a206ef-5498-7340-9fc1-eff7efe22288",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14084,8 +14084,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
-                     *           "recordedAt": "2026-11-23T05:28:33.819Z"
+                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.784Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14648,17 +14648,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *       "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T05:28:33.713Z",
-                     *       "lastCheckAt": "2026-11-23T05:28:33.782Z",
+                     *       "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
+                     *       "lastCheckAt": "2026-11-23T05:44:37.774Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T05:29:33.713Z",
+                     *         "at": "2026-11-23T05:45:37.735Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -14675,21 +14675,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T05:28:33.713Z",
+                     *           "from": "2026-11-23T05:44:37.735Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:28:33.713Z",
+                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206e0-9f1b-71e2-8e7b-2bf753e187ee",
+                     *           "id": "01a206ef-5498-7340-9fc1-eff7efe22288",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14736,8 +14736,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:28:33.713Z",
-                     *           "recordedAt": "2026-11-23T05:28:33.819Z"
+                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
+                     *           "recordedAt": "2026-11-23T05:44:37.784Z"
                      *         }
                      *       ]
                      *     }
@@ -14883,11 +14883,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206e0-9d9a-7669-a05a-66be78ab1b95","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:28:33.188Z","firstMissedAt":"2026-11-23T05:28:33.364Z","recordedAt":"2026-11-23T05:28:33.434Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a206ef-5403-763b-80cb-aa3faf9799ac","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:44:37.529Z","firstMissedAt":"2026-11-23T05:44:37.609Z","recordedAt":"2026-11-23T05:44:37.635Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206e0-9f1b-71e2-8e7b-2bf753e187ee","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:28:33.713Z","recordedAt":"2026-11-23T05:28:33.819Z","previous":0}
+                     *     data: {"seq":1,"id":"01a206ef-5498-7340-9fc1-eff7efe22288","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:44:37.735Z","recordedAt":"2026-11-23T05:44:37.784Z","previous":0}
                      *
                      *     :
                      *
@@ -14895,7 +14895,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:28:33.450Z","arrivedAt":"2026-11-23T05:28:33.461Z","fetchedAt":"2026-11-23T05:28:33.461Z","finishedAt":"2026-11-23T05:28:33.537Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":26,"fetch":0,"stage":8},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:28:33.360Z","arrivedAt":"2026-11-23T05:28:33.364Z","fetchedAt":"2026-11-23T05:28:33.364Z","finishedAt":"2026-11-23T05:28:33.442Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":15,"apply":29,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:28:33.289Z","arrivedAt":"2026-11-23T05:28:33.301Z","fetchedAt":"2026-11-23T05:28:33.301Z","finishedAt":"2026-11-23T05:28:33.351Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":11,"apply":12,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:28:33.171Z","arrivedAt":"2026-11-23T05:28:33.188Z","fetchedAt":"2026-11-23T05:28:33.188Z","finishedAt":"2026-11-23T05:28:33.274Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":21,"apply":25,"fetch":0,"stage":16},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:44:37.642Z","arrivedAt":"2026-11-23T05:44:37.646Z","fetchedAt":"2026-11-23T05:44:37.646Z","finishedAt":"2026-11-23T05:44:37.666Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:44:37.606Z","arrivedAt":"2026-11-23T05:44:37.609Z","fetchedAt":"2026-11-23T05:44:37.609Z","finishedAt":"2026-11-23T05:44:37.637Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:44:37.576Z","arrivedAt":"2026-11-23T05:44:37.578Z","fetchedAt":"2026-11-23T05:44:37.578Z","finishedAt":"2026-11-23T05:44:37.600Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":5,"fetch":0,"stage":4},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:44:37.520Z","arrivedAt":"2026-11-23T05:44:37.529Z","fetchedAt":"2026-11-23T05:44:37.529Z","finishedAt":"2026-11-23T05:44:37.570Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":10,"apply":10,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };
