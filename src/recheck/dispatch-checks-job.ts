@@ -15,6 +15,7 @@ import {
 } from './claim-fares.ts'
 import { capOverdue, countQueues } from './payers.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
+import { releaseClaims } from './reschedule.ts'
 
 export const VERIFY_QUEUE = 'verify'
 
@@ -50,15 +51,28 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]
   const rates = { requestsPerSecond, atMost }
   const { checks, isCounted } = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
   const claims = Map.groupBy(checks, ({ claimId }) => claimId)
-  for (const [claimId, fares] of claims) {
-    await deps.queue.enqueue(VERIFY_QUEUE, {
-      payload: { claimId, fareIds: fares.map(({ fareId }) => fareId) },
-      id: claimId,
-      attempts: JOB_ATTEMPTS,
+  try {
+    for (const [claimId, fares] of claims) {
+      await deps.queue.enqueue(VERIFY_QUEUE, {
+        payload: { claimId, fareIds: idsOf(fares) },
+        id: claimId,
+        attempts: JOB_ATTEMPTS,
+      })
+      claims.delete(claimId)
+    }
+  } catch (err) {
+    // Else they were due only after their lease. A job that arrived after all finds its claim gone and ends.
+    await inTransaction(deps.db, async (tx) => {
+      for (const [claimId, fares] of claims) await releaseClaims(tx, claimId, idsOf(fares))
     })
+    throw err
   }
   if (!isCounted) await refreshQueues(deps)
   return checks
+}
+
+function idsOf(fares: readonly DueFare[]): number[] {
+  return fares.map(({ fareId }) => fareId)
 }
 
 /** After the claims are committed: the count reads the whole schedule, and another process may claim meanwhile. */

@@ -1,4 +1,4 @@
-import type { StreamName } from '../../base/kinds.ts'
+import { STREAMS, type StreamName } from '../../base/kinds.ts'
 import { type EventStream, openEventStream } from '../../http/event-stream.ts'
 import { type ProblemCode, ProblemError, problemOf } from '../../http/problems.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
@@ -64,6 +64,8 @@ export function createEventStreams(options: EventStreamsOptions): EventStreams {
   const beat = () => {
     for (const { sender } of streams) sender.beat()
   }
+  // A series that does not exist cannot be told from a process that is gone.
+  for (const stream of STREAMS) metrics.streamOpen.set({ stream }, 0)
   const timers = [
     setInterval(reauthorizeAll, options.reauthorizeEveryMs ?? REAUTHORIZE_EVERY_MS).unref(),
     setInterval(beat, options.heartbeatEveryMs ?? HEARTBEAT_EVERY_MS).unref(),
