@@ -64,7 +64,7 @@ export function createEventStreams(options: EventStreamsOptions): EventStreams {
   const beat = () => {
     for (const { sender } of streams) sender.beat()
   }
-  // A series that does not exist cannot be told from a process that is gone.
+  // Without a stream the gauge is 0. A series that is missing means that the process is gone.
   for (const stream of STREAMS) metrics.streamOpen.set({ stream }, 0)
   const timers = [
     setInterval(reauthorizeAll, options.reauthorizeEveryMs ?? REAUTHORIZE_EVERY_MS).unref(),
