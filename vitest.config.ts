@@ -1,11 +1,22 @@
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // Workers and the processes that tests start keep what V8 has compiled: a farewatch process then starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 /** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long.pg.test.ts']
+/** Each takes minutes. If one of them began last, the others would have ended long before. */
+const FIRST = /(benches|live-alerts)\.long/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification) => (FIRST.test(moduleId) ? 0 : 1)
+    return (await super.sort(files)).toSorted((a, b) => isFirst(a) - isFirst(b))
+  }
+}
+
 const STORES = { globalSetup: ['test/support/stores-setup.ts'] }
 
 export default defineConfig({
@@ -15,6 +26,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     isolate: false,
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     // Limits for what hangs. A busy machine must not reach them.
     testTimeout: 180_000,
     hookTimeout: 180_000,
