@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const ROOT = path.join(import.meta.dirname, '../..')
@@ -21,6 +21,9 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
   'bench:verify': { args: ['200', '1'], prints: /^budget 1000 +\d+ /m },
 }
+
+// One of them starts two workers on each of two queues.
+vi.setConfig({ testTimeout: 400_000 })
 
 const SCRIPTS: Readonly<Record<string, string>> = packageJson.scripts
 const BENCHES = Object.keys(SCRIPTS).filter((name) => name.startsWith('bench:'))
