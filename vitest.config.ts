@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 /** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
-const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long.pg.test.ts']
+const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
 /** Each takes minutes. If one of them began last, the others would have ended long before. */
 const FIRST = /(benches|live-alerts)\.long/
 

@@ -7,7 +7,8 @@ import { type AnyOperation, type CallArgs, call, EVERY, rightKey } from './calls
 import { bodyLike, hostileText, textOf } from './hostile.ts'
 import { it } from './shared-api.ts'
 
-const RUNS = 60
+/** Each run of the tests draws other requests. */
+const RUNS = 20
 
 /** Calls of an operation with valid, almost valid, hostile and repeated parameters. */
 function callsOf(operation: AnyOperation): fc.Arbitrary<CallArgs> {

@@ -122,7 +122,7 @@ describe('the state of a list and of all lists', () => {
       const empty = beliefsOf(await stateOf(ana, path))
       let writing = true
       const write = async () => {
-        for (let round = 0; round < 25; round += 1) {
+        for (let round = 0; round < 12; round += 1) {
           for (const [i, fareId] of fares.entries()) {
             const answer = (round + i) % 5 === 0 ? gone : available(`${100 + round}.00`)
             await record(db, fareId, new Date(), answer)

@@ -214,6 +214,6 @@ it('a stream has no hole and no double in backfill, cutover and live, whenever r
         expect(seen).toEqual(client.expected())
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })

@@ -100,7 +100,6 @@ describe('the content of the image', () => {
   }
 
   it.each([
-    [['--version'], packageJson.version],
     [['openapi'], '"openapi"'],
     [['demo'], 'UPSTREAM_BASE_URL is not set'],
   ])('is enough for "farewatch %s"', (args, answer) => {

@@ -150,12 +150,6 @@ describe('the alerts', () => {
     expect(config, config.output).toMatchObject({ exit: 0 })
   })
 
-  it.runIf(hasPrometheus())('fire and stay silent as alerts.test.yml expects', () => {
-    const { exit, output } = promtool(['test', 'rules', 'alerts.test.yml'], { cwd: FOLDER })
-
-    expect(exit, output).toBe(0)
-  })
-
   it('count every outcome as an error that is neither good for the circuit breakers nor a refusal', () => {
     const { expr = '' } = alerts.find(({ alert }) => alert === 'UpstreamErrors') ?? {}
     const [, left = ''] = /outcome!~"([^"]+)"/.exec(expr) ?? []

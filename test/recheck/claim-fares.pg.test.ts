@@ -210,21 +210,3 @@ describe('the lanes', () => {
     expect((await scheduleOf(db, first)).vdue).toBe(6)
   })
 })
-
-it('a claim among a hundred thousand fares is quick', async ({ db }) => {
-  await trackFares(
-    db,
-    many(100_000).map((vdue) => ({ vdue })),
-  )
-  await sql`analyze fare_schedule`.execute(db)
-  await dispatch(db, 20)
-  await pass(db, 5)
-
-  const start = performance.now()
-  const given = await dispatch(db, 20)
-  process.stdout.write(
-    `claim of ${given.length} among 100,000: ${(performance.now() - start).toFixed(1)} ms\n`,
-  )
-
-  expect(given.length).toBeGreaterThanOrEqual(100)
-})

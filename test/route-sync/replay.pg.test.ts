@@ -10,7 +10,7 @@ import { it } from '../support/test-database.ts'
 import { NO_GUARD, noScrub, routes, sync, syncBody } from './sync-fixtures.ts'
 import { anyScript, ModelUpstream, RARE, type Script, stepsOf } from './sync-model-script.ts'
 
-const RUNS = 8
+const RUNS = 4
 
 /** The rules, with limits for lists of twenty routes. */
 const LIMITS = {

@@ -21,7 +21,7 @@ import {
   stepsOf,
 } from './sync-model-script.ts'
 
-const RUNS = 30
+const RUNS = 15
 
 /** The rules, with limits for lists of twenty routes. */
 const LIMITS = {

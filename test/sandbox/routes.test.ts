@@ -147,7 +147,7 @@ describe('routeHistory', () => {
           }
         },
       ),
-      { numRuns: 150, seed: 1 },
+      { numRuns: 60, seed: 1 },
     )
   })
 

@@ -131,7 +131,7 @@ it('reservations never exceed the budget, with any pauses in between', { timeout
       expect(worstExcess(granted, rate)).toBeLessThanOrEqual(0)
       expect(new Set(granted).size).toBe(granted.length)
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   )
 })
 

@@ -80,7 +80,7 @@ it('the reader throws only its own two errors, and accepts only what JSON.parse 
       const whole: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
       expect(whole).toHaveLength(routes.length)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
 })
 

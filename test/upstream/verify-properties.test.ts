@@ -116,7 +116,7 @@ it('the parser never throws, and reads only bytes that say so as unavailable', (
       expectHonest(bytes, legsOf(answer))
       expectNoCanary(answer)
     }),
-    { numRuns: 10_000 },
+    { numRuns: 3_000 },
   )
 })
 

@@ -7,7 +7,7 @@ import { RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'
 
-const RUNS = { numRuns: 1_500 }
+const RUNS = { numRuns: 500 }
 
 /** The last state of a story; the initial state of an empty one. */
 function endOf(played: readonly Played[], hasReturn: boolean) {

@@ -13,7 +13,7 @@ import { departDuringBatch, playScript } from './pipeline-play.ts'
 import { anyScript, QUESTIONS } from './pipeline-steps.ts'
 import { clearWorld, prepareSabotage, questionOf } from './pipeline-world.ts'
 
-const RUNS = 20
+const RUNS = 10
 
 interface HeldFare {
   readonly question: number
@@ -184,8 +184,14 @@ describe('in any order of jobs, crashes and changes of watches', () => {
     await prepareSabotage(db)
     const seen = { counted: 0, dropped: 0, departed: 0, kinds: new Map<string, number>() }
 
+    const hasPlayed = () =>
+      seen.counted > 50 &&
+      seen.dropped > 20 &&
+      seen.departed > 10 &&
+      KINDS.every((kind) => seen.kinds.has(kind))
+
     // A few worlds may lack a kind by chance. More of them are played then.
-    for (let i = 0; i < 5 && KINDS.some((kind) => !seen.kinds.has(kind)); i += 1) {
+    for (let i = 0; i < 8 && !hasPlayed(); i += 1) {
       await fc.assert(
         fc.asyncProperty(anyScript, async (script) => {
           await clearWorld(db)
@@ -209,9 +215,6 @@ describe('in any order of jobs, crashes and changes of watches', () => {
     }
 
     // Otherwise the worlds were too empty to prove anything.
-    expect(seen.counted).toBeGreaterThan(50)
-    expect(seen.dropped).toBeGreaterThan(20)
-    expect(seen.departed).toBeGreaterThan(10)
-    expect([...seen.kinds.keys()]).toEqual(expect.arrayContaining(KINDS))
+    expect(hasPlayed(), JSON.stringify({ ...seen, kinds: [...seen.kinds] })).toBe(true)
   })
 })

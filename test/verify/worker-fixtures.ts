@@ -132,3 +132,8 @@ export async function untilReady(worker: RunningCommand): Promise<void> {
     await once(worker.child.stdout, 'data')
   }
 }
+
+/** Whether the process exports the gauges of the whole system, by one of them. */
+export async function exportsSystem(worker: RunningCommand): Promise<boolean> {
+  return /^farewatch_routes_live /m.test(await readMetrics(worker))
+}

@@ -86,7 +86,7 @@ describe('an export', () => {
           expect(await watchRows(db, resellerId)).toEqual(before)
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
     const { rows } = await sql<{ questions: number; active: number; scheduled: number }>`
       select count(distinct (f.flight_id, f.return_flight_id, f.residents_adults, f.residents_children,
@@ -131,7 +131,7 @@ describe('tracked fares', () => {
         expect(active.reduce((sum, fare) => sum + fare.watchers, 0)).toBe(held.size)
         expect((await fareRows(db)).filter((fare) => fare.lane !== null)).toEqual(active)
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 })
@@ -188,7 +188,7 @@ describe('a diff', () => {
         expect(predicted).toMatchObject({ added, changed, unchanged })
         expect(added + changed + unchanged).toBe(written.length)
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     )
   })
 

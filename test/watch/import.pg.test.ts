@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/text/watch-list-text.ts'
 import { sql } from '../../src/db/database.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
-import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
 import type { SkippedRows } from '../../src/watch/import/import-watch-list.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'
 import { it } from '../support/test-database.ts'
@@ -10,7 +9,6 @@ import {
   cells,
   entriesOf,
   fareRows,
-  fileOf,
   importRows,
   manyCells,
   newReseller,
@@ -222,25 +220,5 @@ describe('an import', () => {
 
     await expect(importing).rejects.toThrow('enough')
     expect(await entriesOf(db, resellerId)).toEqual([])
-  })
-
-  it('an import takes 100,000 rows and reports its progress', async ({ db }) => {
-    const resellerId = await newReseller(db)
-    const header = 'list,reference,flight_id,residents_adults,non_residents_adults\n'
-    const rows = Array.from({ length: 100_000 }, (_, i) => `L${i % 7},R${i},F${i % 60_000},1,0\n`)
-    const source = await openWatchFile(await fileOf('large.csv', header + rows.join('')))
-    const progress: number[] = []
-
-    const outcome = await importRows(db, resellerId, [], {
-      source,
-      onProgress: (at) => progress.push(at.stage === 'reading' ? at.rows : -at.rows),
-    })
-
-    expect(outcome).toEqual({ ...NOTHING, added: 100_000, trackedFaresAdded: 60_000 })
-    expect(progress.length).toBeGreaterThan(50)
-    expect(progress.slice(0, 2)).toEqual([1_000, 2_000])
-    expect(progress.at(-1)).toBe(-100_000)
-    const again = await importRows(db, resellerId, [], { source })
-    expect(again).toEqual({ ...NOTHING, unchanged: 100_000 })
   })
 })
