@@ -5,13 +5,16 @@ import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { type AnalystSession, asAnalyst } from '../db/analyst-session.ts'
 import type { Database } from '../db/database.ts'
+import { compareParquet } from './compare-parquet.ts'
 import { writeParquet } from './parquet-file.ts'
 import {
+  assertSinceFloor,
   chooseTables,
   type ExportColumn,
   ExportError,
   type ExportType,
   type PublicTable,
+  readColumns,
   readPublicTables,
   sinceCondition,
 } from './public-tables.ts'
@@ -45,6 +48,7 @@ export async function exportTables(
     database,
     async (session) => {
       const tables = chooseTables(await readPublicTables(session), names)
+      if (since !== undefined) await assertSinceFloor(session, tables, since)
       const selects = tables.map((table) => selectOf(table, format, since))
       if (stream !== undefined) {
         const [table, select] = [tables[0], selects[0]]
@@ -123,17 +127,63 @@ const EXPRESSIONS: Readonly<
   },
 }
 
+function selectList(columns: readonly ExportColumn[], form: keyof typeof EXPRESSIONS): string {
+  const expressions = EXPRESSIONS[form]
+  return columns
+    .map(({ name, type }) => `${expressions[type]?.(`"${name}"`) ?? `"${name}"`} as "${name}"`)
+    .join(', ')
+}
+
+/** Writes the rows of a SELECT as one Parquet file. Returns how many. */
+export async function writeQuery(
+  session: AnalystSession,
+  out: Writable,
+  query: OrderedQuery,
+): Promise<number> {
+  const columns = await readColumns(session, query.select)
+  let rows = 0
+  const counted = async function* () {
+    for await (const page of parquetPages(session, columns, query)) {
+      rows += page.length
+      yield page
+    }
+  }
+  await writeParquet(out, columns, counted())
+  return rows
+}
+
+/** Reads a Parquet file again and compares it with the rows of the SELECT that it was written from. Throws ParquetError. */
+export async function verifyQuery(
+  session: AnalystSession,
+  file: string,
+  query: OrderedQuery,
+): Promise<void> {
+  const columns = await readColumns(session, query.select)
+  await compareParquet(file, columns, parquetPages(session, columns, query))
+}
+
+export interface OrderedQuery {
+  readonly select: string
+  /** Columns that order the rows, each row differently. */
+  readonly order: string
+}
+
+function parquetPages(
+  session: AnalystSession,
+  columns: readonly ExportColumn[],
+  { select, order }: OrderedQuery,
+): AsyncGenerator<(string | null)[][]> {
+  const list = selectList(columns, 'parquet')
+  return session.pages(`select ${list} from (${select}) q order by ${order}`, PAGE_ROWS)
+}
+
 function selectOf(
   table: PublicTable,
   format: TableFormat,
   since: number | Date | undefined,
 ): string {
-  const expressions = EXPRESSIONS[format === 'parquet' ? 'parquet' : 'text']
-  const list = table.columns.map(({ name, type }: ExportColumn) => {
-    const column = `"${name}"`
-    return `${expressions[type]?.(column) ?? column} as ${column}`
-  })
+  const list = selectList(table.columns, format === 'parquet' ? 'parquet' : 'text')
   const where = since === undefined ? '' : ` where ${sinceCondition(table, since)}`
   const order = table.columns.some(({ name }) => name === 'seq') ? ' order by seq' : ''
-  return `select ${list.join(', ')} from farewatch."${table.name}"${where}${order}`
+  return `select ${list} from farewatch."${table.name}"${where}${order}`
 }

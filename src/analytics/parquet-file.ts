@@ -4,7 +4,8 @@ import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
 import { type ExportColumn, ExportError, type ExportType } from './public-tables.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
-type Cell = string | null
+/** The text of a value, as PostgreSQL writes it. */
+export type Cell = string | null
 
 /** Digits after the point of a decimal: money and shares have at most four. */
 const SCALE = 4
@@ -73,7 +74,8 @@ export async function writeParquet(
   await parquet.finish()
 }
 
-function cellValue(type: ExportType, cell: Cell): unknown {
+/** The value of a cell, as it is written. */
+export function cellValue(type: ExportType, cell: Cell): unknown {
   return cell === null ? null : READERS[type](cell)
 }
 

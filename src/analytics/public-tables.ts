@@ -63,11 +63,27 @@ export async function readPublicTables(session: AnalystSession): Promise<PublicT
   const tables = Map.groupBy(rows, ([table]) => table ?? '')
   return [...tables].map(([name, columns]) => ({
     name,
-    columns: columns.map(([, column, type]) => ({
-      name: column ?? '',
-      type: TYPES[type ?? ''] ?? 'text',
-    })),
+    columns: columns.map(([, column, type]) => columnOf(column, type)),
   }))
+}
+
+function columnOf(name: string | null | undefined, type: string | null | undefined): ExportColumn {
+  return { name: name ?? '', type: TYPES[type ?? ''] ?? 'text' }
+}
+
+/** The columns that a SELECT returns. */
+export async function readColumns(
+  session: AnalystSession,
+  select: string,
+): Promise<ExportColumn[]> {
+  const { fields } = await session.query(`select * from (${select}) q limit 0`)
+  const { rows } = await session.query(`
+    select f.position, t.typname
+      from unnest(array[${fields.map(({ dataTypeID }) => dataTypeID)}]::oid[]) with ordinality f (type, position)
+      join pg_catalog.pg_type t on t.oid = f.type
+     order by f.position
+  `)
+  return fields.map(({ name }, at) => columnOf(name, rows[at]?.[1]))
 }
 
 /** Returns the tables with these names, or all. Throws ExportError, which names the known ones. */
@@ -101,4 +117,23 @@ export function sinceCondition({ name, columns }: PublicTable, since: number | D
   if (column !== undefined) return `${column} >= ${instant}`
   if (has('valid_to')) return `(valid_from >= ${instant} or valid_to >= ${instant})`
   throw new ExportError(`"${name}" does not say when its rows changed: export it without --since`)
+}
+
+/** Throws ExportError if rows since then are archived: the export would lack them. */
+export async function assertSinceFloor(
+  session: AnalystSession,
+  tables: readonly PublicTable[],
+  since: number | Date,
+): Promise<void> {
+  const { rows } = await session.query(`
+    select name, first_seq - 1, extract(epoch from since)::text from farewatch.floors where since is not null
+  `)
+  for (const [name, before, epoch] of rows) {
+    if (!tables.some((table) => table.name === name)) continue
+    const instant = new Date(Number(epoch) * 1000)
+    if (since instanceof Date ? since < instant : since < Number(before)) {
+      const least = since instanceof Date ? instant.toISOString() : before
+      throw new ExportError(`"${name}" is archived before ${least}: --since must be at least that`)
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { HISTORY_FLOOR } from '../db/history-floor.ts'
 import { takeTransactionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 
@@ -31,7 +32,7 @@ export async function reopenDays(db: Db, from: string): Promise<void> {
 }
 
 /**
- * The complete days since the first accepted list that were not computed, or that were computed before a list was applied
+ * The complete days since the first accepted list, or since the floor of the histories, that were not computed, or that were computed before a list was applied
  * whose valid time is in them or in an earlier day.
  */
 async function findOpenDays(db: Db): Promise<string[]> {
@@ -45,7 +46,7 @@ async function findOpenDays(db: Db): Promise<string[]> {
              from accepted a
              join daily_rollup r on r.day = a.day and r.computed_at < a.finished_at)
     select d::date::text as day
-      from generate_series((select min(day) from accepted),
+      from generate_series((select greatest(min(day), (${HISTORY_FLOOR} at time zone 'UTC')::date) from accepted),
                            (clock_timestamp() - ${COMPLETE_AFTER}) at time zone 'UTC' - interval '1 day', '1 day') d
       left join daily_rollup r on r.day = d::date
      where r.day is null

@@ -4,9 +4,10 @@ import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { ProblemError } from '../http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull, RowId } from '../http/schemas.ts'
-import { readAvailabilityChanges, readAvailabilityHead } from './availability-feed.ts'
+import { readAvailabilityChanges } from './availability-feed.ts'
 import { findChangeEvidence, findWatchChangeEvidence } from './change-evidence.ts'
-import { Belief } from './watch-change-endpoints.ts'
+import { readFeedBounds, startAfter } from './feed-bounds.ts'
+import { AfterParameter, Belief, FirstNumber } from './watch-change-endpoints.ts'
 
 const { operator, reseller } = operations<{ readonly db: Db }>()
 
@@ -57,12 +58,7 @@ const list = operator({
     'Pass the `seq` of the response as `after` of the next request. `/changes/stream` sends the same records.',
   scope: 'operate',
   query: object({
-    after: Type.Integer({
-      minimum: 0,
-      maximum: MAX_WHOLE_NUMBER,
-      default: 0,
-      description: 'The number after which the page begins.',
-    }),
+    after: AfterParameter,
     limit: Type.Integer({
       minimum: 1,
       maximum: 1000,
@@ -77,23 +73,19 @@ const list = operator({
       seq: Type.Integer({
         description: 'The `after` of the next request. All records up to it were read.',
       }),
+      first: FirstNumber,
       head: Type.Integer({ description: 'The number of the last record of the feed.' }),
     }),
   },
-  problems: ['changes.beyond_head'],
+  problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db }, { query: { after, limit } }) => {
+  handler: async ({ db }, { query: { after: given, limit } }) => {
     // The head is read first: every record up to it is committed.
-    const head = await readAvailabilityHead(db)
-    if (after > head) {
-      throw new ProblemError('changes.beyond_head', {
-        parameter: 'after',
-        detail: `after is ${after}, but the feed ends at ${head}`,
-      })
-    }
+    const { first, head } = await readFeedBounds(db, 'availability')
+    const after = startAfter({ first, head }, given)
     const items = await readAvailabilityChanges(db, { after, limit })
     const seq = items.at(-1)?.seq ?? after
-    return { items, seq, head: Math.max(head, seq) }
+    return { items, seq, first, head: Math.max(head, seq) }
   },
 })
 

@@ -113,14 +113,3 @@ function shown(db: Db) {
       'c.recorded_at as recordedAt',
     ])
 }
-
-/** The last number of the feed; every record up to it is committed. 0 while the feed is empty. */
-export async function readAvailabilityHead(db: Db): Promise<number> {
-  const { head } = await selectOne(
-    sql<{ head: number }>`
-      select coalesce(max(last_seq), 0) as head from feed_head where feed = 'availability'
-    `,
-    db,
-  )
-  return head
-}

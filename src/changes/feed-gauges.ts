@@ -1,4 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
+import { readHistoryFloor } from '../db/history-floor.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
 export interface FeedHead {
@@ -8,12 +9,13 @@ export interface FeedHead {
   readonly lastRecordAt: number
 }
 
-/** Sets the gauges of the feeds from the database. */
+/** Sets the gauges of the feeds, and of the floor of the histories, from the database. */
 export async function readFeedGauges(db: Db, metrics: Metrics): Promise<void> {
   for (const { feed, lastSeq, lastRecordAt } of await readFeedHeads(db)) {
     metrics.feedLastSeq.set({ feed }, lastSeq)
     metrics.feedLastRecord.set({ feed }, lastRecordAt)
   }
+  metrics.historyFloor.set(((await readHistoryFloor(db))?.getTime() ?? 0) / 1000)
 }
 
 /** The feeds of all resellers count as one: how many records a reseller has is secret. */

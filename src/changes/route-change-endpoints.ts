@@ -2,14 +2,15 @@ import { Type } from 'typebox'
 import { ROUTE_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
-import { ProblemError } from '../http/problems.ts'
-import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
+import { Instant, instant, object, oneOf, orNull } from '../http/schemas.ts'
+import { readFeedBounds, startAfter } from './feed-bounds.ts'
 import {
   findRouteChangeUpTo,
   type RouteChange,
   type RouteChangeFilter,
   readRouteChanges,
 } from './route-change-queries.ts'
+import { AfterParameter, FirstNumber } from './watch-change-endpoints.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
@@ -35,7 +36,7 @@ const RouteChangeSchema = object(
     seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
     previous: Type.Integer({
       description:
-        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does.',
+        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does, or if it is archived.',
     }),
     id: Type.String({ format: 'uuid' }),
     kind: Kind,
@@ -62,16 +63,12 @@ const RouteChangePage = object({
   seq: Type.Integer({
     description: 'The `after` of the next request. All records up to it were read.',
   }),
+  first: FirstNumber,
   head: Type.Integer({ description: 'The number of the last record of the feed.' }),
 })
 
 const query = object({
-  after: Type.Integer({
-    minimum: 0,
-    maximum: MAX_WHOLE_NUMBER,
-    default: 0,
-    description: 'The number after which the page begins.',
-  }),
+  after: AfterParameter,
   limit: Type.Integer({
     minimum: 1,
     maximum: 1000,
@@ -103,32 +100,26 @@ const listRouteChanges = shared({
   scope: 'read',
   query,
   answer: { about: 'The records after a number, oldest first.', schema: RouteChangePage },
-  problems: ['changes.beyond_head'],
+  problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
-  handler: async ({ db }, { query: { after, limit, ...filter } }) => {
-    const { head, changes } = await readRouteChanges(db, {
+  handler: async ({ db }, { query: { after: given, limit, ...filter } }) => {
+    const after = given ?? (await readFeedBounds(db, 'route')).first - 1
+    const { first, head, changes } = await readRouteChanges(db, {
       after,
       through: after + READ_AT_MOST,
       limit,
       ...filter,
     })
-    if (after > head) throw beyondHead(after, head)
+    startAfter({ first, head }, after)
     const last = changes.length === limit ? changes.at(-1)?.seq : undefined
     return {
       items: await withPrevious(db, changes, { after, filter }),
       seq: last ?? Math.min(head, after + READ_AT_MOST),
+      first,
       head,
     }
   },
 })
-
-/** A client with a number that the feed has not reached would miss all records up to that number. */
-function beyondHead(after: number, head: number): ProblemError {
-  return new ProblemError('changes.beyond_head', {
-    parameter: 'after',
-    detail: `after is ${after}, but the feed ends at ${head}`,
-  })
-}
 
 async function withPrevious(
   db: Db,

@@ -1,5 +1,6 @@
 import type { RouteChangeKind } from '../base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../db/database.ts'
+import type { FeedBounds } from './feed-bounds.ts'
 
 /** A record of the feed of route changes. */
 export interface RouteChange {
@@ -42,15 +43,15 @@ export interface RouteChangePage extends RouteChangeFilter {
 }
 
 /**
- * The records after a number, up to another, that pass a filter, in order; and the last number of the feed, 0 before
- * its first, as it was at the same moment.
+ * The records after a number, up to another, that pass a filter, in order; and the bounds of the feed as they were at the
+ * same moment.
  */
 export async function readRouteChanges(
   db: Db,
   { after, through, limit, ...filter }: RouteChangePage,
-): Promise<{ readonly head: number; readonly changes: RouteChange[] }> {
-  const { rows } = await sql<{ readonly head: number } & (RouteChange | { readonly seq: null })>`
-    select h.last_seq as head, c.*
+): Promise<FeedBounds & { readonly changes: RouteChange[] }> {
+  const { rows } = await sql<FeedBounds & (RouteChange | { readonly seq: null })>`
+    select h.first_seq as first, h.last_seq as head, c.*
       from feed_head h
       left join lateral (
            select seq, id, kind, departure_id as "departureId", destination_id as "destinationId",
@@ -63,10 +64,10 @@ export async function readRouteChanges(
      where h.feed = 'route'
      order by c.seq
   `.execute(db)
-  const changes = rows.flatMap(({ head: _head, ...change }) =>
+  const changes = rows.flatMap(({ first: _first, head: _head, ...change }) =>
     change.seq === null ? [] : [change],
   )
-  return { head: rows[0]?.head ?? 0, changes }
+  return { first: rows[0]?.first ?? 1, head: rows[0]?.head ?? 0, changes }
 }
 
 /** The record before the first one of a page is searched among so many records. A page searches as many. */

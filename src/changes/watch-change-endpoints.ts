@@ -3,7 +3,6 @@ import { Type } from 'typebox'
 import { BELIEFS, CHANGE_REASONS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
-import { ProblemError } from '../http/problems.ts'
 import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
 import type { FeedPoller } from './feed-poller.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
@@ -78,7 +77,7 @@ const WatchChange = object(
     }),
     previous: Type.Integer({
       description:
-        'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does.',
+        'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does, or if it is archived.',
     }),
     kind: oneOf(WATCH_CHANGE_KINDS, {
       title: 'WatchChangeKind',
@@ -136,14 +135,24 @@ export const FILTERS = {
   flightId: name('Only changes of watches with this outbound or return flight.'),
 }
 
-const Query = object({
-  after: Type.Integer({
+/** The parameter `after` of every feed. */
+export const AfterParameter = Type.Optional(
+  Type.Integer({
     minimum: 0,
     maximum: MAX_WHOLE_NUMBER,
-    default: 0,
     description:
-      'The number after which the page begins: `seq` of the previous page or of a list’s state. 0 is the start of the feed.',
+      'The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.',
   }),
+)
+
+/** The member `first` of every page of a feed. */
+export const FirstNumber = Type.Integer({
+  description:
+    'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
+})
+
+const Query = object({
+  after: AfterParameter,
   limit: Type.Integer({
     minimum: 1,
     maximum: 1000,
@@ -177,6 +186,7 @@ const listChanges = reseller({
         seq: Type.Integer({
           description: 'The `after` of the next request. All records up to it were read.',
         }),
+        first: FirstNumber,
         head: Type.Integer({
           description:
             'The number of the last record of your feed. If it is above `seq`, there are more records.',
@@ -185,7 +195,7 @@ const listChanges = reseller({
       { title: 'WatchChangePage' },
     ),
   },
-  problems: ['changes.beyond_head'],
+  problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db, resellerId, feedPoller }, { query, reply, ...request }) => {
     const { after, limit, wait, ...filter } = query
@@ -196,19 +206,9 @@ const listChanges = reseller({
       reauthorize: request.reauthorize,
       whileWaiting: request.whileWaiting,
     }
-    const page = await awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
-    if (after <= page.head) return page
-    throw beyondFeedHead('after', page.head)
+    return awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
   },
 })
-
-/** A client with a number that its feed has not reached would miss all records up to that number. */
-export function beyondFeedHead(parameter: string, head: number): ProblemError {
-  return new ProblemError('changes.beyond_head', {
-    parameter,
-    detail: `${parameter} is beyond the last number of your feed, ${head}`,
-  })
-}
 
 /** Aborts when the client disconnects. */
 function disconnectSignal({ raw }: FastifyReply): AbortSignal {

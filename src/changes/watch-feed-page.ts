@@ -1,10 +1,11 @@
 import type { Db } from '../db/database.ts'
 import type { WhileWaiting } from '../http/operation.ts'
+import { type FeedBounds, startAfter } from './feed-bounds.ts'
 import type { FeedPoller, FeedWait } from './feed-poller.ts'
 import {
   findPassedBefore,
-  readFeedHead,
   readWatchChanges,
+  readWatchFeedBounds,
   type WatchChange,
   type WatchChangeFilter,
 } from './watch-feed-queries.ts'
@@ -15,17 +16,16 @@ export interface LinkedChange extends WatchChange {
   readonly previous: number
 }
 
-export interface WatchFeedPage {
+export interface WatchFeedPage extends FeedBounds {
   readonly items: LinkedChange[]
   /** The last number that was read: the next `after`. */
   readonly seq: number
-  /** The last number of the feed. */
-  readonly head: number
 }
 
 export interface FollowArgs {
   readonly resellerId: number
-  readonly after: number
+  /** If unset, the page begins with the first record of the feed. */
+  readonly after: number | undefined
   readonly limit: number
   readonly filter: WatchChangeFilter
 }
@@ -35,17 +35,25 @@ export const PREVIOUS_SPAN = 20_000
 
 /**
  * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record up to it
- * is committed.
+ * is committed. Throws the problem of a number that is outside of the feed.
  */
 export async function readFeedPage(db: Db, args: FollowArgs): Promise<WatchFeedPage> {
-  const { resellerId, after, limit, filter } = args
-  const head = await readFeedHead(db, resellerId)
-  if (after >= head) return { items: [], seq: after, head }
+  const bounds = await readWatchFeedBounds(db, args.resellerId)
+  return readPageWithin(db, bounds, { ...args, after: startAfter(bounds, args.after) })
+}
+
+/** As readFeedPage. A number before the first record is allowed: the page then lacks the archived ones. */
+export async function readPageWithin(
+  db: Db,
+  { first, head }: FeedBounds,
+  { resellerId, after, limit, filter }: FollowArgs & { readonly after: number },
+): Promise<WatchFeedPage> {
+  if (after >= head) return { items: [], seq: after, first, head }
   const through = Math.min(head, after + PREVIOUS_SPAN)
   const rows = await readWatchChanges(db, resellerId, { after, through, limit, filter })
   const items = await linkToPrevious(db, { resellerId, filter, rows })
   const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
-  return { items, seq, head }
+  return { items, seq, first, head }
 }
 
 async function linkToPrevious(
@@ -80,7 +88,7 @@ const REAUTHORIZE_EVERY_MS = 5_000
 
 /**
  * The first page after a number that has a record; an empty one when the time is up, or the caller has left. Throws what
- * `reauthorize` throws, at most five seconds after the key was revoked.
+ * `reauthorize` throws, at most five seconds after the key was revoked, and the problem of a number outside of the feed.
  */
 export async function awaitFeedPage(
   db: Db,
@@ -89,8 +97,7 @@ export async function awaitFeedPage(
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
   let page = await readFeedPage(db, args)
-  // A number beyond the head is an error, which the caller reports: there is nothing to wait for.
-  while (page.items.length === 0 && page.seq <= page.head && !signal.aborted) {
+  while (page.items.length === 0 && !signal.aborted) {
     const ms = endsAt - performance.now()
     if (ms <= 0) break
     const { resellerId } = args

@@ -1,5 +1,6 @@
 import type { ChangeReason, WatchChangeKind } from '../base/kinds.ts'
 import { type Db, sql } from '../db/database.ts'
+import type { FeedBounds } from './feed-bounds.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
@@ -168,6 +169,16 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
 /** The last number of a reseller's feed; 0 while it is empty. */
 export async function readFeedHead(db: Db, resellerId: number): Promise<number> {
   return (await readFeedHeads(db, [resellerId])).get(resellerId) ?? 0
+}
+
+/** The bounds of a reseller's feed. */
+export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<FeedBounds> {
+  const found = await db
+    .selectFrom('reseller')
+    .select(['first_seq as first', 'last_seq as head'])
+    .where('id', '=', resellerId)
+    .executeTakeFirst()
+  return found ?? { first: 1, head: 0 }
 }
 
 /** The last numbers of resellers' feeds. */

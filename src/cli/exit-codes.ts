@@ -15,6 +15,9 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 
 /** The errors that another command line or configuration avoids. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
+  'archive.impossible',
+  'changes.archived',
+  'history.archived',
   'cli.usage',
   'config.invalid',
   'embedded.no_sandbox',

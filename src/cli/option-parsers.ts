@@ -73,6 +73,15 @@ export function instantOption(text: string): Date {
   return instant
 }
 
+/** Reads a date: its midnight in UTC. */
+export function dateOption(text: string): Date {
+  const instant = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || Number.isNaN(instant.getTime()) || !isDay(text)) {
+    throw new InvalidArgumentError('It must be a date such as 2026-01-31.')
+  }
+  return instant
+}
+
 /** False for a day such as February 30, which Date reads as March 2. */
 function isDay(text: string): boolean {
   return new Date(text).toISOString().startsWith(text)

@@ -5,6 +5,7 @@ import { createScrub } from '../base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
 import {
   addAnalystsCommands,
+  addArchiveCommand,
   addExportCommand,
   addRollupCommand,
 } from './commands/analytics-commands.ts'
@@ -67,6 +68,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
       addExportCommand,
       addRollupCommand,
       addReplayCommand,
+      addArchiveCommand,
       addAnalystsCommands,
       addOpenApiCommand,
     ],

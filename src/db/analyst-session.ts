@@ -10,7 +10,7 @@ export class SqlError extends AppError {
   override readonly retryable = false
 }
 
-/** One read-only transaction as role farewatch_analyst. All its statements see the database at one instant. */
+/** One read-only transaction, as role farewatch_analyst unless it is the owner's. All its statements see the database at one instant. */
 export interface AnalystSession {
   /** Runs one statement. Every value is the text that Postgres writes. */
   query(text: string): Promise<pg.QueryArrayResult<(string | null)[]>>
@@ -18,6 +18,13 @@ export interface AnalystSession {
   pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
   /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. */
   copyOut(statement: string): Readable
+}
+
+export interface SessionOptions {
+  /** Whether statements may take as long as their reader needs. */
+  readonly isUnlimited?: boolean
+  /** Keeps the role of the owner, who may read the private schema too. For statements of ours alone. */
+  readonly isOwner?: boolean
 }
 
 /**
@@ -30,7 +37,7 @@ export interface AnalystSession {
 export async function asAnalyst<T>(
   { pool }: Pick<Database, 'pool'>,
   work: (session: AnalystSession) => Promise<T>,
-  { isUnlimited = false }: { readonly isUnlimited?: boolean } = {},
+  { isUnlimited = false, isOwner = false }: SessionOptions = {},
 ): Promise<T> {
   const client = await pool.connect()
   let isReusable = false
@@ -39,13 +46,12 @@ export async function asAnalyst<T>(
     await client.query('set local search_path = farewatch')
     // A question over a long history sorts and hashes in memory. With the default of 4 MB it would write files.
     await client.query(`set local work_mem = '64MB'`)
-    // An export takes as long as its reader needs.
     if (isUnlimited) {
       await client.query('set local statement_timeout = 0')
       await client.query('set local idle_in_transaction_session_timeout = 0')
       await client.query(`set local intervalstyle = 'iso_8601'`)
     }
-    await client.query('set local role farewatch_analyst')
+    if (!isOwner) await client.query('set local role farewatch_analyst')
     const result = await work(sessionOf(client))
     await client.query('rollback')
     isReusable = true

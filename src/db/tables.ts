@@ -45,6 +45,13 @@ export interface Airport {
   zone: string
 }
 
+export interface Archive {
+  applied_at: Date | null
+  before: Date
+  id: Generated<string>
+  started_at: Generated<Date>
+}
+
 export interface AvailabilityChange {
   after: ColumnType<unknown, string, string>
   before: ColumnType<unknown, string, string>
@@ -245,6 +252,7 @@ export interface RecheckPayer {
 export interface Reseller {
   created_at: Generated<Date>
   disabled_at: Date | null
+  first_seq: Generated<number>
   id: Generated<number>
   last_seq: Generated<number>
   name: string
@@ -432,6 +440,7 @@ export interface WebhookEndpoint {
 
 export interface DB {
   airport: Airport
+  archive: Archive
   availability_change: AvailabilityChange
   call_minute: CallMinute
   check_minute: CheckMinute

@@ -50,6 +50,8 @@ export const PROBLEMS = {
     title: 'The reseller is disabled, so no watch can begin',
   },
   'changes.beyond_head': { status: 400, title: 'The number is beyond the end of the feed' },
+  'changes.archived': { status: 410, title: 'The records after the number are archived' },
+  'history.archived': { status: 410, title: 'The history of that time is archived' },
   'routes.too_many_changes': { status: 400, title: 'The answer would have too many changes' },
   'routes.no_list': { status: 503, title: 'No list has been accepted yet' },
   'verify.passenger_rule': { status: 400, title: 'The passenger mix breaks a rule' },
@@ -118,6 +120,9 @@ export const ProblemSchema = Type.Object(
         description: 'Distinguishes the causes of one code. Stable, for machines.',
       }),
     ),
+    first: Type.Optional(
+      Type.Integer({ description: 'The first number that the feed still has.' }),
+    ),
     errors: Type.Optional(
       Type.Array(Fault, { description: 'The first faults of a body with many rows.' }),
     ),
@@ -130,7 +135,9 @@ type Members = Static<typeof ProblemSchema>
 
 /** The members of a problem that differ between requests. */
 type Details = {
-  readonly [N in 'detail' | 'parameter' | 'pointer' | 'reason' | 'errors']?: Members[N] | undefined
+  readonly [N in 'detail' | 'parameter' | 'pointer' | 'reason' | 'first' | 'errors']?:
+    | Members[N]
+    | undefined
 }
 export type Problem = Pick<Members, 'status' | 'code' | 'title'> & Details
 
@@ -156,8 +163,8 @@ export class ProblemError extends AppError {
 
 /** The problem of a code, with the status and title of that code. */
 export function problemOf(code: ProblemCode, args: ProblemArgs = {}): Problem {
-  const { detail, parameter, pointer, errors, reason } = args
-  return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason }
+  const { detail, parameter, pointer, errors, reason, first } = args
+  return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason, first }
 }
 
 const sentCodes = new WeakMap<FastifyReply, string>()

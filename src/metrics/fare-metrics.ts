@@ -150,5 +150,9 @@ export function feedGauges({ gauge }: Declare) {
       'When the last record of a feed was written; 0 before the first.',
       ['feed'],
     ),
+    historyFloor: gauge(
+      'farewatch_history_floor_timestamp_seconds',
+      'Since when the histories are complete; 0 if nothing is archived.',
+    ),
   }
 }

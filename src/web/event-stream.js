@@ -56,6 +56,8 @@ function readBlock(block) {
 }
 
 const FIRST_RETRY_MS = 1_000
+/** The problems of an id that the feed does not have, or no longer has. */
+const OUTSIDE = new Set(['changes.beyond_head', 'changes.archived'])
 const MAX_RETRY_MS = 30_000
 /** The server sends something at least every 15 s. A connection that is silent for longer is dead, whatever TCP says. */
 const SILENT_MS = 45_000
@@ -90,8 +92,8 @@ export async function followStream(findPath, { onEvent, onState, signal }) {
       })
       if (retryMs !== undefined) waitMs = retryMs
     } catch (error) {
-      if (error instanceof ProblemError && error.code === 'changes.beyond_head') {
-        // After a restored backup the feed may end before the last id: the stream begins at its present end.
+      if (error instanceof ProblemError && OUTSIDE.has(error.code)) {
+        // A restored backup may end before the last id, and old records may be archived: the stream begins at the present end.
         path = undefined
         lastId = null
       } else if (isRefused(error)) return onState('refused')

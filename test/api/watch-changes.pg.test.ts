@@ -140,13 +140,13 @@ describe('the feed of a reseller', () => {
     const empty = await ben.get('/watch-changes')
     const beyond = await ben.get('/watch-changes?after=1&wait=30')
 
-    expect(empty.body).toEqual({ items: [], seq: 0, head: 0 })
+    expect(empty.body).toEqual({ items: [], seq: 0, first: 1, head: 0 })
     expect(beyond).toMatchObject({
       status: 400,
       body: {
         code: 'changes.beyond_head',
         parameter: 'after',
-        detail: 'after is beyond the last number of your feed, 0',
+        detail: 'after is 1, but the feed ends at 0',
       },
     })
   })
@@ -207,7 +207,7 @@ describe('a request that waits', () => {
     const empty = await ana.get(`/watch-changes?wait=1&after=${String(head)}`)
 
     expect(itemsOf(full)).toHaveLength(1)
-    expect(empty.body).toEqual({ items: [], seq: head, head })
+    expect(empty.body).toEqual({ items: [], seq: head, first: 1, head })
     expect(polls).toBeGreaterThan(0)
   })
 

@@ -66,7 +66,7 @@ function createWorld(choose: () => number) {
     const records = all.slice(0, PAGE_RECORDS)
     const head = feeds[feed].length
     const seq = records.length < all.length ? (records.at(-1)?.seq ?? 0) : head
-    return later<RecordPage<Value>>({ records, seq, head })
+    return later<RecordPage<Value>>({ records, seq, first: 1, head })
   }
   const tails = createFeedTails<Feed, Value>({
     readPage,

@@ -1572,6 +1572,8 @@ export interface components {
             pointer?: string;
             /** @description Distinguishes the causes of one code. Stable, for machines. */
             reason?: string;
+            /** @description The first number that the feed still has. */
+            first?: number;
             /** @description The first faults of a body with many rows. */
             errors?: {
                 pointer: string;
@@ -1581,7 +1583,7 @@ export interface components {
             requestId?: string;
         };
         /** @enum {string} */
-        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "changes.beyond_head" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "delivery.too_many_rotations" | "not_found" | "server.busy" | "store.unavailable" | "internal";
+        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "changes.beyond_head" | "changes.archived" | "history.archived" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "delivery.too_many_rotations" | "not_found" | "server.busy" | "store.unavailable" | "internal";
         Reason: {
             code: string;
             text: string;
@@ -1602,7 +1604,7 @@ export interface components {
         RouteChange: {
             /** @description The number of the record. Numbers have no gaps. */
             seq: number;
-            /** @description The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does. */
+            /** @description The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does, or if it is archived. */
             previous: number;
             /** Format: uuid */
             id: string;
@@ -2042,7 +2044,7 @@ export interface components {
         WatchChange: {
             /** @description The number of the record in your feed. Numbers have no gaps. */
             seq: number;
-            /** @description The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does. */
+            /** @description The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does, or if it is archived. */
             previous: number;
             /** @description watch_started: the watch was added or resumed, or its question changed; `after` is the belief of its fare. The record is written at once if the belief is fresh, else after the first good check. expired: the fare or only the watch has ended. The other kinds are changes of the fare. */
             kind: components["schemas"]["WatchChangeKind"];
@@ -2080,6 +2082,8 @@ export interface components {
             items: components["schemas"]["WatchChange"][];
             /** @description The `after` of the next request. All records up to it were read. */
             seq: number;
+            /** @description The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`. */
+            first: number;
             /** @description The number of the last record of your feed. If it is above `seq`, there are more records. */
             head: number;
         };
@@ -2637,6 +2641,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `history.archived`: The history of that time is archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `access.too_many_requests`: Too many requests */
             429: {
                 headers: {
@@ -2826,6 +2842,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `history.archived`: The history of that time is archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `access.too_many_requests`: Too many requests */
             429: {
                 headers: {
@@ -2912,10 +2940,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T05:44:37.529Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T05:44:37.529Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T05:44:37.609Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T05:44:37.529Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T08:55:21.908Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T08:55:21.908Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T08:55:22.845Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T08:55:21.908Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -2994,6 +3022,18 @@ export interface operations {
             };
             /** @description `not_found`: There is no such resource */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `history.archived`: The history of that time is archived */
+            410: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3402,7 +3442,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T05:44:37.691Z",
+                     *           "createdAt": "2026-11-23T08:55:23.709Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3548,7 +3588,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T05:44:39.627Z",
+                     *       "createdAt": "2026-11-23T08:55:33.611Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3725,7 +3765,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T05:44:37.691Z",
+                     *       "createdAt": "2026-11-23T08:55:23.709Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4020,7 +4060,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T05:44:37.691Z",
+                     *       "createdAt": "2026-11-23T08:55:23.709Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4601,7 +4641,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4621,8 +4661,8 @@ export interface operations {
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
-                     *           "createdAt": "2026-11-23T05:44:37.692Z",
-                     *           "beganAt": "2026-11-23T05:44:37.692Z",
+                     *           "createdAt": "2026-11-23T08:55:23.736Z",
+                     *           "beganAt": "2026-11-23T08:55:23.736Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4992,7 +5032,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *       "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5012,8 +5052,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:44:37.692Z",
-                     *       "beganAt": "2026-11-23T05:44:37.692Z",
+                     *       "createdAt": "2026-11-23T08:55:23.736Z",
+                     *       "beganAt": "2026-11-23T08:55:23.736Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5044,14 +5084,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
-                     *       "lastCheckAt": "2026-11-23T05:44:37.735Z",
+                     *       "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
+                     *       "lastCheckAt": "2026-11-23T08:55:24.055Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *       "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T05:45:37.735Z",
+                     *         "notBefore": "2026-11-23T08:56:24.055Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5358,7 +5398,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *       "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5378,8 +5418,8 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T05:44:37.692Z",
-                     *       "beganAt": "2026-11-23T05:44:37.692Z",
+                     *       "createdAt": "2026-11-23T08:55:23.736Z",
+                     *       "beganAt": "2026-11-23T08:55:23.736Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5750,12 +5790,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:44:41.493Z",
+                     *       "takenAt": "2026-11-23T08:55:42.890Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5787,14 +5827,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
-                     *           "lastCheckAt": "2026-11-23T05:44:37.735Z",
+                     *           "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
+                     *           "lastCheckAt": "2026-11-23T08:55:24.055Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:45:37.735Z",
+                     *             "notBefore": "2026-11-23T08:56:24.055Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5936,12 +5976,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T05:44:41.712Z",
+                     *       "takenAt": "2026-11-23T08:55:43.853Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5973,14 +6013,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
-                     *           "lastCheckAt": "2026-11-23T05:44:37.735Z",
+                     *           "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
+                     *           "lastCheckAt": "2026-11-23T08:55:24.055Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T05:45:37.735Z",
+                     *             "notBefore": "2026-11-23T08:56:24.055Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6134,7 +6174,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6299,7 +6339,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6462,13 +6502,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T05:44:37.735Z",
+                     *               "from": "2026-11-23T08:55:24.055Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6596,7 +6636,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number after which the page begins: `seq` of the previous page or of a list’s state. 0 is the start of the feed.
+                 * @description The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.
                  * @example 0
                  */
                 after?: number;
@@ -6637,7 +6677,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a206ef-543c-7bd8-b4cf-6cfa11150e60",
+                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6675,13 +6715,14 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
-                     *           "recordedAt": "2026-11-23T05:44:37.792Z",
-                     *           "observedAt": "2026-11-23T05:44:37.735Z",
+                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.566Z",
+                     *           "observedAt": "2026-11-23T08:55:24.055Z",
                      *           "previous": 0
                      *         }
                      *       ],
                      *       "seq": 1,
+                     *       "first": 1,
                      *       "head": 1
                      *     }
                      */
@@ -6742,6 +6783,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changes.archived`: The records after the number are archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6829,8 +6882,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T05:44:37.851Z",
-                     *           "updatedAt": "2026-11-23T05:44:37.851Z"
+                     *           "createdAt": "2026-11-23T08:55:24.978Z",
+                     *           "updatedAt": "2026-11-23T08:55:24.978Z"
                      *         }
                      *       ]
                      *     }
@@ -7007,7 +7060,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a206ef-67ca-763f-93ad-2c953016003d",
+                     *       "id": "01a2079e-5c9d-75a5-999a-b8257b6da347",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7028,8 +7081,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:44:42.700Z",
-                     *       "updatedAt": "2026-11-23T05:44:42.700Z",
+                     *       "createdAt": "2026-11-23T08:55:48.646Z",
+                     *       "updatedAt": "2026-11-23T08:55:48.646Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7279,8 +7332,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:44:37.851Z",
-                     *       "updatedAt": "2026-11-23T05:44:37.851Z"
+                     *       "createdAt": "2026-11-23T08:55:24.978Z",
+                     *       "updatedAt": "2026-11-23T08:55:24.978Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7622,8 +7675,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T05:44:37.851Z",
-                     *       "updatedAt": "2026-11-23T05:44:43.136Z"
+                     *       "createdAt": "2026-11-23T08:55:24.978Z",
+                     *       "updatedAt": "2026-11-23T08:55:50.401Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7815,9 +7868,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T05:44:43.455Z",
-                     *       "createdAt": "2026-11-23T05:44:37.851Z",
-                     *       "updatedAt": "2026-11-23T05:44:43.456Z",
+                     *       "previousSecretUntil": "2026-11-24T08:55:52.202Z",
+                     *       "createdAt": "2026-11-23T08:55:24.978Z",
+                     *       "updatedAt": "2026-11-23T08:55:52.213Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8037,7 +8090,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a206ef-6b25-7f8c-8fa3-cc1c1b0c06fb"
+                     *       "deliveryId": "01a2079e-6dd9-72ad-982f-0d1ddf4a0c67"
                      *     }
                      */
                     "application/json": {
@@ -8211,10 +8264,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
-                     *           "endedAt": "2026-11-23T05:44:37.852Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
+                     *           "endedAt": "2026-11-23T08:55:24.992Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:44:37.853Z",
+                     *             "startedAt": "2026-11-23T08:55:24.999Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8379,12 +8432,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T05:44:37.852Z",
+                     *       "recordedAt": "2026-11-23T08:55:24.992Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T05:44:37.852Z",
+                     *       "endedAt": "2026-11-23T08:55:24.992Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T05:44:37.853Z",
+                     *           "startedAt": "2026-11-23T08:55:24.999Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8882,11 +8935,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:44:37.852Z",
+                     *           "endedAt": "2026-11-23T08:55:24.992Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:44:37.853Z",
+                     *             "startedAt": "2026-11-23T08:55:24.999Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9052,11 +9105,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T05:44:37.852Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T05:44:37.852Z",
+                     *           "endedAt": "2026-11-23T08:55:24.992Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T05:44:37.853Z",
+                     *             "startedAt": "2026-11-23T08:55:24.999Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9335,7 +9388,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number after which the stream begins. The header `Last-Event-ID` takes precedence.
+                 * @description The number after which the stream begins. Default: before the first record that the feed still has. The header `Last-Event-ID` takes precedence.
                  * @example 0
                  */
                 after?: number;
@@ -9372,7 +9425,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a206ef-543c-7bd8-b4cf-6cfa11150e60","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:44:37.735Z","recordedAt":"2026-11-23T05:44:37.792Z","observedAt":"2026-11-23T05:44:37.735Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a2079d-fb58-73d4-b279-4c4261583e99","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T08:55:24.055Z","recordedAt":"2026-11-23T08:55:24.566Z","observedAt":"2026-11-23T08:55:24.055Z","previous":0}
                      *
                      *     :
                      */
@@ -9439,6 +9492,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `changes.archived`: The records after the number are archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `access.too_many_requests`: Too many requests */
             429: {
                 headers: {
@@ -9483,7 +9548,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number after which the page begins.
+                 * @description The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.
                  * @example 0
                  */
                 after?: number;
@@ -9528,7 +9593,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206ef-5403-763b-80cb-aa3faf9799ac",
+                     *           "id": "01a2079d-f904-761c-8f22-dfefd4b07cb5",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9537,14 +9602,15 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T05:44:37.529Z",
-                     *           "firstMissedAt": "2026-11-23T05:44:37.609Z",
-                     *           "recordedAt": "2026-11-23T05:44:37.635Z",
+                     *           "lastSeenAt": "2026-11-23T08:55:21.908Z",
+                     *           "firstMissedAt": "2026-11-23T08:55:22.845Z",
+                     *           "recordedAt": "2026-11-23T08:55:23.140Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
                      *       ],
                      *       "seq": 1,
+                     *       "first": 1,
                      *       "head": 1
                      *     }
                      */
@@ -9552,6 +9618,8 @@ export interface operations {
                         items: components["schemas"]["RouteChange"][];
                         /** @description The `after` of the next request. All records up to it were read. */
                         seq: number;
+                        /** @description The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`. */
+                        first: number;
                         /** @description The number of the last record of the feed. */
                         head: number;
                     };
@@ -9607,6 +9675,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changes.archived`: The records after the number are archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9697,19 +9777,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T05:44:37.529Z",
+                     *       "since": "2026-11-23T08:55:21.908Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T05:44:37.578Z",
+                     *           "validFrom": "2026-11-23T08:55:22.426Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T05:44:37.529Z",
+                     *           "validFrom": "2026-11-23T08:55:21.908Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9865,7 +9945,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T05:44:37.529Z",
+                     *           "validFrom": "2026-11-23T08:55:21.908Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10177,7 +10257,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T05:44:45.545Z",
+                     *       "to": "2026-11-23T08:56:04.523Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10193,7 +10273,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T05:44:37.609Z"
+                     *           "at": "2026-11-23T08:55:22.845Z"
                      *         }
                      *       ]
                      *     }
@@ -10268,6 +10348,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `history.archived`: The history of that time is archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `access.too_many_requests`: Too many requests */
             429: {
                 headers: {
@@ -10329,19 +10421,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T05:44:45.806Z",
+                     *       "at": "2026-11-23T08:56:05.506Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T05:44:37.609Z",
-                     *           "lastAttemptAt": "2026-11-23T05:44:37.642Z",
+                     *           "lastSuccessAt": "2026-11-23T08:55:22.845Z",
+                     *           "lastAttemptAt": "2026-11-23T08:55:23.195Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T05:44:37.578Z",
-                     *           "lastAttemptAt": "2026-11-23T05:44:37.576Z",
+                     *           "lastSuccessAt": "2026-11-23T08:55:22.426Z",
+                     *           "lastAttemptAt": "2026-11-23T08:55:22.387Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10350,7 +10442,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
+                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10362,10 +10454,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 8.070587,
-                     *           "p90": 8.070587,
-                     *           "p99": 8.070587,
-                     *           "max": 8.070587
+                     *           "p50": 41.449385,
+                     *           "p90": 41.449385,
+                     *           "p99": 41.449385,
+                     *           "max": 41.449385
                      *         }
                      *       },
                      *       "upstream": {
@@ -10521,10 +10613,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:44:37.642Z",
-                     *           "arrivedAt": "2026-11-23T05:44:37.646Z",
-                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
-                     *           "finishedAt": "2026-11-23T05:44:37.666Z",
+                     *           "startedAt": "2026-11-23T08:55:23.195Z",
+                     *           "arrivedAt": "2026-11-23T08:55:23.248Z",
+                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
+                     *           "finishedAt": "2026-11-23T08:55:23.452Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10539,9 +10631,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 6,
+                     *             "diff": 52,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 32
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10683,10 +10775,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T05:44:37.520Z",
-                     *       "arrivedAt": "2026-11-23T05:44:37.529Z",
-                     *       "fetchedAt": "2026-11-23T05:44:37.529Z",
-                     *       "finishedAt": "2026-11-23T05:44:37.570Z",
+                     *       "startedAt": "2026-11-23T08:55:21.869Z",
+                     *       "arrivedAt": "2026-11-23T08:55:21.908Z",
+                     *       "fetchedAt": "2026-11-23T08:55:21.908Z",
+                     *       "finishedAt": "2026-11-23T08:55:22.323Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10701,10 +10793,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 10,
-                     *         "apply": 10,
+                     *         "diff": 66,
+                     *         "apply": 146,
                      *         "fetch": 0,
-                     *         "stage": 10
+                     *         "stage": 84
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10862,10 +10954,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T05:44:37.642Z",
-                     *           "arrivedAt": "2026-11-23T05:44:37.646Z",
-                     *           "fetchedAt": "2026-11-23T05:44:37.646Z",
-                     *           "finishedAt": "2026-11-23T05:44:37.666Z",
+                     *           "startedAt": "2026-11-23T08:55:23.195Z",
+                     *           "arrivedAt": "2026-11-23T08:55:23.248Z",
+                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
+                     *           "finishedAt": "2026-11-23T08:55:23.452Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10880,9 +10972,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 6,
+                     *             "diff": 52,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 32
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -11024,10 +11116,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T05:44:37.642Z",
-                     *         "arrivedAt": "2026-11-23T05:44:37.646Z",
-                     *         "fetchedAt": "2026-11-23T05:44:37.646Z",
-                     *         "finishedAt": "2026-11-23T05:44:37.666Z",
+                     *         "startedAt": "2026-11-23T08:55:23.195Z",
+                     *         "arrivedAt": "2026-11-23T08:55:23.248Z",
+                     *         "fetchedAt": "2026-11-23T08:55:23.248Z",
+                     *         "finishedAt": "2026-11-23T08:55:23.452Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11042,9 +11134,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 6,
+                     *           "diff": 52,
                      *           "fetch": 0,
-                     *           "stage": 3
+                     *           "stage": 32
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11506,10 +11598,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T05:44:37.642Z",
-                     *       "arrivedAt": "2026-11-23T05:44:37.646Z",
-                     *       "fetchedAt": "2026-11-23T05:44:46.871Z",
-                     *       "finishedAt": "2026-11-23T05:44:46.899Z",
+                     *       "startedAt": "2026-11-23T08:55:23.195Z",
+                     *       "arrivedAt": "2026-11-23T08:55:23.248Z",
+                     *       "fetchedAt": "2026-11-23T08:56:11.314Z",
+                     *       "finishedAt": "2026-11-23T08:56:11.572Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11524,10 +11616,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 9,
-                     *         "apply": 12,
+                     *         "diff": 70,
+                     *         "apply": 139,
                      *         "fetch": 0,
-                     *         "stage": 5
+                     *         "stage": 43
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11859,7 +11951,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T05:44:37.671Z",
+                     *           "createdAt": "2026-11-23T08:55:23.496Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -11869,7 +11961,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T05:44:37.709Z",
+                     *           "createdAt": "2026-11-23T08:55:23.888Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12029,7 +12121,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T05:44:47.318Z",
+                     *       "createdAt": "2026-11-23T08:56:14.187Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12212,7 +12304,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:44:37.709Z",
+                     *       "createdAt": "2026-11-23T08:55:23.888Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12381,8 +12473,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T05:44:37.709Z",
-                     *       "disabledAt": "2026-11-23T05:44:47.689Z",
+                     *       "createdAt": "2026-11-23T08:55:23.888Z",
+                     *       "disabledAt": "2026-11-23T08:56:15.915Z",
                      *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
@@ -12659,11 +12751,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_totC6BEM",
-                     *           "createdAt": "2026-11-23T05:44:37.855Z",
+                     *           "prefix": "fwk_i3TEZ7u8",
+                     *           "createdAt": "2026-11-23T08:55:25.024Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T05:44:47.891Z"
+                     *           "lastUsedAt": "2026-11-23T08:56:17.418Z"
                      *         }
                      *       ]
                      *     }
@@ -12807,8 +12899,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_totC6BEM",
-                     *           "createdAt": "2026-11-23T05:44:37.855Z",
+                     *           "prefix": "fwk_i3TEZ7u8",
+                     *           "createdAt": "2026-11-23T08:55:25.024Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12820,8 +12912,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_BoymbR3L",
-                     *           "createdAt": "2026-11-23T05:44:37.857Z",
+                     *           "prefix": "fwk_UeI30cE7",
+                     *           "createdAt": "2026-11-23T08:55:25.037Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12976,12 +13068,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_bORJHZ9G",
-                     *       "createdAt": "2026-11-23T05:44:48.213Z",
+                     *       "prefix": "fwk_tlbur6xb",
+                     *       "createdAt": "2026-11-23T08:56:19.442Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_bORJHZ9G…"
+                     *       "key": "fwk_tlbur6xb…"
                      *     }
                      */
                     "application/json": {
@@ -13168,10 +13260,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_totC6BEM",
-                     *       "createdAt": "2026-11-23T05:44:37.855Z",
+                     *       "prefix": "fwk_i3TEZ7u8",
+                     *       "createdAt": "2026-11-23T08:55:25.024Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T05:44:48.438Z",
+                     *       "revokedAt": "2026-11-23T08:56:20.315Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13318,8 +13410,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T05:44:37.670Z",
-                     *           "closedAt": "2026-11-23T05:44:37.670Z"
+                     *           "openedAt": "2026-11-23T08:55:23.491Z",
+                     *           "closedAt": "2026-11-23T08:55:23.491Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13444,7 +13536,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T04:44:00.000Z",
+                     *       "since": "2026-11-23T07:56:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14007,7 +14099,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number after which the page begins.
+                 * @description The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.
                  * @example 0
                  */
                 after?: number;
@@ -14037,7 +14129,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206ef-5498-7340-9fc1-eff7efe22288",
+                     *           "id": "01a2079d-fe4a-7e5c-ade6-a4599562469f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14084,11 +14176,12 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
-                     *           "recordedAt": "2026-11-23T05:44:37.784Z"
+                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.490Z"
                      *         }
                      *       ],
                      *       "seq": 1,
+                     *       "first": 1,
                      *       "head": 1
                      *     }
                      */
@@ -14096,6 +14189,8 @@ export interface operations {
                         items: components["schemas"]["AvailabilityChange"][];
                         /** @description The `after` of the next request. All records up to it were read. */
                         seq: number;
+                        /** @description The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`. */
+                        first: number;
                         /** @description The number of the last record of the feed. */
                         head: number;
                     };
@@ -14151,6 +14246,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changes.archived`: The records after the number are archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14648,18 +14755,18 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *       "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T05:44:37.735Z",
-                     *       "lastCheckAt": "2026-11-23T05:44:37.774Z",
+                     *       "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
+                     *       "lastCheckAt": "2026-11-23T08:55:24.366Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T05:45:37.735Z",
-                     *         "why": "its minimum interval"
+                     *         "at": "2026-11-23T08:56:27.140Z",
+                     *         "why": "the fares that are due before it, within the budget"
                      *       },
                      *       "pace": {
                      *         "changesPerDay": 1,
@@ -14675,21 +14782,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T05:44:37.735Z",
+                     *           "from": "2026-11-23T08:55:24.055Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T05:44:37.735Z",
+                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a206ef-5498-7340-9fc1-eff7efe22288",
+                     *           "id": "01a2079d-fe4a-7e5c-ade6-a4599562469f",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14736,8 +14843,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T05:44:37.735Z",
-                     *           "recordedAt": "2026-11-23T05:44:37.784Z"
+                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
+                     *           "recordedAt": "2026-11-23T08:55:24.490Z"
                      *         }
                      *       ]
                      *     }
@@ -14883,11 +14990,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a206ef-5403-763b-80cb-aa3faf9799ac","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T05:44:37.529Z","firstMissedAt":"2026-11-23T05:44:37.609Z","recordedAt":"2026-11-23T05:44:37.635Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a2079d-f904-761c-8f22-dfefd4b07cb5","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T08:55:21.908Z","firstMissedAt":"2026-11-23T08:55:22.845Z","recordedAt":"2026-11-23T08:55:23.140Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a206ef-5498-7340-9fc1-eff7efe22288","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T05:44:37.735Z","recordedAt":"2026-11-23T05:44:37.784Z","previous":0}
+                     *     data: {"seq":1,"id":"01a2079d-fe4a-7e5c-ade6-a4599562469f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T08:55:24.055Z","recordedAt":"2026-11-23T08:55:24.490Z","previous":0}
                      *
                      *     :
                      *
@@ -14895,7 +15002,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T05:44:37.642Z","arrivedAt":"2026-11-23T05:44:37.646Z","fetchedAt":"2026-11-23T05:44:37.646Z","finishedAt":"2026-11-23T05:44:37.666Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T05:44:37.606Z","arrivedAt":"2026-11-23T05:44:37.609Z","fetchedAt":"2026-11-23T05:44:37.609Z","finishedAt":"2026-11-23T05:44:37.637Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T05:44:37.576Z","arrivedAt":"2026-11-23T05:44:37.578Z","fetchedAt":"2026-11-23T05:44:37.578Z","finishedAt":"2026-11-23T05:44:37.600Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":7,"apply":5,"fetch":0,"stage":4},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T05:44:37.520Z","arrivedAt":"2026-11-23T05:44:37.529Z","fetchedAt":"2026-11-23T05:44:37.529Z","finishedAt":"2026-11-23T05:44:37.570Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":10,"apply":10,"fetch":0,"stage":10},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T08:55:23.195Z","arrivedAt":"2026-11-23T08:55:23.248Z","fetchedAt":"2026-11-23T08:55:23.248Z","finishedAt":"2026-11-23T08:55:23.452Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":52,"fetch":0,"stage":32},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T08:55:22.804Z","arrivedAt":"2026-11-23T08:55:22.845Z","fetchedAt":"2026-11-23T08:55:22.845Z","finishedAt":"2026-11-23T08:55:23.154Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":65,"apply":101,"fetch":0,"stage":51},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T08:55:22.387Z","arrivedAt":"2026-11-23T08:55:22.426Z","fetchedAt":"2026-11-23T08:55:22.426Z","finishedAt":"2026-11-23T08:55:22.734Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":79,"apply":87,"fetch":0,"stage":49},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T08:55:21.869Z","arrivedAt":"2026-11-23T08:55:21.908Z","fetchedAt":"2026-11-23T08:55:21.908Z","finishedAt":"2026-11-23T08:55:22.323Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":66,"apply":146,"fetch":0,"stage":84},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };
@@ -14950,6 +15057,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changes.archived`: The records after the number are archived */
+            410: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import { readAnalystRisks } from '../../db/analyst-logins.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { probeDatabase, readStorage } from '../../db/database-health.ts'
+import { readHistoryFloor } from '../../db/history-floor.ts'
 import { assertMigrated, readVersions } from '../../db/migrate.ts'
 import { databaseNow, selectOne } from '../../db/transaction.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
@@ -119,6 +120,25 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
     'free some space, or use a larger disk: docs/reference/deploying.md describes what grows'
   if (freeBytes < FREE.wrongBytes || share < FREE.wrongShare) return wrong('disk', says, todo)
   return share < FREE.warningShare ? warning('disk', says, todo) : ok('disk', says)
+}
+
+/** Since when the histories are complete, if old rows were archived, and whether all of these are deleted. */
+export async function examineArchive({ app }: DoctorDeps): Promise<Finding[]> {
+  const { db } = app.database
+  const floor = await readHistoryFloor(db)
+  if (floor === null) return []
+  const { isLeft } = await selectOne(
+    sql<{ isLeft: boolean }>`
+      select bool_or(h.first_seq > case h.feed when 'route' then (select min(seq) from route_change)
+                                               else (select min(seq) from availability_change) end) as "isLeft"
+        from feed_head h
+    `,
+    db,
+  )
+  const since = `the histories are complete since ${floor.toISOString()}; earlier rows are archived`
+  if (isLeft !== true) return [ok('archive', since)]
+  const todo = 'if no archive runs now, run the last "bin/farewatch archive" again'
+  return [warning('archive', `${since}, but not all of them are deleted`, todo)]
 }
 
 /** The parts that take most of the database. A database without our tables has none. */

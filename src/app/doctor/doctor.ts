@@ -4,6 +4,7 @@ import { withTimeout } from '../../base/timeout.ts'
 import { readStatus, type Status } from '../../verify/read/read-status.ts'
 import {
   examineAnalysts,
+  examineArchive,
   examineClock,
   examineDatabase,
   examineDisk,
@@ -49,6 +50,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('analysts', () => examineAnalysts(deps))),
     ...(await findingsOf('clock', async () => [await examineClock(deps)])),
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
+    ...(await findingsOf('archive', () => examineArchive(deps))),
     ...store,
   ]
   return [...basics, ...(await examineJobs(deps, store)), ...rest]

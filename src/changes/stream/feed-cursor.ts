@@ -96,6 +96,11 @@ export function createFeedCursor<V>(options: FeedCursorOptions<V>): FeedCursor {
         const texts = [gap({ after: position, next: null })]
         return { texts, caughtUp: true, over: true }
       }
+      if (page !== undefined && position < page.first - 1) {
+        const texts = [gap({ after: position, next: page.first })]
+        position = page.first - 1
+        return { texts, caughtUp: false, over: false }
+      }
       const passing = page?.records ?? held?.filter(({ value }) => filter?.passes(value) ?? true)
       const { taken, isAll } = takeBatch(passing ?? [])
       const texts = await textsOf(taken)

@@ -17,6 +17,8 @@ export interface RecordPage<V> {
   readonly records: readonly StreamRecord<V>[]
   /** All records up to this number were read. */
   readonly seq: number
+  /** The first number that the feed still has. */
+  readonly first: number
   /** The last number of the feed. */
   readonly head: number
 }
@@ -141,7 +143,8 @@ function createBacklog<F extends string | number, V>(
     const page = await pages.get(`${feed} ${from}`, () => readPage(feed, from))
     // A read that another stream began may be older than `after`.
     const [seq, head] = [Math.max(after, page.seq), Math.max(after, page.head)]
-    return { records: page.records.filter((record) => record.seq > after), seq, head }
+    const records = page.records.filter((record) => record.seq > after)
+    return { records, seq, first: page.first, head }
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Db, sql } from '../../db/database.ts'
 import { readAvailabilityChanges } from '../availability-feed.ts'
+import type { FeedBounds } from '../feed-bounds.ts'
 import { readRouteChanges } from '../route-change-queries.ts'
 import { PAGE_RECORDS, type RecordPage } from './feed-tail.ts'
 
@@ -13,8 +14,8 @@ export async function readOperatorPage(
   feed: OperatorFeed,
   after: number,
 ): Promise<RecordPage<undefined>> {
-  const head = (await readOperatorHeads(db)).get(feed) ?? 0
-  if (after >= head) return { records: [], seq: after, head }
+  const { first, head } = boundsOf(await readOperatorBounds(db), feed)
+  if (after >= head) return { records: [], seq: after, first, head }
   const changes =
     feed === 'route'
       ? (await readRouteChanges(db, { after, through: head, limit: PAGE_RECORDS })).changes
@@ -24,13 +25,24 @@ export async function readOperatorPage(
     return { seq, kind, json: JSON.stringify(change), value: undefined }
   })
   const seq = records.length < PAGE_RECORDS ? head : 0
-  return { records, seq: Math.max(seq, records.at(-1)?.seq ?? 0), head }
+  return { records, seq: Math.max(seq, records.at(-1)?.seq ?? 0), first, head }
 }
 
-/** The last number of each feed; every record up to it is committed. */
-export async function readOperatorHeads(db: Db): Promise<ReadonlyMap<OperatorFeed, number>> {
-  const { rows } = await sql<{ feed: OperatorFeed; seq: number }>`
-    select feed, last_seq as seq from feed_head
+export type OperatorBounds = ReadonlyMap<OperatorFeed, FeedBounds>
+
+/** The bounds of each feed; every record up to its head is committed. */
+export async function readOperatorBounds(db: Db): Promise<OperatorBounds> {
+  const { rows } = await sql<FeedBounds & { feed: OperatorFeed }>`
+    select feed, first_seq as first, last_seq as head from feed_head
   `.execute(db)
-  return new Map(rows.map(({ feed, seq }) => [feed, seq]))
+  return new Map(rows.map(({ feed, ...bounds }) => [feed, bounds]))
+}
+
+export function boundsOf(bounds: OperatorBounds, feed: OperatorFeed): FeedBounds {
+  return bounds.get(feed) ?? { first: 1, head: 0 }
+}
+
+/** The last number of each feed. */
+export async function readOperatorHeads(db: Db): Promise<ReadonlyMap<OperatorFeed, number>> {
+  return new Map([...(await readOperatorBounds(db))].map(([feed, { head }]) => [feed, head]))
 }

@@ -5,7 +5,7 @@ import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { object } from '../../http/schemas.ts'
 import { createFeedCursor } from './feed-cursor.ts'
-import { OPERATOR_FEEDS, readOperatorHeads } from './operator-feeds.ts'
+import { boundsOf, OPERATOR_FEEDS, readOperatorBounds } from './operator-feeds.ts'
 import type { Streams } from './streams.ts'
 
 const { operator } = operations<{ readonly db: Db; readonly streams: Streams }>()
@@ -36,17 +36,26 @@ const followAll = operator({
     ),
   }),
   answer: { about: 'Events without end.', type: 'text/event-stream' },
-  problems: ['changes.beyond_head'],
+  problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: 'r0.f0' } },
   handler: async ({ db, streams }, { query, request, reply, reauthorize }) => {
     const lastId = readLastEventId(request, EVENT_ID, 'a position such as r42.f7')
-    const heads = await readOperatorHeads(db)
-    const headsInOrder = OPERATOR_FEEDS.map((feed) => heads.get(feed) ?? 0)
+    const known = await readOperatorBounds(db)
+    const bounds = OPERATOR_FEEDS.map((feed) => boundsOf(known, feed))
+    const headsInOrder = bounds.map(({ head }) => head)
+    const parameter = lastId === undefined ? 'after' : 'Last-Event-ID'
     const positions = positionsOf(lastId ?? query.after) ?? headsInOrder
     if (positions.some((position, i) => position > (headsInOrder[i] ?? 0))) {
       throw new ProblemError('changes.beyond_head', {
-        parameter: lastId === undefined ? 'after' : 'Last-Event-ID',
+        parameter,
         detail: `the position is beyond the last numbers of the feeds, ${idOf(headsInOrder)}`,
+      })
+    }
+    if (positions.some((position, i) => position < (bounds[i]?.first ?? 1) - 1)) {
+      const begin = idOf(bounds.map(({ first }) => first - 1))
+      throw new ProblemError('changes.archived', {
+        parameter,
+        detail: `the feeds begin after ${begin}: earlier records are archived`,
       })
     }
     if (request.method === 'HEAD') return answerHead(reply)

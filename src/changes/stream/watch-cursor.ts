@@ -1,8 +1,9 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import type { Db } from '../../db/database.ts'
-import { PREVIOUS_SPAN, readFeedPage } from '../watch-feed-page.ts'
+import { PREVIOUS_SPAN, readPageWithin } from '../watch-feed-page.ts'
 import {
   findPassedBefore,
+  readWatchFeedBounds,
   type WatchChange,
   type WatchChangeFilter,
 } from '../watch-feed-queries.ts'
@@ -66,16 +67,13 @@ export async function readWatchPage(
   resellerId: number,
   { after, filter }: { readonly after: number; readonly filter: WatchChangeFilter },
 ): Promise<RecordPage<WatchValue>> {
-  const { items, seq, head } = await readFeedPage(db, {
-    resellerId,
-    after,
-    limit: PAGE_RECORDS,
-    filter,
-  })
+  const bounds = await readWatchFeedBounds(db, resellerId)
+  const page = { resellerId, after, limit: PAGE_RECORDS, filter }
+  const { items, seq, first, head } = await readPageWithin(db, bounds, page)
   const records = items.map(({ previous: _previous, ...change }) => {
     const { kind, list, reference, flightId, returnFlightId } = change
     const value = { kind, list, reference, flightId, returnFlightId }
     return { seq: change.seq, kind, json: JSON.stringify(change), value }
   })
-  return { records, seq, head }
+  return { records, seq, first, head }
 }

@@ -3,8 +3,9 @@ import type { Db } from '../../db/database.ts'
 import { answerHead, readLastEventId } from '../../http/event-stream.ts'
 import { operations } from '../../http/operation.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../http/schemas.ts'
-import { beyondFeedHead, FILTERS } from '../watch-change-endpoints.ts'
-import { readFeedHead } from '../watch-feed-queries.ts'
+import { startAfter } from '../feed-bounds.ts'
+import { FILTERS } from '../watch-change-endpoints.ts'
+import { readWatchFeedBounds } from '../watch-feed-queries.ts'
 import type { Streams } from './streams.ts'
 import { createWatchCursor } from './watch-cursor.ts'
 
@@ -32,32 +33,34 @@ const followChanges = reseller({
   scope: 'read',
   streams: true,
   query: object({
-    after: Type.Integer({
-      minimum: 0,
-      maximum: MAX_WHOLE_NUMBER,
-      default: 0,
-      description:
-        'The number after which the stream begins. The header `Last-Event-ID` takes precedence.',
-    }),
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_WHOLE_NUMBER,
+        description:
+          'The number after which the stream begins. Default: before the first record that the feed still has. The header ' +
+          '`Last-Event-ID` takes precedence.',
+      }),
+    ),
     ...FILTERS,
   }),
   answer: { about: 'Events without end.', type: 'text/event-stream' },
-  problems: ['changes.beyond_head'],
+  problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0' } },
   handler: async ({ db, resellerId, streams }, { query, request, reply, reauthorize }) => {
     const { after: given, ...filter } = query
     const lastId = readLastEventId(request, EVENT_ID, 'a number such as 42')
-    const after = lastId === undefined ? given : Number(lastId)
-    const head = await readFeedHead(db, resellerId)
-    if (after > head) {
-      throw beyondFeedHead(lastId === undefined ? 'after' : 'Last-Event-ID', head)
-    }
+    const bounds = await readWatchFeedBounds(db, resellerId)
+    const after =
+      lastId === undefined
+        ? startAfter(bounds, given)
+        : startAfter(bounds, Number(lastId), 'Last-Event-ID')
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
     await reauthorize()
     streams.follow(reply, (notify) => {
       const { watchTails: tails } = streams
-      const tail = tails.join(resellerId, head, notify)
+      const tail = tails.join(resellerId, bounds.head, notify)
       const cursor = createWatchCursor(db, { resellerId, after, filter, tail, tails })
       return {
         name: 'watch_changes',

@@ -1,11 +1,14 @@
+import path from 'node:path'
 import { type Command, Option } from 'commander'
 import { exportTables, TABLE_FORMATS, type TableFormat } from '../../analytics/export-tables.ts'
 import { reopenDays, rollUpDays } from '../../analytics/roll-up-days.ts'
 import { assertReady, migrateApp } from '../../app/app.ts'
+import { type ArchiveResult, archiveHistory } from '../../archive/archive-history.ts'
 import { createAnalyst } from '../../db/analyst-logins.ts'
+import { assertKept } from '../../db/history-floor.ts'
 import { withApp, withStores } from '../context.ts'
-import { instantOption } from '../option-parsers.ts'
-import { countOf, example } from '../text/text-format.ts'
+import { dateOption, instantOption } from '../option-parsers.ts'
+import { countOf, example, megabytes } from '../text/text-format.ts'
 
 export function addRollupCommand(program: Command): void {
   program
@@ -16,6 +19,7 @@ export function addRollupCommand(program: Command): void {
     .addHelpText('after', example('rollup --from 2026-01-31'))
     .action(({ from, json }: { from?: Date; json?: boolean }) =>
       withApp({ role: 'rollup' }, async ({ database }, { terminal, signal }) => {
+        if (from !== undefined) await assertKept(database.db, from)
         if (from !== undefined) await reopenDays(database.db, from.toISOString().slice(0, 10))
         const days = await rollUpDays(database.db, signal)
         terminal.print(json, { days }, () => `${countOf(days, 'day')} computed`)
@@ -55,6 +59,50 @@ export function addExportCommand(program: Command): void {
 /** Reads a number of a feed, or an instant. */
 function sinceOption(text: string): number | Date {
   return /^\d{1,15}$/.test(text) ? Number(text) : instantOption(text)
+}
+
+const ARCHIVE_TEXT = `
+Writes closed intervals and the records of all feeds from before the date to
+Parquet files, reads them back, compares them with the database and deletes the
+rows. What is current stays, and so does what deliveries still need. Workers may
+run meanwhile. An interrupted archive loses nothing: run it again. Keep the
+files: afterwards only they hold these rows.`
+
+export function addArchiveCommand(program: Command): void {
+  program
+    .command('archive')
+    .description('Move the history before a date to Parquet files, and delete it here')
+    .requiredOption('--before <date>', 'the first day that stays, in UTC', dateOption)
+    .requiredOption('--out <directory>', 'an empty or a new directory for the files')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', ARCHIVE_TEXT)
+    .addHelpText('after', example('archive --before 2026-01-01 --out archive-2025'))
+    .action(({ before, out, json }: { before: Date; out: string; json?: boolean }) =>
+      withApp({ role: 'archive' }, async ({ database }, { terminal, signal }) => {
+        const directory = path.resolve(out)
+        const onProgress = (step: string) => terminal.progress(step)
+        const args = { before, directory }
+        const result = await archiveHistory(database, args, { signal, onProgress })
+        terminal.print(json, { ...result, directory }, () => archiveText(result, directory))
+      }),
+    )
+}
+
+function archiveText({ before, files, deleted, needs }: ArchiveResult, directory: string): string {
+  const archived =
+    files.length === 0
+      ? [`nothing to archive before ${before}`]
+      : [
+          `the rows from before ${before} are in ${directory}`,
+          ...files.map(
+            ({ name, rows, bytes }) => `  ${name}  ${countOf(rows, 'row')}  ${megabytes(bytes)}`,
+          ),
+        ]
+  const kept = needs.map(({ reseller, endpointId, seq, why }) => {
+    const reason = why === 'delivery' ? 'has deliveries of them' : 'has not read them'
+    return `the records of ${reseller} stay from ${seq} on: endpoint ${endpointId} ${reason}`
+  })
+  return [...archived, `${countOf(deleted, 'row')} deleted`, ...kept].join('\n')
 }
 
 export function addAnalystsCommands(program: Command): void {

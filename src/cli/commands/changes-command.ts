@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import { readAvailabilityChanges } from '../../changes/availability-feed.ts'
 import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
-import { readWatchChanges } from '../../changes/watch-feed-queries.ts'
+import { type FeedBounds, readFeedBounds, startAfter } from '../../changes/feed-bounds.ts'
+import { readWatchChanges, readWatchFeedBounds } from '../../changes/watch-feed-queries.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -10,7 +11,7 @@ import { example, printable } from '../text/text-format.ts'
 
 interface ChangesOptions {
   readonly reseller?: string
-  readonly after: number
+  readonly after?: number
   readonly limit?: number
   readonly follow?: boolean
   readonly json?: boolean
@@ -32,7 +33,11 @@ export function addChangesCommand(program: Command): void {
     .command('changes')
     .description('Print the changes of all tracked fares, or the feed of one reseller')
     .option('--reseller <name>', 'print the feed of this reseller')
-    .option('--after <seq>', 'start after this number', integerOption(0, 2 ** 50), 0)
+    .option(
+      '--after <seq>',
+      'start after this number; unset: at the first record',
+      integerOption(0, 2 ** 50),
+    )
     .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000))
     .option('--follow', 'wait for more changes until Ctrl-C')
     .option('--json', 'print one line of JSON per change')
@@ -47,8 +52,10 @@ async function printChanges(
   { terminal, signal }: CliContext,
   { reseller, follow, json, ...options }: ChangesOptions,
 ): Promise<void> {
-  const read = await pageReader(app, reseller)
-  let { after, limit = Number.POSITIVE_INFINITY } = options
+  const { read, bounds } = await openFeed(app, reseller)
+  let { after = bounds.first - 1, limit = Number.POSITIVE_INFINITY } = options
+  // A number beyond the end is waited for.
+  startAfter({ ...bounds, head: Number.POSITIVE_INFINITY }, after, '--after')
   while (!signal.aborted && limit > 0) {
     const rows = await read({ after, limit: Math.min(limit, PAGE) })
     for (const row of rows) terminal.print(json, row, () => lineOf(row))
@@ -60,11 +67,18 @@ async function printChanges(
   }
 }
 
-async function pageReader({ database }: App, name: string | undefined): Promise<ReadPage> {
+async function openFeed(
+  { database }: App,
+  name: string | undefined,
+): Promise<{ readonly read: ReadPage; readonly bounds: FeedBounds }> {
   const { db } = database
-  if (name === undefined) return (page) => readAvailabilityChanges(db, page)
+  if (name === undefined) {
+    const bounds = await readFeedBounds(db, 'availability')
+    return { read: (page) => readAvailabilityChanges(db, page), bounds }
+  }
   const { id } = await requireReseller(db, name)
-  return (page) => readWatchChanges(db, id, page)
+  const bounds = await readWatchFeedBounds(db, id)
+  return { read: (page) => readWatchChanges(db, id, page), bounds }
 }
 
 function lineOf(row: FeedRow): string {

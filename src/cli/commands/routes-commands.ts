@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { ROUTE_LISTS, type RouteListName } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
+import { assertKept } from '../../db/history-floor.ts'
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -40,6 +41,7 @@ export function addRoutesCommands(program: Command): void {
 
 async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void> {
   await withApp({ role: 'export' }, async ({ database: { db } }, { log, terminal, signal }) => {
+    if (asOf !== undefined) await assertKept(db, asOf)
     await warnAboutInstant(log, db, { asOf, list })
     const onlyAvailable = list === 'with-availability'
     let bytes = 0

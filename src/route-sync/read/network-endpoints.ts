@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import type { Db } from '../../db/database.ts'
+import { assertKept } from '../../db/history-floor.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, instant, object, orNull } from '../../http/schemas.ts'
@@ -71,7 +72,7 @@ const compareNetworks = shared({
       changes: Type.Array(Change, { description: 'Oldest first.' }),
     }),
   },
-  problems: ['routes.too_many_changes'],
+  problems: ['routes.too_many_changes', 'history.archived'],
   example: { query: { from: '2020-01-01T00:00:00Z' } },
   handler: async ({ db, clock }, { query }) => {
     const { from, to = clock.now() } = query
@@ -81,6 +82,7 @@ const compareNetworks = shared({
         detail: 'from must not be after to',
       })
     }
+    await assertKept(db, from)
     const found = await readDifference(db, { from, to })
     if (found !== undefined) return { from, to, ...found }
     throw new ProblemError('routes.too_many_changes', {

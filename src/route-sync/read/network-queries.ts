@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/database.ts'
+import { HISTORY_FLOOR } from '../../db/history-floor.ts'
 
 /** A place with its present attributes, and its airport's position where the code is known. */
 export interface LocatedPlace {
@@ -54,7 +55,7 @@ export async function readDifference(
         select departure_id as "departureId", destination_id as "destinationId", added, at
           from (select departure_id, destination_id, true as added, valid_from as at from route_version
                  where valid_from > ${from} and valid_from <= ${to}
-                   and valid_from > (select min(valid_from) from route_version)
+                   and valid_from > (select least(min(valid_from), ${HISTORY_FLOOR}) from route_version)
                 union all
                 select departure_id, destination_id, false, valid_to from route_version
                  where valid_to > ${from} and valid_to <= ${to}) c

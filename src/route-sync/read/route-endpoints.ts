@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../../db/database.ts'
+import { assertKept } from '../../db/history-floor.ts'
 import { sendEncoded } from '../../http/encoded-body.ts'
 import { isNotModified } from '../../http/etags.ts'
 import { type Checked, operations } from '../../http/operation.ts'
@@ -50,7 +51,7 @@ const common = {
   scope: 'read',
   upstream: true,
   query: QUERY,
-  problems: ['routes.no_list', 'not_found'],
+  problems: ['routes.no_list', 'not_found', 'history.archived'],
 } as const
 
 const listRoutes = shared({
@@ -101,6 +102,7 @@ async function sendList(
   { query, request, reply }: ListRequest,
 ): Promise<FastifyReply> {
   const { asOf, ...places } = query
+  if (asOf !== undefined) await assertKept(db, asOf)
   const list = asOf === undefined ? await routeLists.current(form) : undefined
   const version = asOf === undefined ? list?.version : await findListVersion(db, form, asOf)
   if (version === undefined) throw noList(asOf)

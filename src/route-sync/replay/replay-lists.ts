@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
+import { HISTORY_FLOOR } from '../../db/history-floor.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { stageSnapshot } from '../plan/stage-snapshot.ts'
 import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
@@ -15,7 +16,8 @@ export interface ListDeps {
 }
 
 /**
- * Numbers the accepted runs of each list in the order of their valid times, from the oldest one whose list is kept. A run
+ * Numbers the accepted runs of each list in the order of their valid times, from the oldest one whose list is kept, and
+ * not from before the floor of the histories. A run
  * that released a review counts as several lists.
  */
 export async function numberRuns(db: Db, { confirmations }: Pick<ListDeps, 'confirmations'>) {
@@ -38,6 +40,7 @@ export async function numberRuns(db: Db, { confirmations }: Pick<ListDeps, 'conf
             and not exists (select from sync_run same
                              where same.review_id = r.review_id and same.id < r.id and same.content_hash = r.content_hash)
      where r.status in ${ACCEPTED}
+       and r.fetched_at >= coalesce(${HISTORY_FLOOR}, '-infinity')
        and r.fetched_at >= (select min(o.fetched_at)
                               from sync_run o
                               join snapshot s on s.content_hash = o.content_hash

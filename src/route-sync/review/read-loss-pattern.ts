@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import type { Scrub } from '../../base/secrets.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { HISTORY_FLOOR } from '../../db/history-floor.ts'
 import { selectOne } from '../../db/transaction.ts'
 import { stageSnapshot } from '../plan/stage-snapshot.ts'
 import { findLastAccepted } from '../runs/sync-run-queries.ts'
@@ -44,7 +45,8 @@ export async function readSeason(
                join ${LIVE[list]} l using (departure_id, destination_id))
       select exists (select from sync_run r, same_day s
                       where r.list = ${list} and r.status in ('applied', 'unchanged', 'approved')
-                        and r.fetched_at < s.day - ${WEEKS}) as reaches,
+                        and r.fetched_at < s.day - ${WEEKS}
+                        and s.day - ${WEEKS} >= coalesce(${HISTORY_FLOOR}, '-infinity')) as reaches,
              (select count(*) from ended) as ended,
              (select count(*) from ended join snapshot_missing using (departure_id, destination_id)) as missing
     `,

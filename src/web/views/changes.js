@@ -40,8 +40,9 @@ async function readEarlier(all) {
 
 /** @param {string} path */
 async function readLast(path) {
-  const { head } = await callApi(`${path}?limit=1`)
-  const { items } = await callApi(`${path}?after=${Math.max(0, head - EARLIER)}&limit=${EARLIER}`)
+  const { first, head } = await callApi(`${path}?limit=1`)
+  const after = Math.max(first - 1, head - EARLIER)
+  const { items } = await callApi(`${path}?after=${after}&limit=${EARLIER}`)
   return items
 }
 

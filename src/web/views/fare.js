@@ -41,8 +41,8 @@ export function FareSearch({ fareId }) {
 /** The fares of the last changes, for a reader who knows no flight id. */
 function RecentFares() {
   const recent = useResource(async () => {
-    const { head } = await callApi('/availability-changes?limit=1')
-    const after = Math.max(0, head - RECENT)
+    const { first, head } = await callApi('/availability-changes?limit=1')
+    const after = Math.max(first - 1, head - RECENT)
     const { items } = await callApi(`/availability-changes?after=${after}&limit=${RECENT}`)
     return newestByFare(items)
   }, [])

@@ -1,0 +1,8 @@
+import { AppError } from '../base/errors.ts'
+
+/** The archive cannot be made so. Nothing was deleted. */
+export class ArchiveError extends AppError {
+  override readonly name = 'ArchiveError'
+  override readonly code = 'archive.impossible'
+  override readonly retryable = false
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { addEndpoint } from '../delivery/delivery-fixtures.ts'
+import { seedAnalytics } from '../route-sync/analytics-history.ts'
+
+export const DAY = (day: string) => new Date(`${day}T00:00:00Z`)
+
+/** What an archive deletes, by the name of its file: each row as JSON without what only the view adds. */
+export type Rows = Readonly<Record<string, readonly string[]>>
+
+const TABLES = {
+  route_history: sql`select departure_id, destination_id, valid_from, valid_to, added_by from route_version`,
+  route_availability_history: sql`select departure_id, destination_id, available, valid_from, valid_to from route_availability_version`,
+  availability_history: sql`select tracked_fare_id, pair, price::numeric(18,4)::text as price, valid_from, valid_to from fare_belief_version`,
+  route_changes: sql`select seq, id, kind, departure_id, before::text, after::text, recorded_at from route_change`,
+  availability_changes: sql`select seq, id, kind, tracked_fare_id, recorded_at, provenance::text from availability_change`,
+  watch_changes: sql`select reseller_id, seq, reference, change_id, watch_event_id, recorded_at from watch_change`,
+}
+
+const FILES: Readonly<Record<keyof typeof TABLES, string>> = {
+  route_history: 'departure_id, destination_id, valid_from, valid_to, added_run_id as added_by',
+  route_availability_history: 'departure_id, destination_id, available, valid_from, valid_to',
+  availability_history: 'tracked_fare_id, pair, price::varchar as price, valid_from, valid_to',
+  route_changes: 'seq, id, kind, departure_id, before, after, recorded_at',
+  availability_changes: 'seq, id, kind, tracked_fare_id, recorded_at, provenance',
+  watch_changes: 'reseller_id, seq, reference, change_id, watch_event_id, recorded_at',
+}
+
+/** The rows of all tables that an archive may delete from. Instants are microseconds since 1970. */
+export async function storedRows(db: Db): Promise<Rows> {
+  const entries = Object.entries(TABLES).map(async ([name, select]) => {
+    const { rows } = await sql<Record<string, unknown>>`${select}`.execute(db)
+    return [name, rows.map(textOf).sort((a, b) => (a < b ? -1 : 1))] as const
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+/** What DuckDB reads from the files of an archive. */
+export async function filedRows(directory: string): Promise<Rows> {
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  await connection.run(`set timezone = 'UTC'`)
+  const found: Record<string, string[]> = {}
+  for (const [name, columns] of Object.entries(FILES)) {
+    const file = path.join(directory, `${name}.parquet`)
+    const reader = await connection.runAndReadAll(`select ${columns} from '${file}'`)
+    found[name] = reader
+      .getRowObjects()
+      .map(textOf)
+      .sort((a, b) => (a < b ? -1 : 1))
+  }
+  connection.closeSync()
+  instance.closeSync()
+  return found
+}
+
+export function without(before: Rows, after: Rows): Rows {
+  return Object.fromEntries(
+    Object.entries(before).map(([name, rows]) => {
+      const left = new Set(after[name])
+      return [name, rows.filter((row) => !left.has(row))]
+    }),
+  )
+}
+
+function textOf(row: Readonly<Record<string, unknown>>): string {
+  const values = Object.entries(row).map(([name, value]) => [name, plain(value)])
+  return JSON.stringify(values)
+}
+
+function plain(value: unknown): unknown {
+  if (value === null || value === undefined || typeof value === 'boolean') return value ?? null
+  if (value instanceof Date) return String(value.getTime() * 1000)
+  const micros = (value as { micros?: bigint }).micros
+  if (micros !== undefined) return String(micros)
+  const text = String(value)
+  // PostgreSQL writes JSON with spaces.
+  return text.startsWith('{') ? JSON.stringify(JSON.parse(text)) : text
+}
+
+/**
+ * Three and a half years of routes, a spring of fares, and two resellers with the records of these. The days were rolled up
+ * when they ended, except for the last one of May 2026.
+ */
+export async function seedHistory(db: Db): Promise<{ readonly endpoint: string }> {
+  await seedAnalytics(db)
+  await sql`
+    insert into daily_rollup (day, computed_at)
+    select d::date, d + interval '2 days'
+      from generate_series('2023-01-01'::timestamptz, clock_timestamp(), '1 day') d
+     where d::date <> '2026-05-31'
+  `.execute(db)
+  await sql`
+    update availability_change c
+       set seq = -n.seq, recorded_at = c.detected_at,
+           provenance = '{"status": 200, "latencyMs": 12.5}', evidence_hash = 'abc'
+      from (select id, row_number() over (order by detected_at, seq) as seq from availability_change) n
+     where n.id = c.id
+  `.execute(db)
+  await sql`update availability_change set seq = -seq`.execute(db)
+  await sql`
+    update feed_head h
+       set last_seq = case feed when 'route' then (select max(seq) from route_change)
+                                else (select max(seq) from availability_change) end
+  `.execute(db)
+  await sql`insert into reseller (name) values ('ana'), ('ben')`.execute(db)
+  await sql`
+    insert into watch_event (kind, tracked_fare_id, after, detected_at)
+    values ('watch_started', 1, '{"pair": "unknown"}', '2026-04-30T10:00Z')
+  `.execute(db)
+  await sql`
+    insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id, recorded_at)
+    select r.id, row_number() over (partition by r.id order by c.recorded_at, c.seq), uuidv7(), 'A', 'summer', c.change_id, c.event_id, c.recorded_at
+      from reseller r
+     cross join (select seq, id as change_id, null::uuid as event_id, recorded_at from availability_change
+                 union all
+                 select 0, null, id, '2026-04-30T10:00Z' from watch_event) c
+  `.execute(db)
+  await sql`
+    update reseller r set last_seq = (select max(seq) from watch_change where reseller_id = r.id)
+  `.execute(db)
+  const endpoint = await addEndpoint(db, 1)
+  await sql`update webhook_endpoint set cursor_seq = (select last_seq from reseller where id = 1)`.execute(
+    db,
+  )
+  return { endpoint }
+}
+
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'farewatch-archive-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** The routes as they stood, by the public SQL; the text of its error before the floor. */
+export async function routesAsOf(db: Db, instant: string): Promise<string> {
+  return sql<{ text: string }>`
+    select coalesce(string_agg(departure_id || destination_id || departure_city || since || coalesce(available::text, '-'), ' '
+                               order by departure_id, destination_id), '') as text
+      from farewatch.routes_as_of(${instant}::timestamptz)
+  `
+    .execute(db)
+    .then(
+      ({ rows }) => rows[0]?.text ?? '',
+      (err: Error) => err.message,
+    )
+}

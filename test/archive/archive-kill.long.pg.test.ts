@@ -1,0 +1,128 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { archiveHistory } from '../../src/archive/archive-history.ts'
+import { type Db, type RawBuilder, sql } from '../../src/db/database.ts'
+import { selectOne } from '../../src/db/transaction.ts'
+import { aWorld } from '../cli/operator-fixtures.ts'
+import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import {
+  DAY,
+  filedRows,
+  routesAsOf,
+  seedHistory,
+  storedRows,
+  temporaryDirectory,
+  without,
+} from './archive-fixtures.ts'
+
+const BELOW = '2025-06-15T00:00Z'
+
+/** A lock that stops an archive at one of its steps, and whether the floors have moved by then. */
+const STEPS: readonly (readonly [step: string, lock: RawBuilder<unknown>, moved: boolean])[] = [
+  ['write', sql`lock table watch_event in access exclusive mode`, false],
+  ['move the floors', sql`select from feed_head for update`, false],
+  ['delete', sql`select from route_change where seq = 3 for update`, true],
+]
+
+function waitersOf(db: Db): Promise<number> {
+  return selectOne(
+    sql<{ waiters: number }>`
+      select count(*) as waiters from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    `,
+    db,
+  ).then(({ waiters }) => waiters)
+}
+
+describe('an archive whose process is killed', () => {
+  for (const [step, lock, moved] of STEPS) {
+    it(`loses nothing when it is about to ${step}, and the next one finishes it`, async ({
+      db,
+      databaseUrl,
+    }) => {
+      await seedHistory(db)
+      const before = await storedRows(db)
+      const directory = await temporaryDirectory()
+      const { env } = await aWorld(databaseUrl, 'postgres')
+      const args = ['archive', '--before', '2026-06-01', '--out', directory, '--json']
+
+      await db.transaction().execute(async (tx) => {
+        await lock.execute(tx)
+        const { child, ended, stderr } = startFarewatch(args, env)
+        onTestFinished(() => void child.kill('SIGKILL'))
+        const waits = async () => child.exitCode !== null || (await waitersOf(db)) > 0
+        await until(`the archive waits: ${stderr()}`, waits)
+        child.kill('SIGKILL')
+        expect(await ended).toBe('SIGKILL')
+      })
+      const isReleased = async () =>
+        (
+          await selectOne(
+            sql<{ held: number }>`
+            select count(*) as held from pg_locks
+             where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+          `,
+            db,
+          )
+        ).held === 0
+      await until('the lock of the killed archive is released', isReleased)
+
+      if (!moved) expect(await storedRows(db)).toEqual(before)
+      const answer = await routesAsOf(db, BELOW)
+      expect(answer.includes('is archived')).toBe(moved)
+      const { exit, stderr } = await runFarewatch(args, env)
+      expect([exit, stderr.includes('"level":"error"')]).toEqual([0, false])
+      expect(await filedRows(directory)).toEqual(without(before, await storedRows(db)))
+    })
+  }
+
+  it('records that are written meanwhile stay, and their numbers stay dense', async ({
+    database,
+  }) => {
+    const { db } = database
+    await seedHistory(db)
+    const before = await storedRows(db)
+    const directory = await temporaryDirectory()
+    const over = new AbortController()
+    const write = async () => {
+      let written = 0
+      while (!over.signal.aborted || written < 50) {
+        await db.transaction().execute(async (tx) => {
+          const { seq } = await selectOne(
+            sql<{
+              seq: number
+            }>`update feed_head set last_seq = last_seq + 1 where feed = 'availability' returning last_seq as seq`,
+            tx,
+          )
+          await sql`
+            with change as (
+              insert into availability_change (seq, kind, tracked_fare_id, before, after, detected_at, provenance)
+              values (${seq}, 'price_changed', 1, '{}', '{}', clock_timestamp(), '{}')
+              returning id),
+            feed as (update reseller set last_seq = last_seq + 1 where id = 1 returning last_seq)
+            insert into watch_change (reseller_id, seq, watch_id, reference, change_id)
+            select 1, feed.last_seq, uuidv7(), 'A', change.id from change, feed
+          `.execute(tx)
+        })
+        written += 1
+      }
+      return written
+    }
+    const writing = write()
+    const { files } = await archiveHistory(database, { before: DAY('2026-06-01'), directory })
+    over.abort()
+    const written = await writing
+
+    const filed = await filedRows(directory)
+    expect(filed).toEqual(without(before, await storedRows(db)))
+    expect(files.every(({ rows }) => rows > 0)).toBe(true)
+    const { rows } = await sql<{ isDense: boolean; added: number }>`
+      select h.last_seq - h.first_seq + 1 = count(*) and min(c.seq) = h.first_seq as "isDense",
+             count(*) filter (where c.kind = 'price_changed' and c.before = '{}') as added
+        from feed_head h, availability_change c
+       where h.feed = 'availability'
+       group by h.first_seq, h.last_seq
+    `.execute(db)
+    expect(rows).toEqual([{ isDense: true, added: written }])
+  })
+})

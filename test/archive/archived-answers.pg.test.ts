@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, onTestFinished } from 'vitest'
+import { rollUpDays } from '../../src/analytics/roll-up-days.ts'
+import { type Db, sql } from '../../src/db/database.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { aWorld, inWorld } from '../cli/operator-fixtures.ts'
+import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+/** As an archive leaves a database whose feeds begin at 5, 3 and 7. */
+async function moveFloors(db: Db): Promise<number> {
+  const { id } = await createReseller(db, 'ana')
+  await sql`insert into archive (before, applied_at) values ('2026-06-01T00:00Z', clock_timestamp())`.execute(
+    db,
+  )
+  await sql`
+    update feed_head set first_seq = case feed when 'route' then 5 else 3 end, last_seq = 9
+  `.execute(db)
+  await sql`update reseller set first_seq = 7, last_seq = 9`.execute(db)
+  return id
+}
+
+describe('after an archive', () => {
+  let resellerId = 0
+  beforeEach<{ db: Db }>(async ({ db }) => {
+    resellerId = await moveFloors(db)
+  })
+
+  it('a number or an instant before the floor is a problem that names the floor', async ({
+    db,
+  }) => {
+    const { base, close } = await openApi(db, { streams: { lasting: true } })
+    onTestFinished(close)
+    const operator = bearer(await newKeyText(db))
+    const own = bearer(await newKeyText(db, { resellerId }))
+    const get = async (path: string, headers: Record<string, string> = operator) => {
+      const { status, body } = await ask(`${base}/api/v1${path}`, { headers })
+      const { code, parameter, first, seq } = body
+      return status === 200 ? [status, first, seq] : [status, code, parameter, first]
+    }
+
+    const answers = await Promise.all([
+      get('/route-changes?after=3'),
+      get('/route-changes?after=4'),
+      get('/route-changes'),
+      get('/availability-changes?after=0'),
+      get('/availability-changes'),
+      get('/watch-changes?after=5&wait=30', own),
+      get('/watch-changes', own),
+      get('/watch-changes/stream?after=5', own),
+      get('/watch-changes/stream', { ...own, 'last-event-id': '5' }),
+      get('/changes/stream?after=r4.f1'),
+      get('/changes/stream', { ...operator, 'last-event-id': 'r3.f9' }),
+      get('/data/routes?asOf=2026-05-31T23:59:59Z'),
+      get('/routes/difference?from=2026-05-31T23:59:59Z'),
+    ])
+
+    expect(answers).toEqual([
+      [410, 'changes.archived', 'after', 5],
+      [200, 5, 9],
+      [200, 5, 9],
+      [410, 'changes.archived', 'after', 3],
+      [200, 3, 2],
+      [410, 'changes.archived', 'after', 7],
+      [200, 7, 9],
+      [410, 'changes.archived', 'after', 7],
+      [410, 'changes.archived', 'Last-Event-ID', 7],
+      [410, 'changes.archived', 'after', undefined],
+      [410, 'changes.archived', 'Last-Event-ID', undefined],
+      [410, 'history.archived', undefined, undefined],
+      [410, 'history.archived', undefined, undefined],
+    ])
+  })
+
+  it('commands about what is archived are refused with the floor, and bad dates too', async ({
+    databaseUrl,
+  }) => {
+    const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
+    const refusals: Readonly<Record<string, string>> = {
+      'changes --after 1': '--after is 1, but the feed begins at 3',
+      'changes --reseller ana --after 2': '--after is 2, but the feed begins at 7',
+      'routes export --as-of 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
+      'rollup --from 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
+      'export route_changes --since 3 --out -': '"route_changes" is archived before 4',
+      'export route_history --since 2026-05-31 --out -':
+        'is archived before 2026-06-01T00:00:00.000Z',
+      'archive --before 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
+      'archive --before 2026-09-30 --out x': '--before must be',
+    }
+    for (const [command, text] of Object.entries(refusals)) {
+      const { exit, stderr } = await farewatch(...command.split(' '))
+      expect([command, exit, stderr]).toEqual([
+        command,
+        expect.any(Number),
+        expect.stringContaining(text),
+      ])
+      expect([command, exit]).not.toEqual([command, 0])
+    }
+  })
+
+  it('days before the floor are not rolled up again', async ({ db }) => {
+    await sql`
+      insert into sync_run (list, status, baseline, started_at, fetched_at, finished_at)
+      select 'routes', 'applied', true, at, at, at from (select '2026-05-20T06:00Z'::timestamptz as at) r
+    `.execute(db)
+    await sql`
+      insert into daily_rollup (day, computed_at)
+      select d::date, clock_timestamp() from generate_series('2026-06-02'::timestamptz, clock_timestamp(), '1 day') d
+    `.execute(db)
+
+    expect(await rollUpDays(db)).toBe(1)
+    const { rows } = await sql`select min(day)::text as day from daily_rollup`.execute(db)
+    expect(rows).toEqual([{ day: '2026-06-01' }])
+  })
+})
