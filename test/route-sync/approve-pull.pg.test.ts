@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Db } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { approvePull } from '../../src/route-sync/review/approve-pull.ts'
 import { it } from '../support/test-database.ts'
 import { approve, depsOf, hoursPass, review, runOf } from './review-fixtures.ts'
-import { availability, manyRoutes, routes, sync } from './sync-fixtures.ts'
+import { availability, changes, manyRoutes, routes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(100)
 const LISTED = { list: 'with-availability' } as const
@@ -36,6 +36,27 @@ describe('both held lists of one pull', () => {
     const states = await availability(db)
     expect(states).toMatchObject({ 'NEW-ONE': true, 'NEW-TWO': false, 'HUB-D55': false })
     expect(Object.values(states)).not.toContain(null)
+  })
+
+  it('stay held both when the second cannot be applied, and the same approval takes both later', async ({
+    db,
+  }) => {
+    const { ofRoutes, ofAvailability } = await heldPull(db)
+    const livesBefore = await availability(db)
+    const runs = [ofRoutes.runId, ofAvailability.runId]
+    const table = sql`alter table route_availability_version`
+    await sql`${table} add constraint refused check (not available) not valid`.execute(db)
+
+    await expect(approveBoth(db, ofRoutes.runId)).rejects.toThrow('refused')
+
+    expect(await availability(db)).toEqual(livesBefore)
+    expect(await changes(db)).toEqual([])
+    for (const runId of runs) expect(await runOf(db, runId)).toMatchObject({ status: 'held' })
+    expect((await review(db, ofRoutes.runId)).pairedWith).toBe(ofAvailability.runId)
+
+    await sql`${table} drop constraint refused`.execute(db)
+    await approveBoth(db, ofRoutes.runId)
+    for (const runId of runs) expect(await runOf(db, runId)).toMatchObject({ status: 'approved' })
   })
 
   it('leave the availability of new routes unknown when the routes alone are approved', async ({

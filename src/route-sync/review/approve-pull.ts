@@ -1,7 +1,8 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
+import { RunNotFoundError } from '../runs/sync-errors.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
-import { approveRun, type DecideDeps, findHeldRun } from './decide-run.ts'
+import { approveRuns, type DecideDeps } from './decide-run.ts'
 
 /** The other held list of one pull. */
 export interface PairedRun {
@@ -36,22 +37,17 @@ export async function findPaired(db: Db, runId: number): Promise<PairedRun | nul
 }
 
 /**
- * Approves a held run and the held run of the other list of its pull: routes first, because availability is that of routes. Two
- * transactions: if the process dies between them, the second run stays held and is approved by its own number. Throws the errors
- * of `approveRun`.
+ * Approves a held run and the held run of the other list of its pull, in one transaction: if one of them cannot be applied, both
+ * stay held. Throws the errors of `approveRuns`.
  */
 export async function approvePull(
   deps: DecideDeps,
   runId: number,
   signal: AbortSignal,
 ): Promise<{ readonly outcome: SyncOutcome; readonly paired: SyncOutcome | null }> {
-  const { list } = await findHeldRun(deps.db, runId)
   const other = await findPaired(deps.db, runId)
-  if (other === null) return { outcome: await approveRun(deps, runId, signal), paired: null }
-  if (list === 'routes') {
-    const outcome = await approveRun(deps, runId, signal)
-    return { outcome, paired: await approveRun(deps, other.runId, signal, true) }
-  }
-  const paired = await approveRun(deps, other.runId, signal)
-  return { outcome: await approveRun(deps, runId, signal, true), paired }
+  const outcomes = await approveRuns(deps, other === null ? [runId] : [runId, other.runId], signal)
+  const outcome = outcomes.find((approved) => approved.runId === runId)
+  if (outcome === undefined) throw new RunNotFoundError(runId)
+  return { outcome, paired: outcomes.find((approved) => approved !== outcome) ?? null }
 }

@@ -23,6 +23,7 @@ export type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { reado
 
 /** An approved list confirms absences at once: an operator has reviewed them. */
 const CONFIRMATIONS = 1
+const LIST_ORDER: readonly RouteListName[] = ['routes', 'with-availability']
 const POLL_MS = 250
 
 /** The held run; throws RunNotFoundError, NotHeldError. */
@@ -33,33 +34,59 @@ export async function findHeldRun(db: Db, runId: number): Promise<SyncRunRow> {
   return run
 }
 
-/**
- * Applies a held list as it was fetched, with the moment of the approval as its valid time: what was published about
- * the time before stays true. Routes that it lacks are removed at once. The other held runs of the list are dropped,
- * because they were judged against a state that no longer holds.
- *
- * One transaction under the list's lock: if the process dies, the run stays held. Throws RunNotFoundError,
- * NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
- */
+/** Approves one held run; see `approveRuns`. */
 export async function approveRun(
   deps: DecideDeps,
   runId: number,
   signal: AbortSignal,
-  /** Whether the routes list of the same pull was approved just before. */
-  withRoutes = false,
 ): Promise<SyncOutcome> {
-  const { list } = await findHeldRun(deps.db, runId)
-  return whenListIsFree(deps, { list, signal }, async (session) => {
-    const fetched = listOfRun(await findHeldRun(session, runId))
-    // A list of a million routes takes seconds to load: not while the transaction holds its locks.
-    await fetched.chunks(session)
-    return inTransaction(session, (tx) => applyHeld(tx, deps, { runId, fetched, withRoutes }))
+  const [outcome] = await approveRuns(deps, [runId], signal)
+  if (outcome === undefined) throw new RunNotFoundError(runId)
+  return outcome
+}
+
+/**
+ * Applies held lists as they were fetched, at most one of each list and both of one pull, with the moment of the approval as
+ * their valid time: what was published about the time before stays true. Routes that they lack are removed at once. The other
+ * held runs of these lists are dropped, because they were judged against a state that no longer holds.
+ *
+ * One transaction under the locks of the lists: if one list cannot be applied, or the process dies, all runs stay held. Returns
+ * the outcomes, routes first. Throws RunNotFoundError, NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
+ */
+export async function approveRuns(
+  deps: DecideDeps,
+  runIds: readonly number[],
+  signal: AbortSignal,
+): Promise<SyncOutcome[]> {
+  const runs = await Promise.all(runIds.map((runId) => findHeldRun(deps.db, runId)))
+  // Routes first, because availability is that of routes. All who need both locks take them in this order.
+  const ordered = runs.toSorted((a, b) => LIST_ORDER.indexOf(a.list) - LIST_ORDER.indexOf(b.list))
+  const lists = ordered.map(({ list }) => list)
+  return whenListsAreFree(deps, { lists, signal }, async (session) => {
+    const held: Omit<HeldList, 'withRoutes'>[] = []
+    for (const { runId } of ordered) {
+      const fetched = listOfRun(await findHeldRun(session, runId))
+      // A list of a million routes takes seconds to load: not while the transaction holds its locks.
+      await fetched.chunks(session)
+      held.push({ runId, fetched })
+    }
+    return inTransaction(session, async (tx) => {
+      await beginApply(tx)
+      const outcomes: SyncOutcome[] = []
+      for (const list of held) {
+        outcomes.push(await applyHeld(tx, deps, { ...list, withRoutes: outcomes.length > 0 }))
+        // The next list is staged in tables of the same names.
+        await sql`discard temp`.execute(tx)
+      }
+      return outcomes
+    })
   })
 }
 
 interface HeldList {
   readonly runId: number
   readonly fetched: FetchedList
+  /** Whether the routes list of the same pull was applied just before. */
   readonly withRoutes: boolean
 }
 
@@ -69,7 +96,6 @@ async function applyHeld(
   { runId, fetched, withRoutes }: HeldList,
 ): Promise<SyncOutcome> {
   const stopwatch = createStopwatch()
-  await beginApply(tx)
   const { list, fetchedAt, reason, reviewId } = await findHeldRun(tx, runId)
   const previous = await findLastAccepted(tx, list)
   if (previous !== null && (fetchedAt === null || previous.fetchedAt > fetchedAt)) {
@@ -123,6 +149,19 @@ export async function rejectRun(
       const dropping = { list, resolution: 'rejected', resolvedBy: null } as const
       return dropHeldRuns(tx, { ...dropping, reviewId: reviewId ?? runId })
     }),
+  )
+}
+
+/** Runs `work` once no other session holds the locks of the lists, which are taken in the given order. */
+function whenListsAreFree<T>(
+  deps: Pick<DecideDeps, 'db' | 'clock'>,
+  { lists, signal }: { readonly lists: readonly RouteListName[]; readonly signal: AbortSignal },
+  work: (session: Db) => Promise<T>,
+): Promise<T> {
+  const [list, ...others] = lists
+  if (list === undefined) return work(deps.db)
+  return whenListIsFree(deps, { list, signal }, (session) =>
+    whenListsAreFree({ ...deps, db: session }, { lists: others, signal }, work),
   )
 }
 
