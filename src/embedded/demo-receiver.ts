@@ -9,11 +9,11 @@ import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/rec
 import { ensureDemoReseller } from './demo.ts'
 
 const HOST = '127.0.0.1'
-/** The network that must be allowed for its endpoint. */
-export const DEMO_RECEIVER_NETWORK = `${HOST}/32`
 const DESCRIPTION = 'the receiver of the demo'
 
 export interface DemoReceiver extends Receiver {
+  /** What must be allowed as a target for its endpoint: its address and port alone, because all resellers may use it. */
+  readonly network: string
   /** Creates its endpoint, in place of that of the start before, whose port was another. */
   register(db: Db, deps: EndpointDeps): Promise<void>
 }
@@ -32,6 +32,7 @@ export async function startDemoReceiver(
   })
   return {
     ...receiver,
+    network: `${HOST}/32:${new URL(receiver.url).port}`,
     register: async (db, deps) => {
       const { id: resellerId } = await ensureDemoReseller(db)
       const owner = { db, resellerId }

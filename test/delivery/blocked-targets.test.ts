@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { isAllowedAddress, urlFault } from '../../src/delivery/send/target-policy.ts'
 import { createTransport } from '../../src/delivery/send/transport.ts'
+import { startDemoReceiver } from '../../src/embedded/demo-receiver.ts'
 import { startReceiver, targetOf } from './receiver.ts'
 
 const PUBLIC_ONLY = { allowHttp: true, allowedNetworks: [] }
@@ -130,6 +132,38 @@ it('plain http is allowed by a setting, and on loopback if its network is allowe
   expect(
     urlFault(loopback, { allowHttp: false, allowedNetworks: ['127.0.0.1/32'] }),
   ).toBeUndefined()
+})
+
+it('the demo allows the port of its own receiver, and no other on this machine', async () => {
+  const receiver = await startDemoReceiver(() => undefined)
+  const policy = { allowHttp: false, allowedNetworks: [receiver.network] }
+
+  expect(urlFault(receiver.url, policy)).toBeUndefined()
+  expect(urlFault('http://127.0.0.1:8080/api/v1/status', policy)).toBeDefined()
+  expect(urlFault('https://127.0.0.1/', policy)).toBeDefined()
+  await receiver.close()
+})
+
+it('an allowed port of a network opens no other port, and no name that resolves to it', async () => {
+  const answer = (_request: unknown, response: ServerResponse) => void response.writeHead(200).end()
+  await using own = await startReceiver(answer)
+  await using other = await startReceiver(answer)
+  const policy = { allowHttp: false, allowedNetworks: [`127.0.0.1/32:${own.port}`] }
+  const transport = createTransport({
+    policy: { ...policy, allowHttp: true },
+    scrub: (text) => text,
+    resolve: async () => ['127.0.0.1'],
+  })
+  const kindOf = async (url: string) => (await transport.post(targetOf(url), BODY, signal)).kind
+
+  expect(urlFault(`http://127.0.0.1:${own.port}/`, policy)).toBeUndefined()
+  expect(urlFault(`http://127.0.0.1:${other.port}/`, policy)).toBeDefined()
+  expect(urlFault(`http://127.0.0.2:${own.port}/`, policy)).toBeDefined()
+  expect(await kindOf(`http://127.0.0.1:${own.port}/`)).toBe('delivered')
+  expect(await kindOf(`http://127.0.0.1:${other.port}/`)).toBe('blocked')
+  expect(await kindOf(`http://receiver.example:${own.port}/`)).toBe('blocked')
+  expect(other.requests).toEqual([])
+  await transport.close()
 })
 
 it.each(SPECIAL)('a name that resolves to %s is blocked without a connection', async (address) => {

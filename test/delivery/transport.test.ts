@@ -103,7 +103,11 @@ it('the status of an answer decides, although its body is never complete', async
     response.writeHead(200).write('received')
   })
 
-  const result = await transportWith({ deadlineMs: 100 }).post(targetOf(receiver.url), BODY, signal)
+  const result = await transportWith({ deadlineMs: 2_000 }).post(
+    targetOf(receiver.url),
+    BODY,
+    signal,
+  )
 
   expect(result).toMatchObject({ kind: 'delivered', status: 200 })
   await receiver.allClosed()

@@ -5,11 +5,7 @@ import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.
 import { targetRulesOf, whyNotOpen } from '../../app/settings-for.ts'
 import { systemClock } from '../../base/clock.ts'
 import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
-import {
-  DEMO_RECEIVER_NETWORK,
-  type DemoReceiver,
-  startDemoReceiver,
-} from '../../embedded/demo-receiver.ts'
+import { type DemoReceiver, startDemoReceiver } from '../../embedded/demo-receiver.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { describeStore } from '../../queue/queue-connection.ts'
@@ -58,7 +54,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     signal.throwIfAborted()
     reportStores(context, embedded)
     reportSandbox(context, embedded)
-    const { receiver, config: ready } = await openReceiver(context, embedded, name)
+    const { receiver, config: ready } = await openReceiver(context, embedded, closed)
     const app = openApp({ config: ready, log, clock: systemClock, role: name })
     await runRoles(app, {
       roles,
@@ -113,21 +109,21 @@ interface WithReceiver {
 }
 
 /**
- * Starts a receiver for the webhooks of the demo, and allows its address. Without a key for the secrets of endpoints there
- * is none.
+ * Starts a receiver for the webhooks of the demo, and allows its address and port as a target. There is none outside the open
+ * demo, and none without a key for the secrets of endpoints.
  */
 async function openReceiver(
   { log }: CliContext,
   { sandbox, config }: Embedded,
-  name: string,
+  closed: string | undefined,
 ): Promise<WithReceiver & { readonly config: ReadyConfig }> {
-  if (name !== 'up' || sandbox === undefined || config.ENCRYPTION_KEY === undefined) {
+  if (closed !== undefined || sandbox === undefined || config.ENCRYPTION_KEY === undefined) {
     return { receiver: undefined, config }
   }
   const receiver = await startDemoReceiver((webhook) =>
     log.info({ ...webhook }, 'webhook received'),
   )
-  const allowed = `${config.WEBHOOK_ALLOWED_NETWORKS},${DEMO_RECEIVER_NETWORK}`
+  const allowed = `${config.WEBHOOK_ALLOWED_NETWORKS},${receiver.network}`
   return { receiver, config: { ...config, WEBHOOK_ALLOWED_NETWORKS: allowed } }
 }
 

@@ -39,14 +39,17 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
   })
   return (target, callback) => {
     const literal = literalOf(target.hostname)
-    if (literal !== undefined && !isAllowedAddress(literal, allowedNetworks)) {
+    if (literal !== undefined && !isAllowedAddress(literal, allowedNetworks, target.port)) {
       callback(new BlockedAddressError(), null)
       return
     }
     connect({ ...target, hostname: literal ?? target.hostname }, (...result) => {
       // After an error undici passes no second argument.
       const [error, socket] = result
-      if (error !== null || isAllowedAddress(socket.remoteAddress ?? '', allowedNetworks)) {
+      if (
+        error !== null ||
+        isAllowedAddress(socket.remoteAddress ?? '', allowedNetworks, String(socket.remotePort))
+      ) {
         callback(...result)
         return
       }

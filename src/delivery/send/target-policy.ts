@@ -5,7 +5,10 @@ import { isLoopbackHost } from '../../base/loopback.ts'
 export interface TargetPolicy {
   /** Plain http to any allowed address. To an allowed loopback address it needs no setting. */
   readonly allowHttp: boolean
-  /** Networks in the form `10.1.0.0/16`, of which farewatch may reach addresses that are not public. */
+  /**
+   * Networks in the form `10.1.0.0/16`, of which farewatch may reach addresses that are not public. With a port, as in
+   * `127.0.0.1/32:8092`, that port alone may be reached, and by its address alone: names do not match.
+   */
   readonly allowedNetworks: readonly string[]
 }
 
@@ -22,7 +25,7 @@ export function urlFault(text: string, policy: TargetPolicy): string | undefined
   if (url.username !== '' || url.password !== '') return 'must hold no user name and no password'
   if (url.hash !== '') return 'must hold no fragment'
   const literal = literalOf(url.hostname)
-  if (literal !== undefined && !isAllowedAddress(literal, policy.allowedNetworks)) {
+  if (literal !== undefined && !isAllowedAddress(literal, policy.allowedNetworks, url.port)) {
     return 'must not name an address of a private or special network'
   }
   return undefined
@@ -47,27 +50,43 @@ const PUBLIC_METADATA = '168.63.129.16'
 /** The only range from which public IPv6 addresses are assigned. It excludes site-local and IPv4-compatible ones. */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
-/** Whether farewatch may connect to an address: it is public, or in one of the allowed networks. */
-export function isAllowedAddress(text: string, allowedNetworks: readonly string[]): boolean {
+/** Whether farewatch may connect to an address: it is public, or in one of the allowed networks, which may demand a port. */
+export function isAllowedAddress(
+  text: string,
+  allowedNetworks: readonly string[],
+  port = '',
+): boolean {
   if (!ipaddr.isValid(text)) return false
   // Turns an IPv4-mapped IPv6 address into the IPv4 address that the system connects to.
   const address = ipaddr.process(text)
   const isAllowed = networksOf(allowedNetworks).some(
-    ([base, bits]) => base.kind() === address.kind() && address.match(base, bits),
+    ({ range: [base, bits], only }) =>
+      base.kind() === address.kind() &&
+      address.match(base, bits) &&
+      (only === undefined || only === port),
   )
   if (isAllowed) return true
   if (address.range() !== 'unicast' || address.toString() === PUBLIC_METADATA) return false
   return address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST)
 }
 
-type Network = ReturnType<typeof ipaddr.parseCIDR>
+interface Network {
+  readonly range: ReturnType<typeof ipaddr.parseCIDR>
+  /** The port that may be reached; undefined if all may be. */
+  readonly only: string | undefined
+}
+
+const PORT = /(?<=\/\d+):(\d+)$/
 const parsedNetworks = new WeakMap<readonly string[], readonly Network[]>()
 
 /** The same list of the settings is used for every delivery, and parsed once. */
 function networksOf(allowedNetworks: readonly string[]): readonly Network[] {
   const parsed =
     parsedNetworks.get(allowedNetworks) ??
-    allowedNetworks.map((network) => ipaddr.parseCIDR(network))
+    allowedNetworks.map((network) => ({
+      range: ipaddr.parseCIDR(network.replace(PORT, '')),
+      only: PORT.exec(network)?.[1],
+    }))
   parsedNetworks.set(allowedNetworks, parsed)
   return parsed
 }
