@@ -101,6 +101,7 @@ export const network = {
     alike: 'Lists that agree with it are held too:',
     /** @param {string} list */
     otherHeld: (list) => `The list ${list} is held too:`,
+    oneDecision: 'Both are of one pull. Approving one approves both.',
     routesFirst: 'Decide about the routes first.',
     /** @param {number[]} runs */
     rejectedBefore: (runs) =>

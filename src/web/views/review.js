@@ -21,7 +21,7 @@ export function Review({ runId, mayDecide, onDecided }) {
   return html`<${Loaded} of=${review}>${(
     /** @type {any} */ { run, plan, heldWith, rejected, pairedWith },
   ) => html`
-    <${Company} run=${run} heldWith=${heldWith} rejected=${rejected} />
+    <${Company} run=${run} heldWith=${heldWith} rejected=${rejected} pairedWith=${pairedWith} />
     ${plan.assessment && html`<${Assessment} assessment=${plan.assessment} />`}
     <h3>${texts.runs.ifApproved}</h3>
     ${plan.verdict === null && html`<p>${texts.runs.notSuspicious}</p>`}
@@ -46,8 +46,8 @@ function Assessment({ assessment: { cause, signs } }) {
     <ul>${signs.map((sign) => html`<li>${sign}</li>`)}</ul>`
 }
 
-/** The other held lists, and what was decided about lists like this one. @param {{ run: any, heldWith: number[], rejected: any }} props */
-function Company({ run, heldWith, rejected }) {
+/** The other held lists, and what was decided about lists like this one. @param {{ run: any, heldWith: number[], rejected: any, pairedWith: number | null }} props */
+function Company({ run, heldWith, rejected, pairedWith }) {
   const held = useResource((signal) => callApi('/held-runs', { signal }), [run.runId])
   useRuns(held.reload)
   const alike = heldWith.filter((id) => id !== run.runId)
@@ -57,8 +57,14 @@ function Company({ run, heldWith, rejected }) {
     ${alike.length > 0 && html`<p>${texts.runs.alike} ${linksTo(alike)}.</p>`}
     ${
       others.length > 0 &&
-      html`<p><${Badge} level="warn">${texts.runs.otherHeld(others[0].list)} ${linksTo(others.map((/** @type {any} */ { runId }) => runId))}.${run.list !== 'routes' ? ` ${texts.runs.routesFirst}` : ''}<//></p>`
+      html`<p><${Badge} level="warn">${texts.runs.otherHeld(others[0].list)} ${linksTo(others.map((/** @type {any} */ { runId }) => runId))}.${besideText(run, pairedWith)}<//></p>`
     }`
+}
+
+/** One approval takes both lists of a pull. Others are decided one by one, and availability is that of routes. @param {{ list: string }} run @param {number | null} pairedWith */
+function besideText({ list }, pairedWith) {
+  if (pairedWith !== null) return ` ${texts.runs.oneDecision}`
+  return list === 'routes' ? '' : ` ${texts.runs.routesFirst}`
 }
 
 /** @param {number[]} runIds */
