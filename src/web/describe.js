@@ -54,7 +54,12 @@ export function changeText({ kind, reason, before, after }) {
   const is = priceText(after?.price)
   if (kind === 'price_changed')
     return is && was ? texts.priceMoved(was, is) : texts.kinds.price_changed
-  if (kind === 'legs_changed') return `${texts.kinds.legs_changed}: ${pairText(after?.pair)}`
+  if (kind === 'legs_changed') {
+    // Of a fare with one leg this is its first state.
+    return after?.return
+      ? `${texts.kinds.legs_changed}: ${pairText(after.pair)}`
+      : pairText(after?.pair)
+  }
   if (kind === 'became_available') return is ? texts.bookableFor(is) : texts.kinds.became_available
   if (kind === 'became_unavailable') {
     const text = textOf(texts.reasons, reason ?? 'unknown')

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
-import { networkAt, readNetwork, steadyOf, withChanges } from '../map/network.js'
+import { networkAt, readNetwork, readPlaces, steadyOf, withChanges } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import { Empty, Figure, Loaded } from '../parts.js'
 import { serverNow } from '../session.js'
@@ -20,7 +20,11 @@ const BURST_MS = 500
 export function MapView() {
   const [span, setSpan] = useState({ days: 1, from: '', to: '' })
   const { from, to } = boundsOf(span)
-  const network = useResource(() => readNetwork(from, to), [span])
+  const network = useResource(async () => {
+    // Without the names of the places the tables would show ids for a moment, and the map nothing.
+    const [read] = await Promise.all([readNetwork(from, to), readPlaces()])
+    return read
+  }, [span])
   const picker = html`<${SpanPicker} span=${span} onChange=${setSpan} />`
   return html`<div class="map-view">
     ${network.data === undefined && picker}

@@ -57,12 +57,12 @@ function Company({ run, heldWith, rejected, pairedWith }) {
     ${alike.length > 0 && html`<p>${texts.runs.alike} ${linksTo(alike)}.</p>`}
     ${
       others.length > 0 &&
-      html`<p><${Badge} level="warn">${texts.runs.otherHeld(others[0].list)} ${linksTo(others.map((/** @type {any} */ { runId }) => runId))}.${besideText(run, pairedWith)}<//></p>`
+      html`<p><${Badge} level="warn">${texts.runs.otherHeld(others[0].list)} ${linksTo(others.map((/** @type {any} */ { runId }) => runId))}.${otherHeldText(run, pairedWith)}<//></p>`
     }`
 }
 
 /** One approval takes both lists of a pull. Others are decided one by one, and availability is that of routes. @param {{ list: string }} run @param {number | null} pairedWith */
-function besideText({ list }, pairedWith) {
+function otherHeldText({ list }, pairedWith) {
   if (pairedWith !== null) return ` ${texts.runs.oneDecision}`
   return list === 'routes' ? '' : ` ${texts.runs.routesFirst}`
 }

@@ -45,7 +45,7 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
     {
       title: texts.schedule.byPriority,
       series: byPriority.map((/** @type {any} */ { priority, calls }) => ({
-        name: priority ?? texts.schedule.noReseller,
+        name: priority ?? texts.schedule.noPriority,
         calls,
       })),
     },

@@ -1,0 +1,139 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { createCallLedger } from '../../src/recheck/call-ledger.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { hoursPass, runOf } from '../route-sync/review-fixtures.ts'
+import { manyRoutes, NO_GUARD, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { trackFare, watchFare } from '../verify/fare-fixtures.ts'
+import { canBrowse, type OpenPage, openPage } from './browser.ts'
+
+type Database = Parameters<typeof startApi>[0]
+
+async function openAsOperator(db: Database, path: string): Promise<OpenPage> {
+  const { text } = await createApiKey(db, { resellerId: null })
+  return openPage({ base: await startApi(db), key: text, path })
+}
+
+/** The day, in the zone of this machine and its browser, so many hours ago. */
+function dayAgo(hours: number): string {
+  const at = new Date(Date.now() - hours * 3_600_000)
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+}
+
+describe.runIf(canBrowse)('the views of the network and of the calls', () => {
+  it('the map shows the difference of the routes between two dates, and no later change', async ({
+    db,
+  }) => {
+    const guard = NO_GUARD
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'), { guard })
+    await hoursPass(db, 60)
+    for (let i = 0; i < 2; i += 1) await sync(db, routes('PMI-MAD', 'PMI-LIS'), { guard })
+    await hoursPass(db, 60)
+    await sync(db, routes('PMI-MAD', 'PMI-LIS', 'PMI-ORY'), { guard })
+    const { page, complaints } = await openAsOperator(db, '#/map')
+    const map = (label: string) => page.getByRole('application', { name: label }).waitFor()
+
+    await map('World map with 3 live routes, 1 added and 0 removed')
+    await page.getByLabel('Show').selectOption('two dates')
+    await map('World map with 3 live routes, 2 added and 1 removed')
+    await page.locator('input[type=date]').first().fill(dayAgo(84))
+    await page.locator('input[type=date]').last().fill(dayAgo(36))
+
+    await map('World map with 2 live routes, 1 added and 1 removed')
+    const changes = await page.getByRole('row', { name: /added|removed/ }).allInnerTexts()
+    expect(changes.join('\n')).toMatch(/LIS.*\+ added/)
+    expect(changes.join('\n')).toMatch(/BCN.*− removed/)
+    expect(changes).toHaveLength(2)
+    expect(complaints).toEqual([])
+  })
+
+  it('the schedule shows the calls of the last hour by lane, reseller and priority', async ({
+    db,
+  }) => {
+    const [shared, own] = [await trackFare(db, { flightId: '1' }), await trackFare(db)]
+    const watches = [
+      { name: 'alpha', fareId: shared, priority: 'urgent' },
+      { name: 'beta', fareId: shared, priority: 'normal' },
+      { name: 'alpha', fareId: own, priority: 'urgent' },
+    ]
+    for (const { name, fareId, priority } of watches) {
+      const id = await watchFare(db, name, fareId)
+      await sql`update watch set priority = ${priority} where reseller_id = ${id}`.execute(db)
+      await sql`
+        update tracked_fare set resellers = resellers || ${id}::bigint where id = ${fareId}
+      `.execute(db)
+    }
+    const now = () => new Date(Date.now() - 5 * 60_000)
+    const ledger = createCallLedger({ now, sleep: async () => undefined })
+    for (const fareId of [shared, shared, own]) ledger.count('scheduled', fareId)
+    for (const fareId of [shared, shared, own]) ledger.count('confirmation', fareId)
+    ledger.count('list')
+    await ledger.flush(db)
+
+    const { page, complaints } = await openAsOperator(db, '#/schedule')
+    const usesOf = async (title: string) => {
+      const heading = page.getByRole('heading', { name: title })
+      await heading.waitFor()
+      const uses = heading.locator('xpath=..').getByRole('listitem')
+      const texts = await uses.allInnerTexts()
+      return texts.map((text) => text.replace(/\s+/g, ' ').trim()).toSorted()
+    }
+
+    expect(await usesOf('By lane')).toEqual([
+      'regular checks 3 43 %',
+      'route lists 1 14 %',
+      'second checks 3 43 %',
+    ])
+    expect(await usesOf('By reseller')).toEqual([
+      'alpha 4 57 %',
+      'beta 2 29 %',
+      'no reseller 1 14 %',
+    ])
+    expect(await usesOf('By priority')).toEqual([
+      'no priority 1 14 %',
+      'normal 2 29 %',
+      'urgent 4 57 %',
+    ])
+    expect(complaints).toEqual([])
+  })
+
+  it('a held pair is reviewed on the map and approved by one decision', async ({ db }) => {
+    const all = manyRoutes(100)
+    const listed = { list: 'with-availability' } as const
+    await sync(db, all)
+    await sync(db, all, listed)
+    await hoursPass(db, 3)
+    const ofRoutes = await sync(db, [...all.slice(0, 60), ...routes('NEW-ONE', 'NEW-TWO')])
+    const ofAvailability = await sync(db, all.slice(0, 50), listed)
+    const { page, complaints } = await openAsOperator(db, `#/runs/${ofRoutes.runId}`)
+    const questions: string[] = []
+    page.on('dialog', (dialog) => {
+      questions.push(dialog.message())
+      void dialog.accept()
+    })
+
+    await page
+      .getByRole('application', { name: 'World map of the difference: 40 routes missing, 2 added' })
+      .waitFor()
+    await page.getByText('Approving one approves both.').waitFor()
+    await page.getByRole('link', { name: `Run ${ofAvailability.runId}`, exact: true }).click()
+    await page
+      .getByRole('application', { name: 'World map of the difference: 50 routes missing, 0 added' })
+      .waitFor()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('with-availability: approved').waitFor()
+
+    expect(questions).toEqual([
+      expect.stringContaining(
+        `Run ${ofRoutes.runId}, the other list of the same pull, is approved`,
+      ),
+    ])
+    for (const { runId } of [ofRoutes, ofAvailability]) {
+      expect(await runOf(db, runId)).toMatchObject({ status: 'approved' })
+    }
+    expect(complaints).toEqual([])
+  })
+})
