@@ -7,7 +7,7 @@ export interface FeedPoller {
    * poller closes, and at once where the reseller has too many waiting requests.
    */
   wait(wanted: FeedWait): Promise<boolean>
-  /** Reads the feeds now: the one of this reseller has more records, or without an id any may have. */
+  /** Reads the feed of this reseller now because it has more records. Without an id, reads every awaited feed. */
   pollNow(resellerId?: number): void
   /** Ends every wait; later ones end at once. */
   close(): void

@@ -3,7 +3,7 @@ import { sql, type Tx } from '../db/database.ts'
 import { notify } from '../db/listener.ts'
 import { affected } from '../db/transaction.ts'
 
-/** The end of watches whose fare goes on. Watches of one fare that end in one transaction share it. */
+/** The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share it. */
 export interface WatchEndDraft {
   readonly fareId: number
   readonly reason: EndReason | null

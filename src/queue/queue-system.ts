@@ -52,8 +52,8 @@ export interface WorkOptions {
   /** How often a job may be started in all. The default is 15. */
   readonly maxStartedAttempts?: number
   /**
-   * How long after its first due time a SnoozeError snoozes a job. The default is six hours. After that, or when only as
-   * many starts as attempts are left, it is a failed attempt.
+   * A SnoozeError snoozes a job only within this time after its first due time. The default is six hours. Later it counts as a
+   * failed attempt, also when no more starts are left than attempts.
    */
   readonly snoozeForMs?: number
   readonly retryBackoff?: BackoffPolicy

@@ -94,7 +94,7 @@ function day(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** The other reseller has watched from the start. The reseller begins half an hour ago, in both worlds. */
+/** The other reseller watches from the start. In both worlds, the reseller begins to watch half an hour ago. */
 async function begin(worlds: Worlds): Promise<void> {
   const { other } = worlds.together
   if (other !== undefined) {

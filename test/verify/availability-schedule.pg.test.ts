@@ -30,7 +30,7 @@ async function rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
   return rows[0]
 }
 
-/** Fares of two resellers, of which each has something that the others lack, and what was learned of all fares. */
+/** Five fares of two resellers. Each shows another feature of the view. The learned factors apply to all of them. */
 async function schedule(db: Db): Promise<number[]> {
   const fares = []
   for (const flightId of ['1', '2', '3', '4', '5']) fares.push(await trackFare(db, { flightId }))

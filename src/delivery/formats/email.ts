@@ -119,8 +119,8 @@ function emailOf({ endpointId, address }: Target, messages: readonly Message[], 
 }
 
 /**
- * The same at every attempt with the same messages, so that a mail program shows a repeated one once. Other messages make
- * another id: what joined a later attempt would be hidden otherwise.
+ * Every attempt with the same messages has the same id, so a mail program shows a repeated e-mail once. Other messages make
+ * another id. Otherwise the mail program would hide messages that joined a later attempt.
  */
 function messageIdOf(messages: readonly Message[]): string {
   const ids = messages.map(({ deliveryId }) => deliveryId)

@@ -62,7 +62,7 @@ export function chargeInOrder(
 export interface OrderedChecks<F> {
   /** The fares in the order of their checks. */
   readonly fares: readonly F[]
-  /** Payers that have more due fares than were given, and of which all those given are checked. */
+  /** Payers whose given fares are all checked, although they have more due fares. */
   readonly short: readonly number[]
 }
 

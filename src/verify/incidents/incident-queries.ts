@@ -60,7 +60,10 @@ const IS_WAITING: Readonly<Record<HeldKind, RawBuilder<boolean>>> = {
   expired: sql`coalesce(s.held_until > clock_timestamp(), false)`,
 }
 
-/** Of changes `c` of price, those to another currency or by more than a fifth, as `isUnusual` (decide-price.ts) has it. */
+/**
+ * False for a change `c` of the price that keeps the currency and moves the amount by a fifth or less; else true. `isUnusual`
+ * (decide-price.ts) computes the same.
+ */
 export const IS_UNUSUAL = sql<boolean>`
   (c.kind <> 'price_changed'
    or coalesce(c.before #>> '{price,currency}' <> c.after #>> '{price,currency}'
