@@ -1,5 +1,5 @@
 import type { CheckLane } from '../base/kinds.ts'
-import { sql, type Tx } from '../db/database.ts'
+import { PREPARED, sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import type { PayerQueue, QueuedFare } from './policy/stride.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
@@ -103,14 +103,22 @@ export interface DueArgs {
  */
 export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> {
   const { limit, presentPass, without, payers } = args
-  const { rows } = await sql<Omit<DueQueue, 'hasMore'> & { most: number }>`
-    with paying as materialized (
+  const { rows } = await sql<Omit<DueQueue, 'hasMore'> & { most: number }>`${PREPARED}
+    with ordered as materialized (
       select p.reseller_id as payer, coalesce(r.share, 1) as share, p.pass
         from recheck_payer p
         left join reseller r on r.id = p.reseller_id
-       where (${payers === undefined} or p.reseller_id = any(${payers ?? []}::bigint[]))
-         and exists (select from fare_schedule q where q.payer = p.reseller_id and q.not_before <= now())
+       where ${payers === undefined} or p.reseller_id = any(${payers ?? []}::bigint[])
        order by greatest(p.pass, ${presentPass}::float8), p.reseller_id
+    ), paying as materialized (
+      -- In this order, and no further than the limit.
+      select o.*
+        from ordered o
+       cross join lateral (
+         select from fare_schedule q
+          where q.payer = o.payer and q.not_before <= now()
+          order by q.not_before
+          limit 1) due
        limit ${MOST_PAYERS}
     ), wanted as materialized (
       select *, case when ${payers === undefined}
@@ -152,7 +160,7 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
 
 /** Locks those of the fares that no other transaction holds, and returns them in the order given. */
 export async function lockDue(tx: Tx, fares: readonly DueFare[]): Promise<DueFare[]> {
-  const { rows } = await sql<{ id: number }>`
+  const { rows } = await sql<{ id: number }>`${PREPARED}
     select tracked_fare_id as id
       from fare_schedule
      where tracked_fare_id = any(${fares.map(({ fareId }) => fareId)}::bigint[]) and leased_until <= now()
@@ -168,7 +176,7 @@ export async function lockDue(tx: Tx, fares: readonly DueFare[]): Promise<DueFar
  * has a column that is written here, so that the row is updated in its page.
  */
 export async function saveClaims(tx: Tx, checks: readonly ClaimedCheck[]): Promise<void> {
-  await sql`
+  await sql`${PREPARED}
     update fare_schedule s
        set claim_id = c.claim_id,
            slot_at = c.slot_at,

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../db/database.ts'
+import { PREPARED, sql, type Tx } from '../db/database.ts'
 import { readPayers } from './payers.ts'
 import { choosePayer } from './policy/stride.ts'
 import { FLOOR } from './policy/ticket.ts'
@@ -45,7 +45,7 @@ export async function reschedule(
   const payers = await choosePayers(tx, checks)
   const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
   const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond, payers }) : []
-  await sql`
+  await sql`${PREPARED}
     update fare_schedule s
        set claim_id = null,
            slot_at = null,
@@ -96,7 +96,7 @@ export async function reschedule(
 
 /** The next payer of each checked fare. One that no reseller watches keeps its payer. */
 async function choosePayers(tx: Tx, checks: readonly CompletedCheck[]): Promise<ChosenPayers> {
-  const { rows } = await sql<{ id: number; payer: number; resellers: number[] }>`
+  const { rows } = await sql<{ id: number; payer: number; resellers: number[] }>`${PREPARED}
     select q.tracked_fare_id as id, q.payer, f.resellers
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id

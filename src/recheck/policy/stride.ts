@@ -62,7 +62,7 @@ export function chargeInOrder(
 export interface OrderedChecks<F> {
   /** The fares in the order of their checks. */
   readonly fares: readonly F[]
-  /** Payers whose given fares are all checked, although they have more due fares. */
+  /** Payers whose given fares are all checked before the limit is reached, although they have more due fares. */
   readonly short: readonly number[]
 }
 
@@ -90,8 +90,9 @@ export function orderChecks<F extends QueuedFare>(
     const fare = first?.fares[first.next]
     if (first === undefined || fare === undefined) break
     first.next += 1
-    if (first.next === first.fares.length && first.hasMore) short.push(first.payer)
     fares.push(fare)
+    const isEmpty = first.next === first.fares.length
+    if (isEmpty && first.hasMore && fares.length < limit) short.push(first.payer)
     present = chargeInOrder(trial, [fare], present)
   }
   return { fares, short }
