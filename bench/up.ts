@@ -1,6 +1,6 @@
 /**
  * Measures how soon `farewatch up` detects changes on a sandbox at ten times the speed of the calendar, with its schedule and with
- * equal tickets, which is round robin. Both run beside each other on worlds with the same changes, so their ratio compares pairs.
+ * equal tickets, which is round robin. Both run at the same time on worlds with the same changes, so their ratio compares pairs.
  *
  * The sandbox computes every true change, and its log has every check: the delay is the time from a change to the first check
  * after it. A change that ends before the next check counts as well. The weight of a change is that of the watch's priority times
@@ -230,9 +230,9 @@ console.log(
 row('mean delay in seconds', ['changes', 'equal', 'ours', 'ratio'])
 printRatio('weighted', delays, weightOf)
 printRatio('unweighted', delays)
-const turns = delays.map((all) => all.filter(({ kind }) => kind !== 'other'))
-printRatio('sell-outs, reopenings, weighted', turns, weightOf)
-printRatio('sell-outs, reopenings, unweighted', turns)
+const states = delays.map((all) => all.filter(({ kind }) => kind !== 'other'))
+printRatio('sell-outs, reopenings, weighted', states, weightOf)
+printRatio('sell-outs, reopenings, unweighted', states)
 for (const priority of WATCH_PRIORITIES) {
   const own = delays.map((all) => all.filter((one) => one.priority === priority))
   printRatio(`priority ${priority}`, own)
