@@ -100,10 +100,12 @@ function DelayCard({ delays }) {
     return html`<${Card} title=${texts.now.delay} level="idle" sentence=${texts.now.noDelay} />`
   }
   const { p50, p95 } = all.midpointSeconds
+  // With one priority its figures are those of all changes.
+  const shown = delays.length > 2 ? delays : [all]
   return html`<${Card} title=${texts.now.delay} level="good"
     sentence=${texts.now.delays(texts.count(all.changes, 'change'), shortText(p50), shortText(p95))}>
     <div class="figures">
-      ${delays.map(
+      ${shown.map(
         ({ priority, midpointSeconds }) => html`
         <${Figure} label=${texts.now.p50(texts.priority(priority))}>${shortText(midpointSeconds.p50)}<//>
         <${Figure} label=${texts.now.p95(texts.priority(priority))}>${shortText(midpointSeconds.p95)}<//>`,
