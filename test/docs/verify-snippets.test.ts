@@ -65,6 +65,24 @@ foreach (json_decode(file_get_contents('cases.json'), true) as $case) {
     echo verify($case['headers'], $case['body'], $case['secret']) ? "true\\n" : "false\\n";
 }`,
   },
+  go: {
+    command: ['go', 'run', 'verify.go'],
+    file: 'verify.go',
+    around: (code: string) => `${code.replace(
+      'package webhook',
+      'package main\nimport ("encoding/json"; "fmt"; "os")',
+    )}
+func main() {
+	var cases []struct { Headers map[string]string; Body, Secret string }
+	text, _ := os.ReadFile("cases.json")
+	json.Unmarshal(text, &cases)
+	for _, one := range cases {
+		headers := http.Header{}
+		for name, value := range one.Headers { headers.Set(name, value) }
+		fmt.Println(Verify(headers, []byte(one.Body), one.Secret))
+	}
+}`,
+  },
 } as const
 
 describe('the code of the page about webhooks', () => {
