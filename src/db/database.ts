@@ -7,7 +7,7 @@ import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
 
-/** The beginning of a prepared statement: see query-timeout-pool.ts. */
+/** The beginning or the end of a prepared statement: see query-timeout-pool.ts. */
 export const PREPARED = sql.raw(PREPARED_TEXT)
 
 /** For reads, and for functions that open their own transaction. */

@@ -29,14 +29,14 @@ export function withQueryTimeouts(
 }
 
 /**
- * Begins a statement that runs with every batch of checks. Each connection then plans it once or a few times, and not in
+ * Begins or ends a statement that runs with every batch of checks. Each connection then plans it once or a few times, and not in
  * every batch. Only for statements with a fixed list of columns, and without parameters that decide which plan is good.
  */
 export const PREPARED = '/* prepared */'
 const names = new Map<string, string>()
 
 function preparedName(text: string): { name?: string } {
-  if (!text.trimStart().startsWith(PREPARED)) return {}
+  if (!text.trimStart().startsWith(PREPARED) && !text.endsWith(PREPARED)) return {}
   const name = names.get(text) ?? `farewatch_${hash('sha1', text).slice(0, 16)}`
   names.set(text, name)
   return { name }

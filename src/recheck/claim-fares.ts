@@ -34,7 +34,7 @@ export function horizonCalls(requestsPerSecond: number): number {
 /** The clock of the schedule. Its lock makes claims wait for each other, so that each counts what the last one charged. */
 export async function lockClock(tx: Tx): Promise<{ pass: number; isCounted: boolean }> {
   return selectOne(
-    sql<{ pass: number; isCounted: boolean }>`
+    sql<{ pass: number; isCounted: boolean }>`${PREPARED}
       update recheck_clock set dispatched_at = now()
       returning pass, counted_at > now() - interval '1 minute' as "isCounted"
     `,
@@ -43,7 +43,7 @@ export async function lockClock(tx: Tx): Promise<{ pass: number; isCounted: bool
 }
 
 export async function savePass(tx: Tx, pass: number): Promise<void> {
-  await sql`update recheck_clock set pass = ${pass} where pass < ${pass}`.execute(tx)
+  await sql`${PREPARED} update recheck_clock set pass = ${pass} where pass < ${pass}`.execute(tx)
 }
 
 /**
@@ -60,7 +60,7 @@ export async function findLaneFares(tx: Tx, requestsPerSecond: number): Promise<
       limit ${limit}
         for update skip locked)
   `
-  const { rows } = await sql<DueFare>`
+  const { rows } = await sql<DueFare>`${PREPARED}
     with confirmation as ${lane('confirmation', horizonCalls(requestsPerSecond))},
          new_watch as ${lane('new_watch', share(NEW_WATCH_SHARE))},
          retry as ${lane('retry', share(RETRY_SHARE))}
@@ -92,6 +92,12 @@ export interface DueArgs {
   /** If set, the queues of these payers alone, each with up to `limit` fares. */
   readonly payers?: readonly number[]
 }
+
+/**
+ * The end of the minimum interval as no index has it. The statistics of that column are old after every bulk change, and by them
+ * the planner may read all due fares of a payer and sort them.
+ */
+const NOT_BEFORE = sql`q.not_before + interval '0'`
 
 /**
  * The heads of the queues of the payers with the least pass: their due fares with the smallest virtual due time. Fares are
@@ -147,7 +153,7 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
                         union all
                        (select tracked_fare_id, vdue
                           from fare_schedule q
-                         where not (select "are" from few) and payer = w.payer and not_before <= now()
+                         where not (select "are" from few) and payer = w.payer and ${NOT_BEFORE} <= now()
                            and leased_until <= now() and tracked_fare_id <> all(${without}::bigint[]) and ${NOT_DEPARTED}
                          order by vdue, tracked_fare_id
                          limit w.most)) q

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/database.ts'
+import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
 import { divideBudget } from './policy/divide-budget.ts'
 import type { Account } from './policy/stride.ts'
 import { FLOOR } from './policy/ticket.ts'
@@ -17,7 +17,7 @@ export interface Payer extends Account {
 
 /** Reads the queues of resellers. A reseller that never had a fare has none. */
 export async function readPayers(db: Db, ids: readonly number[]): Promise<Map<number, Payer>> {
-  const { rows } = await sql<Payer>`
+  const { rows } = await sql<Payer>`${PREPARED}
     select p.reseller_id as id, coalesce(r.share, 1) as share, p.pass, p.v, p.tickets, p.fares,
            p.budget_part as "budgetPart", p.promised
       from recheck_payer p
@@ -32,7 +32,7 @@ export async function savePayers(
   tx: Tx,
   payers: readonly { readonly id: number; readonly pass: number; readonly v: number }[],
 ): Promise<void> {
-  await sql`
+  await sql`${PREPARED}
     update recheck_payer p
        set pass = n.pass, v = greatest(p.v, n.v)
       from unnest(${payers.map(({ id }) => id)}::bigint[], ${payers.map(({ pass }) => pass)}::float8[],

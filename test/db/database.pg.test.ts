@@ -34,11 +34,15 @@ describe('the database', () => {
       expect(await selectOne(sum(1), session)).toEqual({ sum: 2 })
       expect(await selectOne(sum(2), session)).toEqual({ sum: 3 })
 
+      const atEnd = session.selectFrom('recheck_clock').select('pass').modifyEnd(PREPARED)
+      await atEnd.execute()
+      await atEnd.execute()
+
       const { rows } = await sql`
         select calls from (select generic_plans + custom_plans as calls, statement from pg_prepared_statements) p
-         where statement like '%::int + 1 as sum'
+         where statement like '%::int + 1 as sum' or statement like 'select "pass" from "recheck_clock"%'
       `.execute(session)
-      expect(rows).toEqual([{ calls: 2 }])
+      expect(rows).toEqual([{ calls: 2 }, { calls: 2 }])
     })
   })
 

@@ -6,12 +6,19 @@ import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
 import { it } from '../support/test-database.ts'
 
 const FARES = 1_000_000
+const BATCH = 100_000
 
 /** A million fares, all due, of so many resellers: one fare of ten has two. */
 async function addFares(db: Db, resellers: number): Promise<void> {
   await sql`
     insert into recheck_payer (reseller_id) select generate_series(1, ${resellers}::int)
   `.execute(db)
+  for (let first = 1; first <= FARES; first += BATCH) await addBatch(db, resellers, first)
+  await sql`vacuum analyze fare_schedule`.execute(db)
+  await sql`vacuum analyze recheck_payer`.execute(db)
+}
+
+async function addBatch(db: Db, resellers: number, first: number): Promise<void> {
   await sql`
     with fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
@@ -20,14 +27,12 @@ async function addFares(db: Db, resellers: number): Promise<void> {
              case when n % 10 = 0 and ${resellers}::int > 1
                   then array[1 + n % ${resellers}::int, 1 + (n + 1) % ${resellers}::int]
                   else array[1 + n % ${resellers}::int] end
-        from generate_series(1, ${FARES}::int) n
+        from generate_series(${first}::int, ${first + BATCH - 1}::int) n
       returning id, resellers
     )
     insert into fare_schedule (tracked_fare_id, payer, vdue, not_before)
     select id, resellers[1], id, clock_timestamp() - interval '1 hour' from fare
   `.execute(db)
-  await sql`vacuum analyze fare_schedule`.execute(db)
-  await sql`vacuum analyze recheck_payer`.execute(db)
 }
 
 /** The median of the milliseconds of 21 claims of 100 fares each. */

@@ -66,6 +66,10 @@ describe('distances and times', () => {
     ['Asia/Kolkata', '2026-07-15T12:00:00Z', 330],
     ['Europe/Madrid', '2026-03-29T00:59:59Z', 60],
     ['Europe/Madrid', '2026-03-29T01:00:00Z', 120],
+    ['America/New_York', '2026-11-01T05:59:59Z', -240],
+    ['America/New_York', '2026-11-01T06:00:00Z', -300],
+    ['Australia/Lord_Howe', '2026-04-04T14:59:59Z', 660],
+    ['Australia/Lord_Howe', '2026-04-04T15:00:00Z', 630],
     ['Africa/Abidjan', '2026-07-15T12:00:00Z', 0],
   ])('of %s at %s have an offset of %d minutes', (zone, instant, minutes) => {
     expect(zoneOffsetMs(zone, Date.parse(instant)) / 60_000).toBe(minutes)

@@ -40,6 +40,7 @@ export async function lockClaimed(tx: Tx, { claimId, fareIds }: ClaimRef): Promi
     .where('claim_id', '=', claimId)
     .orderBy('tracked_fare_id')
     .forUpdate()
+    .modifyEnd(PREPARED)
     .execute()
   return lockStates(
     tx,

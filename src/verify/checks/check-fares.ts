@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { CheckReason } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, PREPARED, sql } from '../../db/database.ts'
 import { PULL_FACTOR } from '../../recheck/policy/route-surprise.ts'
 import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
@@ -30,6 +30,18 @@ const WHY = sql<CheckReason>`
        else coalesce(s.lane, 'scheduled') end
 `
 
+const QUESTION_COLUMNS = [
+  'f.id',
+  'f.flight_id',
+  'f.return_flight_id',
+  'f.residents_adults',
+  'f.residents_children',
+  'f.residents_infants',
+  'f.non_residents_adults',
+  'f.non_residents_children',
+  'f.non_residents_infants',
+] as const
+
 /**
  * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out fares that
  * will have departed at their slot, except those that have ended so and are asked again.
@@ -42,12 +54,13 @@ export async function findClaimedFares(
     .selectFrom('fare_schedule as s')
     .innerJoin('tracked_fare as f', 'f.id', 's.tracked_fare_id')
     .leftJoin('fare_state as b', 'b.tracked_fare_id', 's.tracked_fare_id')
-    .selectAll('f')
+    .select(QUESTION_COLUMNS)
     .select(['s.slot_at', WHY.as('why'), sql<Date>`clock_timestamp()`.as('now')])
     .where(sql<boolean>`s.tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('s.claim_id', '=', claimId)
     .where(sql<boolean>`(b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))`)
     .orderBy('s.slot_at')
+    .modifyEnd(PREPARED)
     .execute()
   const fares = rows.flatMap(({ slot_at: slotAt, why, ...fare }) => {
     const residents = {

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/database.ts'
-import { sql, type Tx } from '../../db/database.ts'
+import { PREPARED, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
@@ -81,6 +81,7 @@ async function findEndedOf(tx: Tx, { claimId, fareIds }: ClaimRef): Promise<numb
     .where(sql<boolean>`q.tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('q.claim_id', '=', claimId)
     .where('s.expired_at', 'is not', null)
+    .modifyEnd(PREPARED)
     .execute()
   return rows.map(({ id }) => id)
 }

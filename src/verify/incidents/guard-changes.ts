@@ -1,5 +1,5 @@
 import type { HeldKind } from '../../base/kinds.ts'
-import { sql, type Tx } from '../../db/database.ts'
+import { PREPARED, sql, type Tx } from '../../db/database.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { decideChecks, type RecordArgs, type RecordedCheck } from '../checks/record-checks.ts'
@@ -119,7 +119,7 @@ async function countChecks(
   unguarded: readonly RecordedCheck[],
 ): Promise<void> {
   if (checks.length === 0) return
-  await sql`
+  await sql`${PREPARED}
     insert into check_minute as m (minute, checks, unknown)
     values (date_trunc('minute', clock_timestamp()), ${checks.length}, ${unguarded.filter(isTrouble).length})
         on conflict (minute) do update

@@ -1,5 +1,5 @@
 import type { HeldKind, IncidentKind, MassKind } from '../../base/kinds.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import {
   type CheckCounts,
@@ -39,6 +39,7 @@ export async function readOpenKinds(db: Db): Promise<IncidentKind[]> {
     .selectFrom('incident')
     .select('kind')
     .where('closed_at', 'is', null)
+    .modifyEnd(PREPARED)
     .execute()
   return rows.map((row) => row.kind)
 }
@@ -122,7 +123,7 @@ export async function readMassCounts(
  */
 export async function readCheckCounts(tx: Tx, { open }: { open: boolean }): Promise<CheckCounts> {
   return selectOne(
-    sql<CheckCounts>`
+    sql<CheckCounts>`${PREPARED}
       select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
         from (select minute, checks, unknown, sum(checks) over (order by minute desc) - checks as newer
                 from check_minute
