@@ -115,7 +115,7 @@ const SOCKET_CODES = new Set([
 ])
 /** Messages of pg for a lost connection and for a connect timeout. It gives these errors no code. */
 const DRIVER_MESSAGES =
-  /timeout exceeded when trying to connect|connection terminated|timeout expired|query read timeout/i
+  /timeout exceeded when trying to connect|connection terminated|is not queryable|timeout expired|query read timeout/i
 
 /** Whether an error means that the database is down or overloaded, so that the caller may retry later. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {

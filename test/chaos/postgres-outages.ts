@@ -10,7 +10,7 @@ import { type Backend, openWorld, QUEUES, type World } from './world.ts'
 
 /** Errors that dead jobs may have after an outage: ticks are not retried, and fares are due again after their lease. */
 export const OUTAGE_ERRORS =
-  /onnection terminated|terminating connection|ECONNREFUSED|ECONNRESET|recovery mode|starting up|not yet accepting|shutting down|read-only transaction|queue\.unavailable|timeout/
+  /onnection terminated|is not queryable|terminating connection|ECONNREFUSED|ECONNRESET|recovery mode|starting up|not yet accepting|shutting down|read-only transaction|queue\.unavailable|timeout/
 
 const LISTEN_BACK_MS = 2_000
 const RECOVERY_MS = 40_000
