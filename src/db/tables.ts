@@ -227,8 +227,10 @@ export interface RecheckClock {
   dispatched_at: Generated<Date>
   expected_interval: Generated<ColumnType<object, string, string>>
   fares: Generated<number>
+  min_recheck_seconds: number | null
   only_row: Generated<boolean>
   pass: Generated<number>
+  requests_per_second: number | null
 }
 
 export interface RecheckFactor {
@@ -318,6 +320,7 @@ export interface SyncRun {
 }
 
 export interface TrackedFare {
+  bound_by: Generated<ArrayType<number>>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
   ended_at: Date | null

@@ -49,6 +49,11 @@ export const PROBLEMS = {
     status: 403,
     title: 'The reseller is disabled, so no watch can begin',
   },
+  'watch.max_delay_refused': {
+    status: 409,
+    title:
+      'The watches need more checks than the share of the reseller allows; nothing was changed',
+  },
   'changes.beyond_head': { status: 400, title: 'The number is beyond the end of the feed' },
   'changes.archived': { status: 410, title: 'The records after the number are archived' },
   'history.archived': { status: 410, title: 'The history of that time is archived' },

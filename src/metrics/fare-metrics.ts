@@ -84,6 +84,10 @@ export function fareGauges({ gauge }: Declare) {
       'How late the changes of the last day were detected, by the highest priority of their watches (urgent, high, normal, low; all: all changes), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to the first check with it, midpoint half of it. No value without changes.',
       ['priority', 'share', 'bound'],
     ),
+    maxDelaysUnkept: gauge(
+      'farewatch_max_delays_unkept',
+      'Resellers whose max_delay_seconds need more checks than their shares allow; at most 10 are counted.',
+    ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }
 }

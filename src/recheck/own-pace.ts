@@ -3,7 +3,14 @@ import { type Db, sql } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import { PRIORITY_WEIGHT } from '../watch/sync-tracked-fares.ts'
 import { changesPerDay } from './policy/rate-model.ts'
-import { FIRST_RATE, FLOOR, type ScheduleSums, ticketOf } from './policy/ticket.ts'
+import {
+  FIRST_RATE,
+  FLOOR,
+  type PromisedFare,
+  type ScheduleSums,
+  ticketOf,
+  ticketsWithPromises,
+} from './policy/ticket.ts'
 import { memoryOf, readFares } from './rate-fares.ts'
 import { EVENT_VALUE, RATE } from './rate-in-sql.ts'
 import { readSharedModel } from './rate-store.ts'
@@ -17,7 +24,12 @@ export interface OwnPace {
 }
 
 /** What a reseller asks for by its own active watches. */
-interface OwnQueue extends ScheduleSums {
+interface OwnQueueRow {
+  /** The sum of the tickets without a longest delay. */
+  readonly others: number
+  readonly bounded: readonly PromisedFare[]
+  readonly fares: number
+  readonly promised: number
   /** Its part of the shares of all resellers. */
   readonly part: number
 }
@@ -51,7 +63,7 @@ const SMALL_QUEUE = 1_000
  */
 export function createOwnPaceReader(rules: OwnPaceRules): OwnPaceReader {
   const { requestsPerSecond, minRecheckSeconds, nowMs } = rules
-  const queues = createTtlCache<OwnQueue>({
+  const queues = createTtlCache<ScheduleSums>({
     ttlMs: CACHE_MS,
     maxKeys: CACHED_RESELLERS,
     nowMs,
@@ -109,8 +121,8 @@ async function readOwnWatches(
 async function readOwnQueue(
   db: Db,
   { resellerId, requestsPerSecond }: { resellerId: number; requestsPerSecond: number },
-): Promise<OwnQueue> {
-  const query = sql<Omit<OwnQueue, 'requestsPerSecond'>>`
+): Promise<ScheduleSums> {
+  const query = sql<OwnQueueRow>`
     with own as materialized (
       select w.tracked_fare_id as id, sum(${PRIORITY_WEIGHT})::float8 as weight, min(w.max_delay_seconds) as max_delay
         from watch w
@@ -121,12 +133,15 @@ async function readOwnQueue(
         from own o
         join fare_schedule q on q.tracked_fare_id = o.id
     )
-    select coalesce(sum(greatest(own, ${FLOOR}::float8 * (select avg(own) from ticket))), 0)::float8 as tickets,
+    select coalesce(sum(own) filter (where max_delay is null), 0)::float8 as others,
+           coalesce(json_agg(json_build_object('ticket', own, 'maxDelaySeconds', max_delay))
+                      filter (where max_delay is not null), '[]') as bounded,
            count(*) as fares, coalesce(sum(1.0 / max_delay), 0)::float8 as promised,
            (select coalesce(max(r.share) filter (where r.id = ${resellerId}) / sum(r.share), 1)
               from reseller r where r.disabled_at is null)::float8 as part
-      from ticket
+      from (select greatest(own, ${FLOOR}::float8 * avg(own) over ()) as own, max_delay from ticket) t
   `
-  const queue = await selectOne(query, db)
-  return { ...queue, requestsPerSecond: queue.part * requestsPerSecond }
+  const { others, bounded, part, ...counts } = await selectOne(query, db)
+  const sums = { requestsPerSecond: part * requestsPerSecond, promised: counts.promised }
+  return { fares: counts.fares, tickets: ticketsWithPromises(others, bounded, sums), ...sums }
 }

@@ -1,4 +1,5 @@
 import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
+import { promisedTicket } from '../watch/max-delays.ts'
 import { divideBudget } from './policy/divide-budget.ts'
 import type { Account } from './policy/stride.ts'
 import { FLOOR } from './policy/ticket.ts'
@@ -86,6 +87,8 @@ export async function countQueues(
   await sql`
     update recheck_clock
        set fares = ${fares},
+           requests_per_second = ${requestsPerSecond},
+           min_recheck_seconds = ${minRecheckSeconds},
            expected_interval = make_interval(secs => ${fares / requestsPerSecond}::float8),
            counted_at = now()
   `.execute(tx)
@@ -98,20 +101,23 @@ export interface CountRules {
 
 /**
  * Caps the virtual due time of fares whose minimum interval has ended, at one check of each fare of their payer from now,
- * and at the longest interval that the floor allows. Fares that another transaction holds are capped by the next call.
+ * and at the longest interval that the floor and its watches allow. Fares that another transaction holds are capped by the next call.
  *
  * `reschedule` puts the virtual due time at the end of the minimum interval, by the tickets of that moment. When many
  * fares are added meanwhile, the virtual clock slows down, and what was meant as an hour would take weeks. When the mean
  * ticket rises, a ticket at the old floor is below the new one until the next check.
  */
 export async function capOverdue(tx: Tx): Promise<void> {
+  const promised = promisedTicket(sql`f.max_delay_seconds`, sql`clock.requests_per_second`)
   await sql`
     with overdue as materialized (
       select s.tracked_fare_id as id, c.cap
         from fare_schedule s
         join recheck_payer p on p.reseller_id = s.payer
+        join tracked_fare f on f.id = s.tracked_fare_id
+       cross join recheck_clock clock
        cross join lateral (
-         select p.v + 1 / greatest(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1)) as cap) c
+         select p.v + 1 / greatest(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1), ${promised}) as cap) c
        where s.not_before <= now() and s.leased_until <= now() and s.vdue > c.cap
          for update of s skip locked
     )

@@ -1,4 +1,6 @@
 import { PREPARED, sql, type Tx } from '../db/database.ts'
+import { POSSIBLE_PAYERS } from '../watch/fare-payers.ts'
+import { promisedTicket } from '../watch/max-delays.ts'
 import { readPayers } from './payers.ts'
 import { choosePayer } from './policy/stride.ts'
 import { FLOOR } from './policy/ticket.ts'
@@ -19,9 +21,13 @@ export interface CompletedCheck {
   readonly rating?: CheckRating | undefined
 }
 
-/** The next ticket. Without a rating a fare loses the part that a surprise of its route had raised it by, down to the floor. */
+/**
+ * The next ticket. Without a rating a fare loses the part that a surprise of its route had raised it by, down to the floor and to
+ * what its longest delay needs.
+ */
 const NEXT_TICKET = sql`coalesce(i.ticket, greatest(
-  s.ticket / sqrt(greatest(s.surprise, 1)), least(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1))))`
+  s.ticket / sqrt(greatest(s.surprise, 1)), least(s.ticket, ${FLOOR}::float8 * p.tickets / greatest(p.fares, 1)),
+  ${promisedTicket(sql`i.max_delay_seconds`, sql`i.budget`)}))`
 
 /** Whether the check was one of the schedule. A confirmation, a retry and a check on demand are none. */
 const IS_SCHEDULED = sql`s.claim_id is not null and (s.lane is null or s.lane = 'new_watch')`
@@ -71,7 +77,7 @@ export async function reschedule(
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v,
+      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, f.max_delay_seconds, ${requestsPerSecond}::float8 as budget,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
@@ -97,7 +103,7 @@ export async function reschedule(
 /** The next payer of each checked fare. One that no reseller watches keeps its payer. */
 async function choosePayers(tx: Tx, checks: readonly CompletedCheck[]): Promise<ChosenPayers> {
   const { rows } = await sql<{ id: number; payer: number; resellers: number[] }>`${PREPARED}
-    select q.tracked_fare_id as id, q.payer, f.resellers
+    select q.tracked_fare_id as id, q.payer, ${POSSIBLE_PAYERS} as resellers
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
      where q.tracked_fare_id = any(${checks.map((c) => c.fareId)}::bigint[])

@@ -1,6 +1,7 @@
 import { type Db, sql, type Tx } from '../db/database.ts'
 import { affected, inTransaction } from '../db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
+import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from './max-delays.ts'
 import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
 import {
   hasPassed,
@@ -43,11 +44,13 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
   )
 }
 
-/** Resumes paused watches: they begin again. Throws as `pauseWatches` does, or ResellerDisabledError. */
+/** Resumes paused watches: they begin again. Throws as `pauseWatches` does, ResellerDisabledError or MaxDelayRefusedError. */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, async (tx, { watchIds }) => {
+    const needNow = () => readMaxDelayNeed(tx, activeWatchesOf(selection.resellerId))
     await assertEnabled(tx, selection.resellerId)
-    return affected(
+    const before = await needNow()
+    const resumed = await affected(
       sql`
         update watch
            set paused_at = null, began_at = clock_timestamp(), started_at = null,
@@ -56,6 +59,8 @@ export async function resumeWatches(db: Db, selection: WatchSelection): Promise<
       `,
       tx,
     )
+    await assertMaxDelays(tx, selection.resellerId, { before, after: await needNow() })
+    return resumed
   })
 }
 

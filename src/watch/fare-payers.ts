@@ -1,8 +1,14 @@
 import { sql, type Tx } from '../db/database.ts'
 
-/** Of the resellers of fare `f` the one that has paid least, with the clock of its queue. */
+/**
+ * The resellers in whose queue fare `f` can be: those with the shortest `max_delay_seconds`, because no other queue keeps it, or
+ * all where there is none.
+ */
+export const POSSIBLE_PAYERS = sql`case when f.bound_by <> '{}' then f.bound_by else f.resellers end`
+
+/** Of these the one that has paid least, with the clock of its queue. */
 export const FIRST_PAYER = sql`
-  (select reseller_id, v from recheck_payer where reseller_id = any(f.resellers) order by pass, reseller_id limit 1)
+  (select reseller_id, v from recheck_payer where reseller_id = any(${POSSIBLE_PAYERS}) order by pass, reseller_id limit 1)
 `
 
 /** Gives every reseller of the fares a queue. In the order of their numbers: imports that meet must not deadlock. */
@@ -19,7 +25,7 @@ export async function addPayers(tx: Tx, fareIds: readonly number[]): Promise<voi
   `.execute(tx)
 }
 
-/** Moves fares to the queue of another reseller whose payer watches them no more, at the same distance from its clock. */
+/** Moves fares to the queue of another reseller whose payer can pay for them no more, at the same distance from its clock. */
 export async function movePayers(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update fare_schedule q
@@ -28,6 +34,6 @@ export async function movePayers(tx: Tx, fareIds: readonly number[]): Promise<vo
      cross join lateral ${FIRST_PAYER} p
      cross join recheck_payer old
      where f.id = q.tracked_fare_id and f.id = any(${fareIds}::bigint[]) and f.watchers > 0
-       and q.payer <> all(f.resellers) and old.reseller_id = q.payer
+       and q.payer <> all(${POSSIBLE_PAYERS}) and old.reseller_id = q.payer
   `.execute(tx)
 }

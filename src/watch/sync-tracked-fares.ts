@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { notify } from '../db/listener.ts'
 import { addPayers, FIRST_PAYER, movePayers } from './fare-payers.ts'
+import { promisedTicket } from './max-delays.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -14,7 +15,7 @@ interface CountedFare {
   readonly id: number
   readonly watchersBefore: number
   readonly watchers: number
-  /** Whether its minimum interval is shorter than before. */
+  /** Whether its minimum interval or its longest delay is shorter than before. */
   readonly shorter: boolean
 }
 
@@ -92,28 +93,32 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
                   case when count(min_interval_seconds) = count(*) then min(min_interval_seconds) end
                     as min_interval_seconds,
                   min(max_delay_seconds) as max_delay_seconds,
+                  array_agg(reseller_id order by reseller_id) filter (where max_delay_seconds = shortest) as bound_by,
                   array_agg(reseller_id order by reseller_id) as resellers,
                   array_agg(weight order by reseller_id) as weights
-             from own
+             from (select *, min(max_delay_seconds) over (partition by id) as shortest from own) o
             group by id)
     update tracked_fare f
        set watchers = c.watchers,
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
            max_delay_seconds = c.max_delay_seconds,
+           bound_by = c.bound_by,
            resellers = c.resellers,
            weights = c.weights,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
       from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds,
-                   a.max_delay_seconds, coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
+                   a.max_delay_seconds, coalesce(a.bound_by, '{}') as bound_by, coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
               from unnest(${fareIds}::bigint[]) given (id)
               left join active a on a.id = given.id) c
      where f.id = c.id
-       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.resellers, f.weights, f.ended_at is null)
-           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.resellers, c.weights,
-                             c.watchers > 0)
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.bound_by, f.resellers, f.weights,
+            f.ended_at is null)
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.bound_by, c.resellers,
+                             c.weights, c.watchers > 0)
     returning f.id, old.watchers as "watchersBefore", new.watchers,
-              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0) as shorter
+              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0)
+                or coalesce(new.max_delay_seconds < coalesce(old.max_delay_seconds, new.max_delay_seconds + 1), false) as shorter
   `.execute(tx)
   return rows
 }
@@ -184,18 +189,21 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
 }
 
 /**
- * Moves the due time of fares, whose minimum interval is shorter than before, to the end of the new one. A fare that is
- * claimed gets its due time when the check is recorded.
+ * Moves the due time of fares, whose minimum interval or longest delay is shorter than before, to the end of the new one. A
+ * fare that is claimed gets its due time when the check is recorded.
  */
 async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
+  const promised = promisedTicket(sql`f.max_delay_seconds`, sql`c.requests_per_second`)
   await sql`
     update fare_schedule q
        set not_before = least(q.not_before, ${EARLIEST_CHECK}),
-           vdue = least(q.vdue, p.v + 1 / q.ticket)
+           ticket = greatest(q.ticket, ${promised}),
+           vdue = least(q.vdue, p.v + 1 / greatest(q.ticket, ${promised}))
       from tracked_fare f
       left join fare_state s on s.tracked_fare_id = f.id
      cross join recheck_payer p
+     cross join recheck_clock c
      where q.tracked_fare_id = f.id and p.reseller_id = q.payer and f.id = any(${fareIds}::bigint[]) and q.claim_id is null
   `.execute(tx)
 }

@@ -21,6 +21,7 @@ export interface WatchInput {
   readonly departsOn?: string | null | undefined
   readonly minIntervalSeconds?: number | null | undefined
   readonly priority?: string | null | undefined
+  readonly maxDelaySeconds?: number | null | undefined
 }
 
 export type Cells = RawRow['cells']
@@ -46,6 +47,7 @@ export function cellsOfInput(list: string, watch: WatchInput): Cells {
     departs_on: watch.departsOn ?? '',
     min_interval_seconds: String(watch.minIntervalSeconds ?? ''),
     priority: watch.priority ?? '',
+    max_delay_seconds: String(watch.maxDelaySeconds ?? ''),
   }
 }
 
@@ -68,6 +70,7 @@ const PLACES: Readonly<Record<Column, string>> = {
   departs_on: '/departsOn',
   min_interval_seconds: '/minIntervalSeconds',
   priority: '/priority',
+  max_delay_seconds: '/maxDelaySeconds',
 }
 
 /** The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run meanwhile. */

@@ -80,5 +80,5 @@ export const ENTRY_COLUMNS = sql`
            w.price_threshold_amount::text as "priceThresholdAmount",
            w.price_threshold_percent::text as "priceThresholdPercent",
            w.departs_on::text as "departsOn", w.min_interval_seconds as "minIntervalSeconds",
-           w.priority
+           w.priority, w.max_delay_seconds as "maxDelaySeconds"
 `

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import type { Db } from '../../src/db/database.ts'
 import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { watchRows } from '../watch/watch-fixtures.ts'
+import { knowBudget, watchRows } from '../watch/watch-fixtures.ts'
 import { listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
 
 interface Caller extends ResellerCalls {
@@ -282,5 +282,47 @@ describe('changing one watch', () => {
       body: { parameter: 'list' },
     })
     expect(await watchRows(db, ana.resellerId)).toEqual(before)
+  })
+})
+
+describe('longest delays beyond the share', () => {
+  it('are refused with the arithmetic however they are saved, and the status names what is not kept', async ({
+    db,
+  }) => {
+    const ana = await newCsvCaller(db)
+    await knowBudget(db, 0.1)
+    const minute = { maxDelaySeconds: 60 }
+    const fares = (count: number) =>
+      Array.from({ length: count }, (_, i) => watch(`A-${i}`, { flightId: `F${i}`, ...minute }))
+    await listWith(ana, 'summer', [...fares(4), watch('plain', { flightId: 'P' })])
+    expect((await ana.get(`${WATCHES}/A-1`)).body).toMatchObject(minute)
+    const refused = {
+      status: 409,
+      body: {
+        code: 'watch.max_delay_refused',
+        detail: expect.stringContaining(
+          '5 fares / 60 s = 0.0833 checks a second, but 0.07 are allowed',
+        ) as string,
+      },
+    }
+
+    const csv =
+      'reference,flight_id,non_residents_adults,residents_adults,max_delay_seconds\nB,B,1,0,60\n'
+    const tries = [
+      await ana.send('POST', WATCHES, { watches: fares(5) }),
+      await ana.send('POST', `${WATCHES}?dryRun=true`, { watches: fares(5) }),
+      await ana.send('PATCH', `${WATCHES}/plain`, minute),
+      await ana.csv(WATCHES, csv),
+    ]
+    await ana.send('POST', '/watch-lists/summer/pause', { references: ['A-0'] })
+    await ana.csv(WATCHES, csv)
+    tries.push(await ana.send('POST', '/watch-lists/summer/resume', {}))
+
+    for (const answer of tries) expect(answer).toMatchObject(refused)
+    expect((await ana.get('/status')).body).toMatchObject({ unkeptMaxDelays: [] })
+    await knowBudget(db, 0.05)
+    expect((await ana.get('/status')).body).toMatchObject({
+      unkeptMaxDelays: [{ reseller: 'ana', fares: 4, allowedPerSecond: expect.closeTo(0.035) }],
+    })
   })
 })

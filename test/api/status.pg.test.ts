@@ -50,6 +50,7 @@ describe('the status', () => {
         used: 0,
       },
       detectionDelays: [],
+      unkeptMaxDelays: [],
       versions: {
         farewatch: '0.0.0',
         schema: expect.stringMatching(/^\d{4}_\w+$/) as string,

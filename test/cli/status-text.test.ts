@@ -57,6 +57,7 @@ const WELL: Overview = {
       { priority: 'urgent', calls: 1_000 },
     ],
   },
+  unkeptMaxDelays: [],
   detectionDelays: [
     {
       priority: 'all',
@@ -167,6 +168,9 @@ describe('the status', () => {
         ],
       },
       incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
+      unkeptMaxDelays: [
+        { reseller: 'northwind', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 },
+      ],
       budget: WELL.budget && { ...WELL.budget, share: 0.5 },
       queue: {
         ...WELL.queue,
@@ -192,6 +196,8 @@ describe('the status', () => {
       'NEVER ACCEPTED',
       'OVERDUE ',
       'HELD ',
+      'DELAYS ',
+      'KEPT',
       'STOPPED',
       'PAUSED ',
       'REFUSES OUR CREDENTIAL ',

@@ -56,6 +56,17 @@ describe('the pace of a watch', () => {
     expect(await paceOf('102')).toMatchObject({ expectedIntervalSeconds: 3_600 })
   })
 
+  it('keeps the longest delay of a watch, and gives the rest to the others', async ({ db }) => {
+    const { ana, paceOf } = await twoResellers(db)
+    expect(await paceOf('102')).toMatchObject({ expectedIntervalSeconds: 400 })
+
+    // 1/320 of 1/200 checks a second are five eighths.
+    await change(db, 'max_delay_seconds = 320', ana, 'A-1')
+
+    expect(await paceOf('101')).toMatchObject({ expectedIntervalSeconds: 320 })
+    expect(await paceOf('102')).toMatchObject({ expectedIntervalSeconds: 534 })
+  })
+
   it('stays the same whatever another reseller watches, and how', async ({ db }) => {
     const { ana, bob, paceOf } = await twoResellers(db)
     const seen = async () => [

@@ -11,6 +11,7 @@ export interface NewFare {
   readonly minIntervalSeconds?: number | null
   /** Its resellers, by number. The first one pays. */
   readonly resellers?: readonly number[]
+  /** What the first of its resellers asks for. */
   readonly maxDelaySeconds?: number | null
 }
 
@@ -48,9 +49,10 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
     ), fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds,
-                                resellers, weights, max_delay_seconds)
+                                resellers, weights, max_delay_seconds, bound_by)
       select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds", resellers,
-             array_fill(1::float8, array[cardinality(resellers)]), "maxDelaySeconds"
+             array_fill(1::float8, array[cardinality(resellers)]), "maxDelaySeconds",
+             case when "maxDelaySeconds" is null then '{}' else resellers[1:1] end
         from given
       returning id, flight_id
     )

@@ -23,6 +23,7 @@ function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null =
     departsOn: null,
     minIntervalSeconds,
     priority: 'normal',
+    maxDelaySeconds: null,
   })
   return { entry, beganAt: at(0), pausedAt }
 }

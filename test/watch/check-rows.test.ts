@@ -31,6 +31,7 @@ describe('a row of a watch list', () => {
         departs_on: '2028-02-29',
         min_interval_seconds: '300',
         priority: 'high',
+        max_delay_seconds: '300',
       }),
     ).toEqual({
       line: 7,
@@ -48,6 +49,7 @@ describe('a row of a watch list', () => {
         priceThresholdAmount: '10.5',
         priceThresholdPercent: '5',
         departsOn: '2028-02-29',
+        maxDelaySeconds: 300,
         minIntervalSeconds: 300,
         priority: 'high',
       },

@@ -91,6 +91,7 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
     departsOn: fc.option(date()),
     minIntervalSeconds: fc.option(fc.integer({ min: 1, max: 2_592_000 })),
     priority: fc.constantFrom(...WATCH_PRIORITIES),
+    maxDelaySeconds: fc.constantFrom(null, 2_592_000),
   })
 
 /** Valid entries with unique names. */

@@ -19,6 +19,7 @@ import {
   fareRows,
   fileOf,
   importRows,
+  knowBudget,
   manyCells,
   newReseller,
   resellerWith,
@@ -63,6 +64,7 @@ describe('an export', () => {
     db,
   }) => {
     let number = 0
+    await knowBudget(db, 1_000)
     await fc.assert(
       fc.asyncProperty(
         entries(),
@@ -117,6 +119,7 @@ describe('tracked fares', () => {
   }) => {
     const resellers = [await newReseller(db, 'one'), await newReseller(db, 'two')]
     const held = new Map<string, string>()
+    await knowBudget(db, 1_000)
     await fc.assert(
       fc.asyncProperty(fc.nat(1), entries(30), async (which, written) => {
         const resellerId = resellers[which] ?? 0
@@ -177,6 +180,7 @@ describe('a diff', () => {
 
   it('a diff has the same counts as the import', async ({ db }) => {
     const resellerId = await newReseller(db)
+    await knowBudget(db, 1_000)
     await fc.assert(
       fc.asyncProperty(entries(), async (written) => {
         const source = await openWatchFile(await fileOf('a.csv', await textOf('csv', written)))

@@ -29,6 +29,11 @@ export function cells(given: Cells = {}): Cells {
   }
 }
 
+/** As a worker leaves it: longest delays are judged by this budget. */
+export async function knowBudget(db: Db, requestsPerSecond: number): Promise<void> {
+  await sql`update recheck_clock set requests_per_second = ${requestsPerSecond}`.execute(db)
+}
+
 /** Valid rows, each with a different question. */
 export function manyCells(count: number, given: Cells = {}): Cells[] {
   return Array.from({ length: count }, (_, i) =>

@@ -12,7 +12,7 @@ winter,=B,101,201,00,2,
 const HEADER =
   'list,reference,flight_id,return_flight_id,residents_adults,residents_children,residents_infants,' +
   'non_residents_adults,non_residents_children,non_residents_infants,price_threshold_amount,' +
-  'price_threshold_percent,departs_on,min_interval_seconds,priority'
+  'price_threshold_percent,departs_on,min_interval_seconds,priority,max_delay_seconds'
 
 describe('farewatch watch-list', () => {
   it('the commands import, export, compare, pause and delete the watches of a reseller', async ({
@@ -53,9 +53,9 @@ describe('farewatch watch-list', () => {
     expect(exported.stdout).toBe(
       [
         HEADER,
-        'summer,A-1,101,201,0,0,0,2,0,0,,,,,normal',
-        'summer,A-2,102,,1,0,0,0,0,0,10.5,,,,normal',
-        "winter,'=B,101,201,0,0,0,2,0,0,,,,,normal",
+        'summer,A-1,101,201,0,0,0,2,0,0,,,,,normal,',
+        'summer,A-2,102,,1,0,0,0,0,0,10.5,,,,normal,',
+        "winter,'=B,101,201,0,0,0,2,0,0,,,,,normal,",
         '',
       ].join('\n'),
     )

@@ -1583,7 +1583,7 @@ export interface components {
             requestId?: string;
         };
         /** @enum {string} */
-        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "changes.beyond_head" | "changes.archived" | "history.archived" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "delivery.too_many_rotations" | "not_found" | "server.busy" | "store.unavailable" | "internal";
+        ProblemCode: "request.invalid" | "request.unknown_parameter" | "request.doubled_parameter" | "request.invalid_parameter" | "request.invalid_body" | "request.invalid_cursor" | "request.key_in_query" | "request.timeout" | "request.too_large" | "request.address_too_long" | "request.unsupported_type" | "request.unmet_expectation" | "request.headers_too_large" | "request.no_endpoint" | "request.no_method" | "access.no_key" | "access.mistyped_key" | "access.unknown_key" | "access.missing_scope" | "access.resellers_only" | "access.not_local" | "access.too_many_requests" | "watch.duplicate_list" | "watch.invalid_rows" | "watch.unknown_references" | "watch.reseller_disabled" | "watch.max_delay_refused" | "changes.beyond_head" | "changes.archived" | "history.archived" | "routes.too_many_changes" | "routes.no_list" | "verify.passenger_rule" | "verify.same_flight" | "verify.unknown" | "access.no_such_key" | "access.scope_not_grantable" | "watch.duplicate_reseller" | "watch.invalid_reseller_name" | "watch.unknown_reseller" | "sync.run_not_found" | "sync.not_held" | "sync.stale_run" | "sync.snapshot_gone" | "sync.snapshot_damaged" | "sync.busy" | "delivery.no_encryption_key" | "delivery.too_many_endpoints" | "delivery.endpoint_disabled" | "delivery.unsigned_format" | "delivery.too_many_rotations" | "not_found" | "server.busy" | "store.unavailable" | "internal";
         Reason: {
             code: string;
             text: string;
@@ -1788,7 +1788,7 @@ export interface components {
             unchanged: number;
             /** @description How many of the changed and unchanged ones have expired and stay expired. A new `departsOn` makes an expired watch begin again. */
             ended: number;
-            /** @description How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, or returned to the `priority` `normal`, because the request leaves it out. */
+            /** @description How many of the changed ones lost a threshold, `departsOn`, `minIntervalSeconds` or `maxDelaySeconds`, or returned to the `priority` `normal`, because the request leaves it out. */
             cleared: number;
         };
         /** @enum {string} */
@@ -1885,6 +1885,16 @@ export interface components {
                     p95: number;
                 };
             }[] | null;
+            /** @description Resellers whose `maxDelaySeconds` are not kept because their share has shrunk: their checks come later by `neededPerSecond / allowedPerSecond`. For a reseller only itself. */
+            unkeptMaxDelays: {
+                reseller: string;
+                /** @description Number of its fares with a `maxDelaySeconds`. */
+                fares: number;
+                /** @description The checks a second that these need. */
+                neededPerSecond: number;
+                /** @description The checks a second that its share allows for them. */
+                allowedPerSecond: number;
+            }[];
             versions: {
                 farewatch: string;
                 schema: string;
@@ -2032,6 +2042,7 @@ export interface components {
             minIntervalSeconds: number | null;
             /** @enum {string} */
             priority: "low" | "normal" | "high" | "urgent";
+            maxDelaySeconds: number | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2120,6 +2131,8 @@ export interface components {
             minIntervalSeconds?: number | null;
             /** @description How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`. */
             priority?: string | null;
+            /** @description The longest expected interval between two checks, up to 2592000, as far as your share of the budget allows. */
+            maxDelaySeconds?: number | null;
         };
         WatchList: {
             name: string;
@@ -2178,6 +2191,8 @@ export interface components {
             minIntervalSeconds?: number | null;
             /** @description How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`. */
             priority?: string | null;
+            /** @description The longest expected interval between two checks, up to 2592000, as far as your share of the budget allows. */
+            maxDelaySeconds?: number | null;
         };
         WatchState: {
             list: string;
@@ -2247,6 +2262,7 @@ export interface components {
             minIntervalSeconds: number | null;
             /** @enum {string} */
             priority: "low" | "normal" | "high" | "urgent";
+            maxDelaySeconds: number | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2940,10 +2956,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T08:55:21.908Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T08:55:21.908Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T08:55:22.845Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T08:55:21.908Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T12:23:18.241Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T12:23:18.241Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T12:23:18.304Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T12:23:18.241Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3442,7 +3458,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T08:55:23.709Z",
+                     *           "createdAt": "2026-11-23T12:23:18.381Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3588,7 +3604,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T08:55:33.611Z",
+                     *       "createdAt": "2026-11-23T12:23:19.851Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3765,7 +3781,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T08:55:23.709Z",
+                     *       "createdAt": "2026-11-23T12:23:18.381Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4060,7 +4076,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T08:55:23.709Z",
+                     *       "createdAt": "2026-11-23T12:23:18.381Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4537,6 +4553,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `watch.max_delay_refused`: The watches need more checks than the share of the reseller allows; nothing was changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request.too_large`: The body is too large */
             413: {
                 headers: {
@@ -4641,7 +4669,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4661,8 +4689,9 @@ export interface operations {
                      *           "departsOn": null,
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
-                     *           "createdAt": "2026-11-23T08:55:23.736Z",
-                     *           "beganAt": "2026-11-23T08:55:23.736Z",
+                     *           "maxDelaySeconds": null,
+                     *           "createdAt": "2026-11-23T12:23:18.381Z",
+                     *           "beganAt": "2026-11-23T12:23:18.381Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -4930,6 +4959,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `watch.max_delay_refused`: The watches need more checks than the share of the reseller allows; nothing was changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request.too_large`: The body is too large */
             413: {
                 headers: {
@@ -5032,7 +5073,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *       "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5052,8 +5093,9 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T08:55:23.736Z",
-                     *       "beganAt": "2026-11-23T08:55:23.736Z",
+                     *       "maxDelaySeconds": null,
+                     *       "createdAt": "2026-11-23T12:23:18.381Z",
+                     *       "beganAt": "2026-11-23T12:23:18.381Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5084,14 +5126,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
-                     *       "lastCheckAt": "2026-11-23T08:55:24.055Z",
+                     *       "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
+                     *       "lastCheckAt": "2026-11-23T12:23:18.414Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *       "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T08:56:24.055Z",
+                     *         "notBefore": "2026-11-23T12:24:18.414Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5398,7 +5440,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *       "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5418,8 +5460,9 @@ export interface operations {
                      *       "departsOn": null,
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
-                     *       "createdAt": "2026-11-23T08:55:23.736Z",
-                     *       "beganAt": "2026-11-23T08:55:23.736Z",
+                     *       "maxDelaySeconds": null,
+                     *       "createdAt": "2026-11-23T12:23:18.381Z",
+                     *       "beganAt": "2026-11-23T12:23:18.381Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5492,6 +5535,18 @@ export interface operations {
             };
             /** @description `not_found`: There is no such resource */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `watch.max_delay_refused`: The watches need more checks than the share of the reseller allows; nothing was changed */
+            409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -5790,12 +5845,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T08:55:42.890Z",
+                     *       "takenAt": "2026-11-23T12:23:21.797Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5827,14 +5882,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
-                     *           "lastCheckAt": "2026-11-23T08:55:24.055Z",
+                     *           "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
+                     *           "lastCheckAt": "2026-11-23T12:23:18.414Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T08:56:24.055Z",
+                     *             "notBefore": "2026-11-23T12:24:18.414Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -5976,12 +6031,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T08:55:43.853Z",
+                     *       "takenAt": "2026-11-23T12:23:21.901Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -6013,14 +6068,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
-                     *           "lastCheckAt": "2026-11-23T08:55:24.055Z",
+                     *           "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
+                     *           "lastCheckAt": "2026-11-23T12:23:18.414Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T08:56:24.055Z",
+                     *             "notBefore": "2026-11-23T12:24:18.414Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6174,7 +6229,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6339,7 +6394,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6502,13 +6557,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T08:55:24.055Z",
+                     *               "from": "2026-11-23T12:23:18.414Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6677,7 +6732,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a2079d-fb58-73d4-b279-4c4261583e99",
+                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6715,9 +6770,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
-                     *           "recordedAt": "2026-11-23T08:55:24.566Z",
-                     *           "observedAt": "2026-11-23T08:55:24.055Z",
+                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.453Z",
+                     *           "observedAt": "2026-11-23T12:23:18.414Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6882,8 +6937,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T08:55:24.978Z",
-                     *           "updatedAt": "2026-11-23T08:55:24.978Z"
+                     *           "createdAt": "2026-11-23T12:23:18.501Z",
+                     *           "updatedAt": "2026-11-23T12:23:18.501Z"
                      *         }
                      *       ]
                      *     }
@@ -7060,7 +7115,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a2079e-5c9d-75a5-999a-b8257b6da347",
+                     *       "id": "01a2085c-6555-7ed9-9033-19ff99a45244",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7081,8 +7136,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T08:55:48.646Z",
-                     *       "updatedAt": "2026-11-23T08:55:48.646Z",
+                     *       "createdAt": "2026-11-23T12:23:22.711Z",
+                     *       "updatedAt": "2026-11-23T12:23:22.711Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7332,8 +7387,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T08:55:24.978Z",
-                     *       "updatedAt": "2026-11-23T08:55:24.978Z"
+                     *       "createdAt": "2026-11-23T12:23:18.501Z",
+                     *       "updatedAt": "2026-11-23T12:23:18.501Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7675,8 +7730,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T08:55:24.978Z",
-                     *       "updatedAt": "2026-11-23T08:55:50.401Z"
+                     *       "createdAt": "2026-11-23T12:23:18.501Z",
+                     *       "updatedAt": "2026-11-23T12:23:23.115Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7868,9 +7923,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T08:55:52.202Z",
-                     *       "createdAt": "2026-11-23T08:55:24.978Z",
-                     *       "updatedAt": "2026-11-23T08:55:52.213Z",
+                     *       "previousSecretUntil": "2026-11-24T12:23:23.388Z",
+                     *       "createdAt": "2026-11-23T12:23:18.501Z",
+                     *       "updatedAt": "2026-11-23T12:23:23.389Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8090,7 +8145,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a2079e-6dd9-72ad-982f-0d1ddf4a0c67"
+                     *       "deliveryId": "01a2085c-68b7-7c18-8c4f-99f4b0541947"
                      *     }
                      */
                     "application/json": {
@@ -8264,10 +8319,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
-                     *           "endedAt": "2026-11-23T08:55:24.992Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
+                     *           "endedAt": "2026-11-23T12:23:18.503Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T08:55:24.999Z",
+                     *             "startedAt": "2026-11-23T12:23:18.503Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8432,12 +8487,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T08:55:24.992Z",
+                     *       "recordedAt": "2026-11-23T12:23:18.503Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T08:55:24.992Z",
+                     *       "endedAt": "2026-11-23T12:23:18.503Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T08:55:24.999Z",
+                     *           "startedAt": "2026-11-23T12:23:18.503Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -8935,11 +8990,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T08:55:24.992Z",
+                     *           "endedAt": "2026-11-23T12:23:18.503Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T08:55:24.999Z",
+                     *             "startedAt": "2026-11-23T12:23:18.503Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9105,11 +9160,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T08:55:24.992Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T08:55:24.992Z",
+                     *           "endedAt": "2026-11-23T12:23:18.503Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T08:55:24.999Z",
+                     *             "startedAt": "2026-11-23T12:23:18.503Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9425,7 +9480,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a2079d-fb58-73d4-b279-4c4261583e99","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T08:55:24.055Z","recordedAt":"2026-11-23T08:55:24.566Z","observedAt":"2026-11-23T08:55:24.055Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a2085c-546d-7f70-89ef-b698bf8f8899","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T12:23:18.414Z","recordedAt":"2026-11-23T12:23:18.453Z","observedAt":"2026-11-23T12:23:18.414Z","previous":0}
                      *
                      *     :
                      */
@@ -9593,7 +9648,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2079d-f904-761c-8f22-dfefd4b07cb5",
+                     *           "id": "01a2085c-5439-7a16-879a-d770bc41815f",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9602,9 +9657,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T08:55:21.908Z",
-                     *           "firstMissedAt": "2026-11-23T08:55:22.845Z",
-                     *           "recordedAt": "2026-11-23T08:55:23.140Z",
+                     *           "lastSeenAt": "2026-11-23T12:23:18.241Z",
+                     *           "firstMissedAt": "2026-11-23T12:23:18.304Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.329Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9777,19 +9832,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T08:55:21.908Z",
+                     *       "since": "2026-11-23T12:23:18.241Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T08:55:22.426Z",
+                     *           "validFrom": "2026-11-23T12:23:18.279Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T08:55:21.908Z",
+                     *           "validFrom": "2026-11-23T12:23:18.241Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -9945,7 +10000,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T08:55:21.908Z",
+                     *           "validFrom": "2026-11-23T12:23:18.241Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10257,7 +10312,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T08:56:04.523Z",
+                     *       "to": "2026-11-23T12:23:25.335Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10273,7 +10328,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T08:55:22.845Z"
+                     *           "at": "2026-11-23T12:23:18.304Z"
                      *         }
                      *       ]
                      *     }
@@ -10421,19 +10476,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T08:56:05.506Z",
+                     *       "at": "2026-11-23T12:23:25.572Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T08:55:22.845Z",
-                     *           "lastAttemptAt": "2026-11-23T08:55:23.195Z",
+                     *           "lastSuccessAt": "2026-11-23T12:23:18.304Z",
+                     *           "lastAttemptAt": "2026-11-23T12:23:18.336Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T08:55:22.426Z",
-                     *           "lastAttemptAt": "2026-11-23T08:55:22.387Z",
+                     *           "lastSuccessAt": "2026-11-23T12:23:18.279Z",
+                     *           "lastAttemptAt": "2026-11-23T12:23:18.276Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10442,7 +10497,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
+                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10454,10 +10509,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 41.449385,
-                     *           "p90": 41.449385,
-                     *           "p99": 41.449385,
-                     *           "max": 41.449385
+                     *           "p50": 7.158328,
+                     *           "p90": 7.158328,
+                     *           "p99": 7.158328,
+                     *           "max": 7.158328
                      *         }
                      *       },
                      *       "upstream": {
@@ -10467,6 +10522,7 @@ export interface operations {
                      *       "incidents": [],
                      *       "budget": null,
                      *       "detectionDelays": null,
+                     *       "unkeptMaxDelays": [],
                      *       "versions": {
                      *         "farewatch": "0.0.0",
                      *         "schema": "0012_example",
@@ -10613,10 +10669,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T08:55:23.195Z",
-                     *           "arrivedAt": "2026-11-23T08:55:23.248Z",
-                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
-                     *           "finishedAt": "2026-11-23T08:55:23.452Z",
+                     *           "startedAt": "2026-11-23T12:23:18.336Z",
+                     *           "arrivedAt": "2026-11-23T12:23:18.339Z",
+                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
+                     *           "finishedAt": "2026-11-23T12:23:18.357Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10631,9 +10687,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 52,
+                     *             "diff": 5,
                      *             "fetch": 0,
-                     *             "stage": 32
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10775,10 +10831,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T08:55:21.869Z",
-                     *       "arrivedAt": "2026-11-23T08:55:21.908Z",
-                     *       "fetchedAt": "2026-11-23T08:55:21.908Z",
-                     *       "finishedAt": "2026-11-23T08:55:22.323Z",
+                     *       "startedAt": "2026-11-23T12:23:18.234Z",
+                     *       "arrivedAt": "2026-11-23T12:23:18.241Z",
+                     *       "fetchedAt": "2026-11-23T12:23:18.241Z",
+                     *       "finishedAt": "2026-11-23T12:23:18.271Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10793,10 +10849,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 66,
-                     *         "apply": 146,
+                     *         "diff": 6,
+                     *         "apply": 8,
                      *         "fetch": 0,
-                     *         "stage": 84
+                     *         "stage": 7
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -10954,10 +11010,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T08:55:23.195Z",
-                     *           "arrivedAt": "2026-11-23T08:55:23.248Z",
-                     *           "fetchedAt": "2026-11-23T08:55:23.248Z",
-                     *           "finishedAt": "2026-11-23T08:55:23.452Z",
+                     *           "startedAt": "2026-11-23T12:23:18.336Z",
+                     *           "arrivedAt": "2026-11-23T12:23:18.339Z",
+                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
+                     *           "finishedAt": "2026-11-23T12:23:18.357Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10972,9 +11028,9 @@ export interface operations {
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 52,
+                     *             "diff": 5,
                      *             "fetch": 0,
-                     *             "stage": 32
+                     *             "stage": 3
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -11116,10 +11172,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T08:55:23.195Z",
-                     *         "arrivedAt": "2026-11-23T08:55:23.248Z",
-                     *         "fetchedAt": "2026-11-23T08:55:23.248Z",
-                     *         "finishedAt": "2026-11-23T08:55:23.452Z",
+                     *         "startedAt": "2026-11-23T12:23:18.336Z",
+                     *         "arrivedAt": "2026-11-23T12:23:18.339Z",
+                     *         "fetchedAt": "2026-11-23T12:23:18.339Z",
+                     *         "finishedAt": "2026-11-23T12:23:18.357Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11134,9 +11190,9 @@ export interface operations {
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 52,
+                     *           "diff": 5,
                      *           "fetch": 0,
-                     *           "stage": 32
+                     *           "stage": 3
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11598,10 +11654,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T08:55:23.195Z",
-                     *       "arrivedAt": "2026-11-23T08:55:23.248Z",
-                     *       "fetchedAt": "2026-11-23T08:56:11.314Z",
-                     *       "finishedAt": "2026-11-23T08:56:11.572Z",
+                     *       "startedAt": "2026-11-23T12:23:18.336Z",
+                     *       "arrivedAt": "2026-11-23T12:23:18.339Z",
+                     *       "fetchedAt": "2026-11-23T12:23:26.487Z",
+                     *       "finishedAt": "2026-11-23T12:23:26.511Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11616,10 +11672,10 @@ export interface operations {
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 70,
-                     *         "apply": 139,
+                     *         "diff": 8,
+                     *         "apply": 10,
                      *         "fetch": 0,
-                     *         "stage": 43
+                     *         "stage": 5
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -11951,7 +12007,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T08:55:23.496Z",
+                     *           "createdAt": "2026-11-23T12:23:18.362Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -11961,7 +12017,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T08:55:23.888Z",
+                     *           "createdAt": "2026-11-23T12:23:18.395Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12121,7 +12177,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T08:56:14.187Z",
+                     *       "createdAt": "2026-11-23T12:23:26.901Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12304,7 +12360,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T08:55:23.888Z",
+                     *       "createdAt": "2026-11-23T12:23:18.395Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12473,8 +12529,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T08:55:23.888Z",
-                     *       "disabledAt": "2026-11-23T08:56:15.915Z",
+                     *       "createdAt": "2026-11-23T12:23:18.395Z",
+                     *       "disabledAt": "2026-11-23T12:23:27.142Z",
                      *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
@@ -12751,11 +12807,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_i3TEZ7u8",
-                     *           "createdAt": "2026-11-23T08:55:25.024Z",
+                     *           "prefix": "fwk_ffBnWeRT",
+                     *           "createdAt": "2026-11-23T12:23:18.505Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T08:56:17.418Z"
+                     *           "lastUsedAt": "2026-11-23T12:23:27.376Z"
                      *         }
                      *       ]
                      *     }
@@ -12899,8 +12955,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_i3TEZ7u8",
-                     *           "createdAt": "2026-11-23T08:55:25.024Z",
+                     *           "prefix": "fwk_ffBnWeRT",
+                     *           "createdAt": "2026-11-23T12:23:18.505Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12912,8 +12968,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_UeI30cE7",
-                     *           "createdAt": "2026-11-23T08:55:25.037Z",
+                     *           "prefix": "fwk_Qm0NDTsu",
+                     *           "createdAt": "2026-11-23T12:23:18.507Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -13068,12 +13124,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_tlbur6xb",
-                     *       "createdAt": "2026-11-23T08:56:19.442Z",
+                     *       "prefix": "fwk_KgcWpca9",
+                     *       "createdAt": "2026-11-23T12:23:27.698Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_tlbur6xb…"
+                     *       "key": "fwk_KgcWpca9…"
                      *     }
                      */
                     "application/json": {
@@ -13260,10 +13316,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_i3TEZ7u8",
-                     *       "createdAt": "2026-11-23T08:55:25.024Z",
+                     *       "prefix": "fwk_ffBnWeRT",
+                     *       "createdAt": "2026-11-23T12:23:18.505Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T08:56:20.315Z",
+                     *       "revokedAt": "2026-11-23T12:23:27.885Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13410,8 +13466,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T08:55:23.491Z",
-                     *           "closedAt": "2026-11-23T08:55:23.491Z"
+                     *           "openedAt": "2026-11-23T12:23:18.361Z",
+                     *           "closedAt": "2026-11-23T12:23:18.361Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13536,7 +13592,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T07:56:00.000Z",
+                     *       "since": "2026-11-23T11:23:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14129,7 +14185,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2079d-fe4a-7e5c-ade6-a4599562469f",
+                     *           "id": "01a2085c-54af-75cc-a654-4cb137718130",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14176,8 +14232,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
-                     *           "recordedAt": "2026-11-23T08:55:24.490Z"
+                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.447Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14755,18 +14811,18 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *       "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T08:55:24.055Z",
-                     *       "lastCheckAt": "2026-11-23T08:55:24.366Z",
+                     *       "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
+                     *       "lastCheckAt": "2026-11-23T12:23:18.438Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T08:56:27.140Z",
-                     *         "why": "the fares that are due before it, within the budget"
+                     *         "at": "2026-11-23T12:24:18.414Z",
+                     *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
                      *         "changesPerDay": 1,
@@ -14782,21 +14838,21 @@ export interface operations {
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T08:55:24.055Z",
+                     *           "from": "2026-11-23T12:23:18.414Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T08:55:24.055Z",
+                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2079d-fe4a-7e5c-ade6-a4599562469f",
+                     *           "id": "01a2085c-54af-75cc-a654-4cb137718130",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14843,8 +14899,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T08:55:24.055Z",
-                     *           "recordedAt": "2026-11-23T08:55:24.490Z"
+                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
+                     *           "recordedAt": "2026-11-23T12:23:18.447Z"
                      *         }
                      *       ]
                      *     }
@@ -14990,11 +15046,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a2079d-f904-761c-8f22-dfefd4b07cb5","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T08:55:21.908Z","firstMissedAt":"2026-11-23T08:55:22.845Z","recordedAt":"2026-11-23T08:55:23.140Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a2085c-5439-7a16-879a-d770bc41815f","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T12:23:18.241Z","firstMissedAt":"2026-11-23T12:23:18.304Z","recordedAt":"2026-11-23T12:23:18.329Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a2079d-fe4a-7e5c-ade6-a4599562469f","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T08:55:24.055Z","recordedAt":"2026-11-23T08:55:24.490Z","previous":0}
+                     *     data: {"seq":1,"id":"01a2085c-54af-75cc-a654-4cb137718130","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T12:23:18.414Z","recordedAt":"2026-11-23T12:23:18.447Z","previous":0}
                      *
                      *     :
                      *
@@ -15002,7 +15058,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T08:55:23.195Z","arrivedAt":"2026-11-23T08:55:23.248Z","fetchedAt":"2026-11-23T08:55:23.248Z","finishedAt":"2026-11-23T08:55:23.452Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":52,"fetch":0,"stage":32},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T08:55:22.804Z","arrivedAt":"2026-11-23T08:55:22.845Z","fetchedAt":"2026-11-23T08:55:22.845Z","finishedAt":"2026-11-23T08:55:23.154Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":65,"apply":101,"fetch":0,"stage":51},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T08:55:22.387Z","arrivedAt":"2026-11-23T08:55:22.426Z","fetchedAt":"2026-11-23T08:55:22.426Z","finishedAt":"2026-11-23T08:55:22.734Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":79,"apply":87,"fetch":0,"stage":49},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T08:55:21.869Z","arrivedAt":"2026-11-23T08:55:21.908Z","fetchedAt":"2026-11-23T08:55:21.908Z","finishedAt":"2026-11-23T08:55:22.323Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":66,"apply":146,"fetch":0,"stage":84},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T12:23:18.336Z","arrivedAt":"2026-11-23T12:23:18.339Z","fetchedAt":"2026-11-23T12:23:18.339Z","finishedAt":"2026-11-23T12:23:18.357Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":5,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T12:23:18.301Z","arrivedAt":"2026-11-23T12:23:18.304Z","fetchedAt":"2026-11-23T12:23:18.304Z","finishedAt":"2026-11-23T12:23:18.332Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":5,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T12:23:18.276Z","arrivedAt":"2026-11-23T12:23:18.279Z","fetchedAt":"2026-11-23T12:23:18.279Z","finishedAt":"2026-11-23T12:23:18.297Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":6,"apply":4,"fetch":0,"stage":3},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T12:23:18.234Z","arrivedAt":"2026-11-23T12:23:18.241Z","fetchedAt":"2026-11-23T12:23:18.241Z","finishedAt":"2026-11-23T12:23:18.271Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":8,"fetch":0,"stage":7},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };

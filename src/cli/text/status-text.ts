@@ -23,6 +23,7 @@ export function statusText(overview: Overview, width: number): string {
     ...heldLines(overview),
     ...fareLines(overview),
     ...delayLines(overview),
+    ...unkeptLines(overview),
     ...budgetLines(overview),
     ...callLines(overview),
     ['upstream', upstreamText(overview)],
@@ -103,6 +104,13 @@ function delayLines({ detectionDelays }: Overview): [string, string][] {
       `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`,
     ]
   })
+}
+
+function unkeptLines({ unkeptMaxDelays }: Overview): [string, string][] {
+  return unkeptMaxDelays.map(({ reseller, fares, neededPerSecond, allowedPerSecond }) => [
+    '',
+    `MAX DELAYS of ${reseller} NOT KEPT: ${countOf(fares, 'fare')} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`,
+  ])
 }
 
 /** Tenths below ten seconds, because a delay may be short. */

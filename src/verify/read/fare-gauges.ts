@@ -2,6 +2,7 @@ import { INCIDENT_KINDS } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import { findUnkeptMaxDelays } from '../../watch/max-delays.ts'
 import { readOpenKinds } from '../incidents/incident-queries.ts'
 import { readDetectionDelays } from './detection-delay.ts'
 
@@ -22,6 +23,7 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
     metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
   }
   await setDelayGauge(db, metrics)
+  metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
   const incidents = await readOpenKinds(db)
   for (const kind of INCIDENT_KINDS)
     metrics.incidentsOpen.set({ kind }, incidents.includes(kind) ? 1 : 0)

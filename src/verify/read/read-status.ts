@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { RouteListName } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
+import { type Db, sql } from '../../db/database.ts'
 import { type DatabaseVersions, readVersions } from '../../db/migrate.ts'
-import { selectOne } from '../../db/transaction.ts'
 import { readSyncStates, type SyncState } from '../../route-sync/read/sync-state.ts'
 import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
 import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
@@ -16,9 +15,10 @@ import {
 import { readHealth, type UpstreamHealth } from '../../upstream/breaker/breaker-store.ts'
 import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
 import { isPaused } from '../../upstream/budget/throttle.ts'
-import { FRESH_INTERVALS, readFreshSeconds } from '../../watch/staleness.ts'
+import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../../watch/max-delays.ts'
 import type { Incident } from '../incidents/incident.ts'
 import { listIncidents } from '../incidents/incident-queries.ts'
+import { type BeliefAges, readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
 
 export interface StatusDeps {
@@ -45,6 +45,8 @@ export interface Status {
   readonly budget: BudgetUse | null
   /** Of the changes of the last day, by priority. Null for a reseller. */
   readonly detectionDelays: readonly DetectionDelay[] | null
+  /** Resellers whose `maxDelaySeconds` are not kept, at most ten; for a reseller only itself. */
+  readonly unkeptMaxDelays: readonly UnkeptMaxDelays[]
   readonly versions: DatabaseVersions & { readonly farewatch: string }
 }
 
@@ -92,12 +94,13 @@ export async function readStatus(
   { db, clock, requestsPerSecond, version, readDelays }: StatusDeps,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
-  const [lists, held, beliefs, health, incidents, versions] = await Promise.all([
+  const [lists, held, beliefs, health, incidents, unkept, versions] = await Promise.all([
     readSyncStates(db),
     listHeldRuns(db, { limit: SHOWN_HELD }),
     readBeliefAges(db, { resellerId }),
     readHealth(db),
     listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
+    findUnkeptMaxDelays(db, { resellerId }),
     readVersions(db),
   ])
   const asked = { requestsPerSecond, share: health.share }
@@ -116,6 +119,7 @@ export async function readStatus(
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
     budget: isOperator ? await readBudgetUse(db, asked) : null,
     detectionDelays: isOperator ? await (readDelays?.() ?? readDetectionDelays(db)) : null,
+    unkeptMaxDelays: unkept,
     versions: { farewatch: version, ...versions },
   }
 }
@@ -168,74 +172,6 @@ async function readBudgetUse(
     unknownLastMinute: unknown,
     used: checks / (60 * requestsPerSecond),
   }
-}
-
-/** How old the beliefs are. Ages are seconds since the last good check began. */
-export interface BeliefAges {
-  /** Fares that are checked. */
-  readonly fares: number
-  /** How many of them never had a good check. */
-  readonly unanswered: number
-  /** How many of the others have a stale belief. */
-  readonly stale: number
-  /** Null if no fare ever had a good check. */
-  readonly ageSeconds: AgePercentiles | null
-}
-
-export interface AgePercentiles {
-  readonly p50: number
-  readonly p90: number
-  readonly p99: number
-  readonly max: number
-}
-
-interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
-  readonly ages: readonly [number, number, number, number] | null
-}
-
-/**
- * Reads the ages of all fares that are checked, or of the fares that a reseller watches. The reseller's own intervals
- * decide whether these are stale, because the intervals of other resellers are secret.
- */
-async function readBeliefAges(
-  db: Db,
-  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
-): Promise<BeliefAges> {
-  const { ages, ...counts } = await selectOne(
-    sql<AgesRow>`
-      with checked as materialized (${resellerId === undefined ? ALL_FARES : await faresOf(db, resellerId)})
-      select count(*) as fares,
-             count(*) filter (where b.last_good_check_at is null) as unanswered,
-             count(*) filter (where b.last_good_check_at is not null
-                                and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
-             percentile_disc(array[0.5, 0.9, 0.99, 1])
-               within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
-        from checked
-        join tracked_fare f on f.id = checked.id
-        left join farewatch.availability_current b on b.tracked_fare_id = f.id
-       where f.ended_at is null and b.expired_at is null
-    `,
-    db,
-  )
-  if (ages === null) return { ...counts, ageSeconds: null }
-  const [p50, p90, p99, max] = ages
-  return { ...counts, ageSeconds: { p50, p90, p99, max } }
-}
-
-/** Without `fresh_for` the public SQL decides whether a belief is stale. */
-const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
-
-async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unknown>> {
-  const seconds = await readFreshSeconds(db)
-  return sql`
-    select w.tracked_fare_id as id,
-           make_interval(secs => greatest(${seconds}::float8,
-                                          ${FRESH_INTERVALS}::int * min(coalesce(w.min_interval_seconds, 0)))) as fresh_for
-      from watch w
-      join reseller r on r.id = w.reseller_id
-     where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null
-     group by w.tracked_fare_id
-  `
 }
 
 /** Counts the checks of the last whole minute, and those of them that were unknown. */

@@ -111,6 +111,21 @@ const StatusAnswer = object(
         'did not show it and the first check that did. `atMostSeconds` is the whole time between them, `midpointSeconds` ' +
         'half of it. Empty without changes. Null for a reseller.',
     ),
+    unkeptMaxDelays: Type.Array(
+      object({
+        reseller: Type.String(),
+        fares: Type.Integer({ description: 'Number of its fares with a `maxDelaySeconds`.' }),
+        neededPerSecond: Type.Number({ description: 'The checks a second that these need.' }),
+        allowedPerSecond: Type.Number({
+          description: 'The checks a second that its share allows for them.',
+        }),
+      }),
+      {
+        description:
+          'Resellers whose `maxDelaySeconds` are not kept because their share has shrunk: their checks come later by ' +
+          '`neededPerSecond / allowedPerSecond`. For a reseller only itself.',
+      },
+    ),
     versions: object({
       farewatch: Type.String(),
       schema: Type.String(),

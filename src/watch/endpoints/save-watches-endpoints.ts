@@ -23,6 +23,7 @@ import { shapeOf, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
 const { reseller } = operations<{ readonly db: Db }>()
 
 const TAG = 'Watches'
+const REFUSALS = ['watch.reseller_disabled', 'watch.max_delay_refused'] as const
 const MAX_WATCHES = 5_000
 const MAX_BODY_BYTES = 3_000_000
 /** How many errors of a body are reported one by one. */
@@ -68,6 +69,12 @@ const settings = {
     orNull(
       Type.String(),
       'How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`.',
+    ),
+  ),
+  maxDelaySeconds: Type.Optional(
+    orNull(
+      Type.Integer(),
+      'The longest expected interval between two checks, up to 2592000, as far as your share of the budget allows.',
     ),
   ),
 }
@@ -132,13 +139,13 @@ const saveWatches = reseller({
         }),
         cleared: Type.Integer({
           description:
-            'How many of the changed ones lost a threshold, `departsOn` or `minIntervalSeconds`, or returned to the `priority` `normal`, because the request leaves it out.',
+            'How many of the changed ones lost a threshold, `departsOn`, `minIntervalSeconds` or `maxDelaySeconds`, or returned to the `priority` `normal`, because the request leaves it out.',
         }),
       },
       { title: 'SavedWatches' },
     ),
   },
-  problems: ['not_found', 'watch.invalid_rows', 'watch.reseller_disabled'],
+  problems: ['not_found', 'watch.invalid_rows', ...REFUSALS],
   example: {
     params: { list: 'summer' },
     body: {
@@ -178,7 +185,7 @@ const changeOne = reseller({
   params: WatchParams,
   body: WatchPatch,
   answer: { about: 'The watch with its new settings.', schema: WatchShape },
-  problems: ['not_found', 'watch.invalid_rows', 'watch.reseller_disabled'],
+  problems: ['not_found', 'watch.invalid_rows', ...REFUSALS],
   example: {
     params: { list: 'summer', reference: 'A-1' },
     body: { priceThresholdPercent: '10', minIntervalSeconds: null },

@@ -174,7 +174,12 @@ const resume = reseller({
   params: ListParams,
   body: Selection,
   answer: { about: 'How many watches were resumed.', schema: Changed },
-  problems: ['not_found', 'watch.unknown_references', 'watch.reseller_disabled'],
+  problems: [
+    'not_found',
+    'watch.unknown_references',
+    'watch.reseller_disabled',
+    'watch.max_delay_refused',
+  ],
   example: { params: SUMMER, body: {} },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
     const { watches } = await orNotFound(resumeWatches(db, { resellerId, list, references }))

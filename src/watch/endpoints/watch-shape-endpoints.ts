@@ -34,6 +34,7 @@ export const watchMembers = {
   departsOn: orNull(Type.String()),
   minIntervalSeconds: orNull(Type.Integer()),
   priority: oneOf(WATCH_PRIORITIES),
+  maxDelaySeconds: orNull(Type.Integer()),
   createdAt: Instant,
   beganAt: instant(
     'When the watch last began: when it was added or resumed, or when its question changed.',

@@ -14,7 +14,7 @@ export type WatchChange = Partial<Omit<WatchInput, 'reference'>>
 
 /**
  * Changes one watch by the rules of an import, and returns it. Throws UnknownWatchListError, UnknownReferencesError,
- * InvalidRowsError, ResellerDisabledError.
+ * InvalidRowsError, ResellerDisabledError, MaxDelayRefusedError.
  */
 export async function changeWatch(
   { db, resellerId }: Tenant & { readonly db: Db },

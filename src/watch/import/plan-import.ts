@@ -1,5 +1,6 @@
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
+import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import type { InvalidRows, NumberedEntry } from '../rows/check-rows.ts'
 import type { WatchEntry } from '../rows/watch-entry.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
@@ -34,7 +35,8 @@ async function createStagingTable(tx: Tx): Promise<void> {
       non_residents_adults smallint not null, non_residents_children smallint not null,
       non_residents_infants smallint not null,
       price_threshold_amount numeric, price_threshold_percent numeric,
-      departs_on date, min_interval_seconds integer, priority text not null, line integer not null
+      departs_on date, min_interval_seconds integer, priority text not null, max_delay_seconds integer,
+      line integer not null
     ) on commit drop
   `.execute(tx)
 }
@@ -59,6 +61,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
       ${column((e) => e.departsOn)}::date[],
       ${column((e) => e.minIntervalSeconds)}::integer[],
       ${column((e) => e.priority)}::text[],
+      ${column((e) => e.maxDelaySeconds)}::integer[],
       ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
 }
@@ -89,6 +92,32 @@ export async function rejectPastDates(
   }
 }
 
+/**
+ * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to `invalid`: it
+ * could never be kept. A row that equals its watch stays.
+ */
+export async function rejectShortDelays(
+  tx: Tx,
+  resellerId: number,
+  invalid: InvalidRows,
+): Promise<void> {
+  const { rows } = await sql<{ line: number; least: number }>`
+    with short as (
+           delete from staged_watch s using recheck_clock c
+            where s.max_delay_seconds < c.min_recheck_seconds
+              and not exists (select from watch_list l
+                                join watch w on w.watch_list_id = l.id and w.reference = s.reference
+                               where l.reseller_id = ${resellerId} and l.name = s.list
+                                 and w.max_delay_seconds = s.max_delay_seconds)
+           returning s.line, c.min_recheck_seconds as least)
+    select line, least from short order by line
+  `.execute(tx)
+  for (const { line, least } of rows) {
+    const message = `must be at least ${least}, the shortest interval between two checks`
+    invalid.add({ line, errors: [{ column: 'max_delay_seconds', message }] })
+  }
+}
+
 /** What an import does to the watches of a reseller. */
 export interface ImportPlan {
   readonly added: number
@@ -114,6 +143,7 @@ const LOSES_SETTING = sql`(
   or w.price_threshold_percent is not null and s.price_threshold_percent is null
   or w.departs_on is not null and s.departs_on is null
   or w.min_interval_seconds is not null and s.min_interval_seconds is null
+  or w.max_delay_seconds is not null and s.max_delay_seconds is null
   or w.priority <> 'normal' and s.priority = 'normal')`
 
 /**
@@ -126,12 +156,15 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
     create temp table watch_plan on commit drop as
     select s.*, f.id as tracked_fare_id, w.id as watch_id, w.tracked_fare_id as fare_before,
            w.tracked_fare_id is distinct from f.id as other_question,
-           (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds, w.priority)
+           (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds, w.priority,
+            w.max_delay_seconds)
              is distinct from
-           (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds, s.priority)
+           (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds, s.priority,
+            s.max_delay_seconds)
              as other_settings,
            ${LOSES_SETTING} as loses_setting,
-           w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended
+           w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended,
+           w.paused_at is not null as stays_paused
       from staged_watch s
       left join watch_list l on l.reseller_id = ${resellerId} and l.name = s.list
       left join tracked_fare f on ${SAME_QUESTION}
@@ -149,4 +182,31 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
     `,
     tx,
   )
+}
+
+/**
+ * What the reseller's active watches are after the import of `watch_plan`, as `activeWatchesOf` has them. A question that is
+ * new has no fare yet, so its columns stand for it.
+ */
+function activeAfter(resellerId: number) {
+  return sql`
+    select fare::text, seconds
+      from (${activeWatchesOf(resellerId)}) w
+     where id not in (select watch_id from watch_plan where watch_id is not null)
+     union all
+    select coalesce(tracked_fare_id::text,
+                    concat_ws(' ', '?', flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
+                              non_residents_adults, non_residents_children, non_residents_infants)),
+           max_delay_seconds
+      from watch_plan
+     where not stays_paused and (other_question or not stays_ended)
+  `
+}
+
+/** Judges the longest delays after the import of `watch_plan`. Throws MaxDelayRefusedError. */
+export async function assertPlannedDelays(tx: Tx, resellerId: number): Promise<void> {
+  await assertMaxDelays(tx, resellerId, {
+    before: await readMaxDelayNeed(tx, activeWatchesOf(resellerId)),
+    after: await readMaxDelayNeed(tx, activeAfter(resellerId)),
+  })
 }

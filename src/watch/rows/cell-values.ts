@@ -15,6 +15,7 @@ export function parseCount(text: string): Parsed<number> {
   return parseWhole(text, { min: 0, max: MAX_PASSENGERS })
 }
 
+/** Reads `min_interval_seconds` or `max_delay_seconds`. */
 export function parseInterval(text: string): Parsed<number> {
   return parseWhole(text, { min: 1, max: MAX_INTERVAL_SECONDS })
 }

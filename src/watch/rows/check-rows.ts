@@ -116,12 +116,20 @@ export function checkRow(row: RawRow): CheckedRow {
     departsOn: cells.value('departs_on', parseDate),
     minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
     priority: cells.value('priority', parsePriority) ?? 'normal',
+    maxDelaySeconds: cells.value('max_delay_seconds', parseInterval),
   }
   const entry = entryOf(flat)
   if (flat.flightId !== '' && flat.flightId === flat.returnFlightId) {
     cells.errors.push({
       column: 'return_flight_id',
       message: `${SAME_FLIGHT_RULE} (verify.same_flight)`,
+    })
+  }
+  const { minIntervalSeconds, maxDelaySeconds } = flat
+  if (maxDelaySeconds !== null && maxDelaySeconds < (minIntervalSeconds ?? 0)) {
+    cells.errors.push({
+      column: 'max_delay_seconds',
+      message: `must not be less than min_interval_seconds, ${minIntervalSeconds}`,
     })
   }
   // The rules for all counts together apply only once each count can be read.

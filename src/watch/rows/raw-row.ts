@@ -15,6 +15,7 @@ export const COLUMNS = [
   'departs_on',
   'min_interval_seconds',
   'priority',
+  'max_delay_seconds',
 ] as const
 
 export type Column = (typeof COLUMNS)[number]

@@ -15,6 +15,8 @@ export interface WatchEntry {
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
   readonly priority: WatchPriority
+  /** The longest expected interval between two checks; null if the reseller set none. */
+  readonly maxDelaySeconds: number | null
 }
 
 /** A watch entry as the columns of one SQL row. */
@@ -34,6 +36,7 @@ export interface FlatEntry {
   readonly departsOn: string | null
   readonly minIntervalSeconds: number | null
   readonly priority: WatchPriority
+  readonly maxDelaySeconds: number | null
 }
 
 export function entryOf(flat: FlatEntry): WatchEntry {
@@ -58,6 +61,7 @@ export function entryOf(flat: FlatEntry): WatchEntry {
     departsOn: flat.departsOn,
     minIntervalSeconds: flat.minIntervalSeconds,
     priority: flat.priority,
+    maxDelaySeconds: flat.maxDelaySeconds,
   }
 }
 
@@ -81,5 +85,6 @@ export function cellsOf(entry: WatchEntry): Record<Column, string | number | nul
     departs_on: entry.departsOn,
     min_interval_seconds: entry.minIntervalSeconds,
     priority: entry.priority,
+    max_delay_seconds: entry.maxDelaySeconds,
   }
 }

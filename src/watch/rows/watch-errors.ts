@@ -23,6 +23,17 @@ export class DuplicateWatchListError extends AppError {
   }
 }
 
+/** The longest delays of a reseller need more checks than its share of the budget allows. Nothing was changed. */
+export class MaxDelayRefusedError extends AppError {
+  override readonly name = 'MaxDelayRefusedError'
+  override readonly code = 'watch.max_delay_refused'
+  override readonly retryable = false
+
+  constructor(why: string) {
+    super(`max_delay_seconds: ${why}; nothing was changed`)
+  }
+}
+
 const SHOWN_REFERENCES = 10
 
 /** Some of the references are not in the list. The other watches are not changed either. */

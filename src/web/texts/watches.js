@@ -69,6 +69,7 @@ export const watches = {
     percentHint: 'such as 5',
     departsOn: 'Day of departure',
     minIntervalSeconds: 'Seconds between two checks, at least',
+    maxDelaySeconds: 'Seconds between two checks, at most',
     priority: 'Priority',
     restart: 'If you change a flight or the passengers, the watch begins again.',
     exists: 'This list has a watch with this reference. Open it to edit it.',

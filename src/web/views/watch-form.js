@@ -13,6 +13,7 @@ const SETTINGS = /** @type {const} */ ([
   { name: 'priceThresholdAmount', type: 'text', hint: texts.form.amountHint },
   { name: 'priceThresholdPercent', type: 'text', hint: texts.form.percentHint },
   { name: 'minIntervalSeconds', type: 'number', hint: '' },
+  { name: 'maxDelaySeconds', type: 'number', hint: '' },
 ])
 const PRIORITIES = /** @type {const} */ (['low', 'normal', 'high', 'urgent'])
 
@@ -93,7 +94,7 @@ function settingsOf(values) {
   const settings = Object.fromEntries(
     ['returnFlightId', ...SETTINGS.map(({ name }) => name)].map((name) => {
       const value = values[name]?.trim() ?? ''
-      return [name, value === '' ? null : name === 'minIntervalSeconds' ? Number(value) : value]
+      return [name, value === '' ? null : name.endsWith('Seconds') ? Number(value) : value]
     }),
   )
   const { flightId, priority } = values

@@ -1,0 +1,132 @@
+import type { ResellerId } from '../base/reseller-id.ts'
+import { type Db, type RawBuilder, sql } from '../db/database.ts'
+import { selectOne } from '../db/transaction.ts'
+import { MOST_PROMISED } from './most-promised.ts'
+import { MaxDelayRefusedError } from './rows/watch-errors.ts'
+
+/**
+ * The ticket that keeps the longest delay of a fare in the queue `p`; null without one. `promisedTicket` in
+ * recheck/policy/ticket.ts computes the same.
+ */
+export function promisedTicket(
+  maxDelaySeconds: RawBuilder<unknown>,
+  requestsPerSecond: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`(least(1, ${MOST_PROMISED}::float8 * p.budget_part * ${requestsPerSecond} / greatest(p.promised, 1e-9))
+    * p.tickets / (${maxDelaySeconds} * p.budget_part * ${requestsPerSecond}))`
+}
+
+/** What the longest delays of a reseller need. */
+export interface MaxDelayNeed {
+  /** How many fares have each delay, the shortest first. */
+  readonly groups: readonly { readonly seconds: number; readonly fares: number }[]
+  /** The checks a second that they need: Σ fares / seconds. */
+  readonly neededPerSecond: number
+}
+
+/** The active watches of a reseller: what a column `fare` names, and `seconds`, null where a watch has no longest delay. */
+export function activeWatchesOf(resellerId: number): RawBuilder<unknown> {
+  return sql`
+    select w.id, w.tracked_fare_id as fare, w.max_delay_seconds as seconds
+      from watch w
+     where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null
+  `
+}
+
+/** Sums up what watches need. Of several watches of a fare the shortest delay counts. */
+export async function readMaxDelayNeed(
+  db: Db,
+  watches: RawBuilder<unknown>,
+): Promise<MaxDelayNeed> {
+  const { rows: groups } = await sql<MaxDelayNeed['groups'][number]>`
+    select seconds, count(*) as fares
+      from (select min(seconds) as seconds from (${watches}) w where seconds is not null group by fare) f
+     group by seconds
+     order by seconds
+  `.execute(db)
+  return { groups, neededPerSecond: groups.reduce((sum, g) => sum + g.fares / g.seconds, 0) }
+}
+
+interface OwnBudget {
+  /** The checks a second of the reseller's own share; null if no worker has run yet. */
+  readonly requestsPerSecond: number | null
+}
+
+/**
+ * Refuses a change by which the longest delays of a reseller need more checks than before, and more than its own share of the
+ * budget allows, whatever the others leave unused. What was accepted stays when the share shrinks. Throws
+ * MaxDelayRefusedError.
+ */
+export async function assertMaxDelays(
+  db: Db,
+  resellerId: number,
+  { before, after }: { readonly before: MaxDelayNeed; readonly after: MaxDelayNeed },
+): Promise<void> {
+  if (after.neededPerSecond <= before.neededPerSecond * (1 + 1e-9)) return
+  const { requestsPerSecond } = await selectOne(
+    sql<OwnBudget>`
+      select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null) as "requestsPerSecond"
+        from reseller r
+       cross join recheck_clock c
+       where r.id = ${resellerId}
+    `,
+    db,
+  )
+  if (requestsPerSecond === null) {
+    throw new MaxDelayRefusedError(
+      'whether it can be kept is not known before a worker has run on this database',
+    )
+  }
+  const allowed = MOST_PROMISED * requestsPerSecond
+  if (after.neededPerSecond > allowed) throw new MaxDelayRefusedError(refusalOf(after, allowed))
+}
+
+const SHOWN_GROUPS = 3
+
+/** @example '500 fares / 60 s = 8.33 checks a second, but 7 are allowed: 0.7 of the 10 checks a second of your share' */
+function refusalOf({ groups, neededPerSecond }: MaxDelayNeed, allowed: number): string {
+  const shown = groups
+    .slice(0, SHOWN_GROUPS)
+    .map(({ fares, seconds }) => `${fares} ${fares === 1 ? 'fare' : 'fares'} / ${seconds} s`)
+  const sum = [...shown, ...(groups.length > SHOWN_GROUPS ? ['…'] : [])].join(' + ')
+  const rate = (value: number) => String(Number(value.toPrecision(3)))
+  return (
+    `${sum} = ${rate(neededPerSecond)} checks a second, but ${rate(allowed)} are allowed: ` +
+    `${MOST_PROMISED} of the ${rate(allowed / MOST_PROMISED)} checks a second of your share`
+  )
+}
+
+/** A reseller whose longest delays need more than its share allows now. */
+export interface UnkeptMaxDelays {
+  readonly reseller: string
+  readonly fares: number
+  readonly neededPerSecond: number
+  readonly allowedPerSecond: number
+}
+
+/** Finds the resellers whose longest delays are not kept because their share has shrunk: all, or one of them. */
+export async function findUnkeptMaxDelays(
+  db: Db,
+  { resellerId = null }: { readonly resellerId?: ResellerId | undefined | null } = {},
+): Promise<UnkeptMaxDelays[]> {
+  const { rows } = await sql<UnkeptMaxDelays>`
+    with bound as (
+      select w.reseller_id, min(w.max_delay_seconds) as seconds
+        from watch w
+       where w.max_delay_seconds is not null and w.paused_at is null and w.ended_at is null
+         and (${resellerId}::bigint is null or w.reseller_id = ${resellerId})
+       group by w.reseller_id, w.tracked_fare_id
+    )
+    select r.name as reseller, n.fares, n.needed as "neededPerSecond", a.allowed as "allowedPerSecond"
+      from (select reseller_id, count(*) as fares, sum(1.0::float8 / seconds) as needed from bound group by reseller_id) n
+      join reseller r on r.id = n.reseller_id and r.disabled_at is null
+     cross join recheck_clock c
+     cross join lateral (
+           select ${MOST_PROMISED}::float8 * c.requests_per_second * r.share
+                    / (select sum(share) from reseller where disabled_at is null) as allowed) a
+     where n.needed > a.allowed * (1 + 1e-9)
+     order by n.needed / a.allowed desc
+     limit 10
+  `.execute(db)
+  return rows
+}

@@ -1,0 +1,90 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../src/db/database.ts'
+import { it } from '../support/test-database.ts'
+import { complete, dispatch, pass, scheduleOf, trackFares } from './recheck-fixtures.ts'
+
+const RULES = { requestsPerSecond: 1, minRecheckSeconds: 10 }
+const STEP_SECONDS = 5
+
+describe('a fare with a longest delay', () => {
+  it('is checked that often while the others share the rest', async ({ db }) => {
+    const fares = await trackFares(db, [
+      ...Array.from({ length: 100 }, () => ({ resellers: [1] })),
+      ...Array.from({ length: 10 }, () => ({ resellers: [1], maxDelaySeconds: 40 })),
+    ])
+    const [plain, bounded] = [fares.slice(0, 100), fares.slice(100)]
+    const checks = new Map<number, number[]>()
+
+    for (let at = 0; at < 1_500; at += STEP_SECONDS) {
+      const claimed = await dispatch(db, RULES.requestsPerSecond)
+      for (const fare of claimed) checks.set(fare, [...(checks.get(fare) ?? []), at])
+      const done = claimed.map((fareId) => ({
+        fareId,
+        askedAt: new Date(),
+        next: 'normal' as const,
+      }))
+      await complete(db, done, RULES)
+      await pass(db, STEP_SECONDS)
+    }
+
+    // The first round still has equal tickets.
+    const intervalOf = (fare: number) => {
+      const late = (checks.get(fare) ?? []).filter((at) => at > 400)
+      return ((late.at(-1) ?? 0) - (late[0] ?? 0)) / (late.length - 1)
+    }
+    expect(Math.max(...bounded.map(intervalOf))).toBeLessThanOrEqual(42)
+    // What is left of one check a second, among a hundred.
+    const others = plain.map(intervalOf)
+    expect(others.reduce((sum, seconds) => sum + seconds, 0) / others.length).toBeCloseTo(
+      100 / 0.75,
+      -1,
+    )
+  })
+
+  it('keeps its ticket when a check shows nothing of its rate', async ({ db }) => {
+    const [fare = 0] = await trackFares(db, [{ resellers: [1], maxDelaySeconds: 100 }])
+    await sql`update recheck_payer set tickets = 100, promised = 0.01`.execute(db)
+    await sql`update fare_schedule set ticket = 1, surprise = 9`.execute(db)
+
+    await complete(db, [{ fareId: fare, askedAt: new Date(), next: 'normal' }], RULES)
+
+    const { rows } = await sql<{ ticket: number }>`select ticket from fare_schedule`.execute(db)
+    // 100 tickets / (100 s × 1 check a second); without a delay it would be a third.
+    expect(rows).toEqual([{ ticket: expect.closeTo(1) }])
+  })
+
+  it('stays in the queue of the reseller that asks for it, also while another has paid less', async ({
+    db,
+  }) => {
+    const bounded = { resellers: [1, 2], maxDelaySeconds: 100 }
+    const [fare = 0, free = 0] = await trackFares(db, [bounded, { resellers: [1, 2] }])
+    await sql`update recheck_payer set pass = 5 where reseller_id = 1`.execute(db)
+
+    const checks = [fare, free].map((fareId) => ({
+      fareId,
+      askedAt: new Date(),
+      next: 'normal' as const,
+    }))
+    await complete(db, checks, RULES)
+
+    expect((await scheduleOf(db, fare)).payer).toBe(1)
+    expect((await scheduleOf(db, free)).payer).toBe(2)
+  })
+
+  it('is due by the tickets of the present when others were added', async ({ db }) => {
+    const [fare = 0] = await trackFares(db, [{ resellers: [1], maxDelaySeconds: 100, vdue: 20 }])
+    await sql`update recheck_payer set tickets = 1000, fares = 1000, promised = 0.01 where reseller_id = 1`.execute(
+      db,
+    )
+    await sql`update fare_schedule set ticket = 0.1`.execute(db)
+    await sql`update recheck_clock set requests_per_second = 1`.execute(db)
+    // Its claim is held back, so that only the due time is corrected.
+    await sql`update upstream_budget set next_slot_at = clock_timestamp() + interval '1 hour'`.execute(
+      db,
+    )
+
+    await dispatch(db, RULES.requestsPerSecond)
+
+    expect((await scheduleOf(db, fare)).vdue).toBeCloseTo(0.1)
+  })
+})

@@ -1,0 +1,199 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { countQueues } from '../../src/recheck/payers.ts'
+import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
+import { planWatchImport } from '../../src/watch/import/import-watch-list.ts'
+import { findUnkeptMaxDelays } from '../../src/watch/max-delays.ts'
+import { it } from '../support/test-database.ts'
+import {
+  cells,
+  importRows,
+  manyCells,
+  newReseller,
+  resellerWith,
+  watchRows,
+} from './watch-fixtures.ts'
+
+/** One reseller may ask for 0.07 checks a second: four fares within 60 s, but not five. */
+const RULES = { requestsPerSecond: 0.1, minRecheckSeconds: 60 }
+const MINUTE = { max_delay_seconds: '60' }
+
+async function countAsWorker(db: Db): Promise<void> {
+  await inTransaction(db, (tx) => countQueues(tx, RULES))
+}
+
+interface Bounds {
+  readonly maxDelaySeconds: number | null
+  readonly boundBy: readonly number[]
+  readonly payer: number
+}
+
+async function boundsOf(db: Db, flightId: string): Promise<Bounds | undefined> {
+  const { rows } = await sql<Bounds>`
+    select f.max_delay_seconds as "maxDelaySeconds", f.bound_by as "boundBy", q.payer
+      from tracked_fare f join fare_schedule q on q.tracked_fare_id = f.id
+     where f.flight_id = ${flightId}
+  `.execute(db)
+  return rows[0]
+}
+
+describe('longest delays', () => {
+  it('are accepted up to seven tenths of the own share, and refused beyond with the arithmetic', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const resellerId = await newReseller(db)
+    await importRows(db, resellerId, manyCells(4, MINUTE))
+    const more = [
+      ...manyCells(5, MINUTE),
+      cells({ reference: 'Z', flight_id: 'Z', max_delay_seconds: '600' }),
+    ]
+    const before = await watchRows(db, resellerId)
+
+    const refused = {
+      code: 'watch.max_delay_refused',
+      message:
+        'max_delay_seconds: 5 fares / 60 s + 1 fare / 600 s = 0.085 checks a second, but 0.07 are allowed: ' +
+        '0.7 of the 0.1 checks a second of your share; nothing was changed',
+    }
+    await expect(importRows(db, resellerId, more)).rejects.toMatchObject(refused)
+    const plan = planWatchImport(db, { resellerId, source: rowsOf('rows', more) })
+    await expect(plan).rejects.toMatchObject(refused)
+    expect(await watchRows(db, resellerId)).toEqual(before)
+  })
+
+  it('of several watches of one fare count once, by the shortest', async ({ db }) => {
+    await countAsWorker(db)
+    const same = Array.from({ length: 9 }, (_, i) => cells({ reference: `S${i}`, ...MINUTE }))
+
+    const resellerId = await resellerWith(db, same)
+
+    expect(await boundsOf(db, '101')).toEqual({
+      maxDelaySeconds: 60,
+      boundBy: [resellerId],
+      payer: resellerId,
+    })
+  })
+
+  it('of watches that are resumed count again', async ({ db }) => {
+    await countAsWorker(db)
+    const resellerId = await resellerWith(db, manyCells(4, MINUTE))
+    const paused = { resellerId, list: 'summer', references: ['R0'] }
+    await pauseWatches(db, paused)
+    await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N', ...MINUTE })])
+
+    await expect(resumeWatches(db, paused)).rejects.toMatchObject({
+      code: 'watch.max_delay_refused',
+    })
+
+    await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N' })])
+    expect(await resumeWatches(db, paused)).toMatchObject({ watches: 1 })
+  })
+
+  it('that were accepted stay when the share shrinks, and the status names what is not kept', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const resellerId = await resellerWith(db, manyCells(4, MINUTE))
+    expect(await findUnkeptMaxDelays(db)).toEqual([])
+
+    const other = await newReseller(db, 'fabrikam')
+    await importRows(db, resellerId, [
+      ...manyCells(4, MINUTE),
+      cells({ reference: 'plain', flight_id: 'P' }),
+    ])
+    await importRows(db, resellerId, manyCells(3, MINUTE))
+    const more = importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N', ...MINUTE })])
+    await expect(more).rejects.toMatchObject({ code: 'watch.max_delay_refused' })
+
+    const unkept = {
+      reseller: 'northwind',
+      fares: 4,
+      neededPerSecond: expect.closeTo(4 / 60),
+      allowedPerSecond: expect.closeTo(0.035),
+    }
+    expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
+    expect(await findUnkeptMaxDelays(db, { resellerId: other as never })).toEqual([])
+  })
+
+  it('must be within reach: no less than the intervals of the watch and of the workers', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const resellerId = await newReseller(db)
+    const short = [
+      cells({ reference: 'A', max_delay_seconds: '59' }),
+      cells({ reference: 'B', max_delay_seconds: '60', min_interval_seconds: '61' }),
+    ]
+
+    await expect(importRows(db, resellerId, short)).rejects.toMatchObject({
+      rows: [
+        {
+          line: 2,
+          errors: [
+            {
+              column: 'max_delay_seconds',
+              message: 'must not be less than min_interval_seconds, 61',
+            },
+          ],
+        },
+        {
+          line: 1,
+          errors: [
+            {
+              column: 'max_delay_seconds',
+              message: 'must be at least 60, the shortest interval between two checks',
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('cannot be judged before a worker has run', async ({ db }) => {
+    const refused = { code: 'watch.max_delay_refused' }
+
+    await expect(resellerWith(db, [cells(MINUTE)])).rejects.toMatchObject(refused)
+    expect(await resellerWith(db, [cells()], 'fabrikam')).toBeGreaterThan(0)
+  })
+
+  it('put a shared fare into the queue of the reseller that asks for the shortest', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const [ana, bob] = [await newReseller(db, 'ana'), await newReseller(db, 'bob')]
+    await importRows(db, ana, [cells()])
+    await importRows(db, bob, [cells()])
+    await sql`update recheck_payer set pass = 100 where reseller_id = ${bob}`.execute(db)
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: null, boundBy: [], payer: ana })
+
+    await importRows(db, bob, [cells({ max_delay_seconds: '600' })])
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, boundBy: [bob], payer: bob })
+    await importRows(db, ana, [cells({ max_delay_seconds: '300' })])
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 300, boundBy: [ana], payer: ana })
+    await importRows(db, bob, [cells({ max_delay_seconds: '300' })])
+    expect(await boundsOf(db, '101')).toMatchObject({ boundBy: [ana, bob], payer: ana })
+    await importRows(db, ana, [cells()])
+    expect(await boundsOf(db, '101')).toMatchObject({ boundBy: [bob], payer: bob })
+  })
+
+  it('move the next check forward at once', async ({ db }) => {
+    await countAsWorker(db)
+    const resellerId = await resellerWith(db, [cells()])
+    await sql`update recheck_payer set v = 50, tickets = 100 where reseller_id = ${resellerId}`.execute(
+      db,
+    )
+    await sql`update fare_schedule set vdue = 1000, ticket = 0.01`.execute(db)
+
+    await importRows(db, resellerId, [cells({ max_delay_seconds: '100' })])
+
+    // 100 tickets in 100 s of 0.1 checks a second: the ticket is 10, and the fare is due a tenth from the clock.
+    const { rows } = await sql<{
+      ticket: number
+      vdue: number
+    }>`select ticket, vdue from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ ticket: expect.closeTo(10), vdue: expect.closeTo(50.1) }])
+  })
+})
