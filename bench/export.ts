@@ -1,8 +1,9 @@
 /**
- * Measures an export of many routes: time, bytes, and the peak memory of the process that writes it (Linux only). The
- * reader keeps nothing. The first line is the same command with nothing to write.
+ * Measures exports of many rows: time, bytes, and the peak memory of the process that writes them (Linux only). The reader
+ * keeps nothing. The first line is the same command with nothing to write. `sql --raw` is COPY
+ * alone, so it is the floor of the others.
  *
- *   node bench/export.ts [routes]
+ *   node bench/export.ts [routes] [changes of routes]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,6 +18,7 @@ import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 
 const ROUTES = Number(process.argv[2] ?? 1_000_000)
+const CHANGES = Number(process.argv[3] ?? 2_000_000)
 const PLACES = 4_000
 const MAIN = path.join(import.meta.dirname, '../src/cli/main.ts')
 
@@ -56,9 +58,20 @@ function peakMb(pid: number | undefined): number {
   return Number(kb) / 1024
 }
 
+/** Additions of routes, a second apart. */
+async function seedChanges(db: Db): Promise<void> {
+  await sql`
+    insert into route_change (seq, kind, departure_id, destination_id, after, first_missed_at, recorded_at, sync_run_id)
+    select n, 'route_added', (n % 4000)::text, (n / 4000)::text, '{"available": null}', at, at, 1
+      from generate_series(1, ${CHANGES}::int) n, lateral (select '2025-02-01'::timestamptz + n * interval '1 second' as at) t
+  `.execute(db)
+  await sql`update feed_head set last_seq = ${CHANGES} where feed = 'route'`.execute(db)
+  await sql`vacuum (analyze) route_change`.execute(db)
+}
+
 async function exportOnce(databaseUrl: string, args: readonly string[]): Promise<void> {
   const start = performance.now()
-  const child = spawn(process.execPath, [MAIN, 'routes', 'export', ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -71,7 +84,7 @@ async function exportOnce(databaseUrl: string, args: readonly string[]): Promise
   const [code] = await once(child, 'close')
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(
-    `${args.join(' ').padEnd(42)} exit ${code} ${String(seen.lines).padStart(9)} lines ` +
+    `${args.join(' ').padEnd(56)} exit ${code} ${String(seen.lines).padStart(9)} lines ` +
       `${(seen.bytes / 1e6).toFixed(1).padStart(6)} MB ${seconds.padStart(5)} s  peak ${seen.peakMb.toFixed(0)} MB`,
   )
 }
@@ -88,10 +101,19 @@ try {
       .map((load) => load.toFixed(1))
       .join(' ')}`,
   )
-  await exportOnce(postgres.url, ['--format', 'csv', '--as-of', '1990-01-01'])
-  await exportOnce(postgres.url, ['--format', 'csv'])
-  await exportOnce(postgres.url, ['--format', 'json'])
-  await exportOnce(postgres.url, ['--format', 'csv', '--list', 'with-availability'])
+  for (const args of [
+    '--format csv --as-of 1990-01-01',
+    '--format csv',
+    '--format json',
+    '--format csv --list with-availability',
+  ])
+    await exportOnce(postgres.url, ['routes', 'export', ...args.split(' ')])
+  await seedChanges(database.db)
+  const changes = 'select * from farewatch.route_changes'
+  await exportOnce(postgres.url, ['sql', '--raw', changes])
+  await exportOnce(postgres.url, ['sql', '--csv', changes])
+  for (const format of ['csv', 'jsonl', 'parquet'])
+    await exportOnce(postgres.url, ['export', 'route_changes', '--format', format, '--out', '-'])
   console.log(
     `load average ${os
       .loadavg()
