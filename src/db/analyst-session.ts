@@ -10,10 +10,15 @@ export class SqlError extends AppError {
   override readonly retryable = false
 }
 
+/** Some rows of a result. Every value is the text that Postgres writes. */
+export type ResultPart = Pick<pg.QueryArrayResult<(string | null)[]>, 'fields' | 'rows'>
+
 /** One read-only transaction, as role farewatch_analyst unless it is the owner's. All its statements see the database at one instant. */
 export interface AnalystSession {
   /** Runs one statement. Every value is the text that Postgres writes. */
   query(text: string): Promise<pg.QueryArrayResult<(string | null)[]>>
+  /** Runs one statement and hands its rows over in parts, at least one. The server waits while a part is taken. */
+  stream(text: string, take: (part: ResultPart) => Promise<void>): Promise<void>
   /** The rows of a SELECT, a page at a time. */
   pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
   /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. */
@@ -78,17 +83,10 @@ function sqlErrorOf(err: unknown): unknown {
 }
 
 function sessionOf(client: pg.PoolClient): AnalystSession {
-  const query = (text: string) =>
-    // A prepared statement cannot hold a second one.
-    client.query<(string | null)[]>({
-      text,
-      name: '',
-      rowMode: 'array',
-      queryMode: 'extended',
-      types: { getTypeParser: () => (value: string) => value },
-    } as pg.QueryArrayConfig)
+  const query = (text: string) => client.query<(string | null)[]>(configOf(text))
   return {
     query,
+    stream: (text, take) => streamRows(client, configOf(text), take),
     async *pages(select, rowsPerPage) {
       await query(`declare page no scroll cursor for ${select}`)
       for (;;) {
@@ -104,6 +102,57 @@ function sessionOf(client: pg.PoolClient): AnalystSession {
       return reader
     },
   }
+}
+
+function configOf(text: string): pg.QueryArrayConfig {
+  return {
+    text,
+    // A prepared statement cannot hold a second one.
+    name: '',
+    rowMode: 'array',
+    queryMode: 'extended',
+    types: { getTypeParser: () => (value: string) => value },
+  } as pg.QueryArrayConfig
+}
+
+const PART_ROWS = 5_000
+const PART_CHARS = 4_000_000
+
+/** A cursor would do as well, but PostgreSQL runs no statement of a cursor in parallel. */
+function streamRows(
+  client: pg.PoolClient,
+  config: pg.QueryArrayConfig,
+  take: (part: ResultPart) => Promise<void>,
+): Promise<void> {
+  const { stream } = (client as unknown as { readonly connection: WireConnection }).connection
+  return new Promise((resolve, reject) => {
+    let rows: (string | null)[][] = []
+    let chars = 0
+    let taken = Promise.resolve()
+    const hand = (fields: pg.FieldDef[]) => {
+      const part = { fields, rows }
+      rows = []
+      chars = 0
+      stream.pause()
+      taken = taken.then(() => take(part)).then(() => void stream.resume())
+      taken.catch(reject)
+    }
+    let isHanded = false
+    const reader = new pg.Query<(string | null)[], unknown[]>(config)
+    reader.on('row', (row, result) => {
+      rows.push(row)
+      chars += row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0)
+      if (rows.length < PART_ROWS && chars < PART_CHARS) return
+      isHanded = true
+      hand(result?.fields ?? [])
+    })
+    reader.on('end', ({ fields }) => {
+      if (!isHanded || rows.length > 0) hand(fields)
+      taken.then(resolve, reject)
+    })
+    reader.on('error', reject)
+    client.query(reader)
+  })
 }
 
 /** Rows come one message each. They are joined to parts of this size. */

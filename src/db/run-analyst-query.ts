@@ -1,4 +1,4 @@
-import { asAnalyst } from './analyst-session.ts'
+import { asAnalyst, type ResultPart } from './analyst-session.ts'
 import type { Database } from './database.ts'
 
 /** How a column's text is to be read. `numeric` is text: money is never a float. */
@@ -39,7 +39,19 @@ export async function runAnalystQuery(
   database: Pick<Database, 'pool'>,
   text: string,
 ): Promise<QueryResult> {
-  const { fields, rows } = await asAnalyst(database, (session) => session.query(text))
+  return resultOf(await asAnalyst(database, (session) => session.query(text)))
+}
+
+/** The same, a part at a time, at least one: a result of any size takes little memory. */
+export async function streamAnalystQuery(
+  database: Pick<Database, 'pool'>,
+  text: string,
+  take: (part: QueryResult) => Promise<void>,
+): Promise<void> {
+  await asAnalyst(database, (session) => session.stream(text, (part) => take(resultOf(part))))
+}
+
+function resultOf({ fields, rows }: ResultPart): QueryResult {
   const columns = fields.map(({ name, dataTypeID }) => ({
     name,
     kind: KINDS[dataTypeID] ?? 'text',

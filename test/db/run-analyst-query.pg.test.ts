@@ -3,8 +3,9 @@ import { describe, expect } from 'vitest'
 import { resultText } from '../../src/cli/commands/database-commands.ts'
 import { asAnalyst, SqlError } from '../../src/db/analyst-session.ts'
 import { type Database, sql } from '../../src/db/database.ts'
-import { runAnalystQuery } from '../../src/db/run-analyst-query.ts'
+import { runAnalystQuery, streamAnalystQuery } from '../../src/db/run-analyst-query.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 
 describe('an analyst query', () => {
   it('returns every value as the text that Postgres writes', async ({ database }) => {
@@ -193,4 +194,65 @@ describe('a COPY of an analyst', () => {
       expect(await copy(database, 'copy (select 1) to stdout')).toBe('1\n')
     },
   )
+})
+
+describe('a streamed analyst query', () => {
+  it('hands over its rows in parts, and waits while one is taken', async ({ database }) => {
+    const parts: number[] = []
+    const seen: (string | null)[] = []
+    let taking = 0
+    await streamAnalystQuery(
+      database,
+      'select * from generate_series(1, 12000) n',
+      async ({ rows }) => {
+        taking += 1
+        expect(taking).toBe(1)
+        await new Promise(setImmediate)
+        parts.push(rows.length)
+        seen.push(...rows.map(([n = null]) => n))
+        taking -= 1
+      },
+    )
+
+    expect(parts).toEqual([5_000, 5_000, 2_000])
+    expect(seen).toEqual(Array.from({ length: 12_000 }, (_, i) => String(i + 1)))
+  })
+
+  it('lets the server wait for its reader instead of keeping rows', async ({ db, database }) => {
+    const waits: boolean[] = []
+    const wide = "select repeat('x', 20000) from generate_series(1, 2000)"
+    await streamAnalystQuery(database, wide, async () => {
+      if (waits.length > 0) return
+      await until('the server waits', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where wait_event = 'ClientWrite' and query like 'select repeat%'
+        `.execute(db)
+        waits.push(rows.length > 0)
+        return rows.length > 0
+      })
+    })
+
+    expect(waits.at(-1)).toBe(true)
+  })
+
+  it('ends with the error of its reader or of its statement, and the next one works', async ({
+    database,
+  }) => {
+    const broken = streamAnalystQuery(
+      database,
+      'select * from generate_series(1, 100000)',
+      async () => {
+        throw new Error('the reader broke')
+      },
+    )
+    await expect(broken).rejects.toThrow('the reader broke')
+    const late = streamAnalystQuery(
+      database,
+      'select 1 / (6000 - n) from generate_series(1, 9000) n',
+      async () => undefined,
+    )
+    await expect(late).rejects.toThrow(SqlError)
+
+    expect((await runAnalystQuery(database, 'select 1 as one')).rows).toEqual([['1']])
+  })
 })

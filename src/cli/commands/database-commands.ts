@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
@@ -6,7 +7,11 @@ import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../base/text.ts'
 import { asAnalyst } from '../../db/analyst-session.ts'
 import type { Database } from '../../db/database.ts'
-import { type ColumnKind, type QueryResult, runAnalystQuery } from '../../db/run-analyst-query.ts'
+import {
+  type ColumnKind,
+  type QueryResult,
+  streamAnalystQuery,
+} from '../../db/run-analyst-query.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'
@@ -45,10 +50,12 @@ export function addSqlCommands(program: Command): void {
     .option('--json', 'print one line of JSON per row, instants as ISO 8601')
     .addHelpText('after', example('sql "select count(*) from farewatch.routes_current"'))
     .action((statement: string, options: ResultFormat) =>
-      withApp({ role: 'sql' }, async ({ database }) => {
+      withApp({ role: 'sql' }, async ({ database }, { terminal }) => {
         if (options.raw === true) return writeRaw(database, statement)
-        const text = resultText(await runAnalystQuery(database, statement), options)
-        process.stdout.write(forScreen(text, process.stdout))
+        if (options.csv === true || options.json === true) {
+          return writeParts(database, statement, options)
+        }
+        return writeTable(database, statement, terminal)
       }),
     )
   program
@@ -97,10 +104,52 @@ async function writeRaw(database: Database, statement: string): Promise<void> {
   )
 }
 
-/** The output of `bin/farewatch sql`. Throws UsageError where JSON would lose a column. */
-export function resultText({ columns, rows }: QueryResult, { csv, json }: ResultFormat): string {
+async function writeParts(
+  database: Database,
+  statement: string,
+  format: ResultFormat,
+): Promise<void> {
+  let isFirst = true
+  await streamAnalystQuery(database, statement, async (part) => {
+    await write(resultText(part, format, isFirst))
+    isFirst = false
+  })
+}
+
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(forScreen(text, process.stdout))) await once(process.stdout, 'drain')
+}
+
+/** The widths of the columns follow from all rows, so a table has an end. */
+const TABLE_ROWS = 10_000
+
+async function writeTable(
+  database: Database,
+  statement: string,
+  terminal: Terminal,
+): Promise<void> {
+  let shown: QueryResult = { columns: [], rows: [] }
+  let count = 0
+  await streamAnalystQuery(database, statement, async ({ columns, rows }) => {
+    count += rows.length
+    shown = { columns, rows: [...shown.rows, ...rows.slice(0, TABLE_ROWS - shown.rows.length)] }
+  })
+  await write(resultText(shown, {}))
+  const more = count - shown.rows.length
+  if (more > 0) terminal.step(`${countOf(more, 'row')} more: --csv, --json and --raw write all`)
+}
+
+/**
+ * A part of the output of `bin/farewatch sql`. CSV has its headings in the first. Throws UsageError where JSON would lose a
+ * column.
+ */
+export function resultText(
+  { columns, rows }: QueryResult,
+  { csv, json }: ResultFormat,
+  isFirst = true,
+): string {
   const names = columns.map(({ name }) => name)
-  if (csv === true) return stringify([names, ...rows])
+  if (csv === true) return stringify(isFirst ? [names, ...rows] : [...rows])
   if (json !== true) return `${table(names, rows)}\n`
   assertDistinct(names)
   const kinds = columns.map(({ name, kind }) => ({ key: JSON.stringify(name), kind }))
