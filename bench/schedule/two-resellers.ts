@@ -20,7 +20,6 @@ interface Rules {
 
 interface Fare {
   readonly payer: number
-  readonly resellers: readonly number[]
   vdue: number
   notBefore: number
   checkedAt: number | null
@@ -61,7 +60,14 @@ export function delaysOf(tenants: readonly Tenant[], rules: Rules): number[] {
       }
       addInterval(sums[payer], fare, now)
       const seconds = minIntervalSeconds
-      const check = { vdue: fare.vdue, ticket: 1, nextTicket: 1, isScheduled: true, seconds }
+      const check = {
+        vdue: fare.vdue,
+        ticket: 1,
+        nextTicket: 1,
+        isScheduled: true,
+        seconds,
+        isBounded: false,
+      }
       fare.vdue = nextDue({ ...check, from: { v }, to })
       fare.notBefore = now + seconds
       fare.checkedAt = now
@@ -72,7 +78,7 @@ export function delaysOf(tenants: readonly Tenant[], rules: Rules): number[] {
 
 function newFares(watches: number, payer: number): Fare[] {
   return Array.from({ length: watches }, () => {
-    return { payer, resellers: [payer], vdue: 0, notBefore: 0, checkedAt: null }
+    return { payer, vdue: 0, notBefore: 0, checkedAt: null }
   })
 }
 

@@ -320,13 +320,13 @@ export interface SyncRun {
 }
 
 export interface TrackedFare {
-  bound_by: Generated<ArrayType<number>>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
   ended_at: Date | null
   flight_id: string
   id: Generated<number>
   max_delay_seconds: number | null
+  max_delays: Generated<number[]>
   min_interval_seconds: number | null
   non_residents_adults: number
   non_residents_children: number

@@ -27,8 +27,8 @@ export async function nextChecks(
   const accounts = new Map<number, Account>(
     queues.map(({ payer, share, pass }) => [payer, { share, pass }]),
   )
+  await addAccounts(tx, accounts, inLanes)
   for (;;) {
-    await addAccounts(tx, accounts, [...inLanes, ...queues.flatMap(({ fares }) => fares)])
     const { fares, short } = orderChecks(queues, accounts, args)
     if (short.length === 0) return { due: await lockDue(tx, fares), accounts }
     const longer = await findDueQueues(tx, { ...args, without, payers: short })
@@ -37,14 +37,13 @@ export async function nextChecks(
   }
 }
 
-/** Adds the accounts of the resellers that pay a part of a check in the queue of another. */
+/** Adds the accounts of the resellers that pay for checks in lanes. */
 async function addAccounts(
   tx: Tx,
   accounts: Map<number, Account>,
   fares: readonly DueFare[],
 ): Promise<void> {
-  const paying = fares.flatMap(({ payer, resellers }) => [payer, ...resellers])
-  const missing = paying.filter((id) => !accounts.has(id))
+  const missing = fares.map(({ payer }) => payer).filter((id) => !accounts.has(id))
   if (missing.length === 0) return
   for (const [id, { share, pass }] of await readPayers(tx, missing))
     accounts.set(id, { share, pass })

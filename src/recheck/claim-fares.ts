@@ -1,6 +1,7 @@
 import type { CheckLane } from '../base/kinds.ts'
 import { PREPARED, sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
+import { SHARE_WITHOUT_RESELLER } from './payers.ts'
 import type { PayerQueue, QueuedFare } from './policy/stride.ts'
 import { HORIZON_SECONDS, LEASE_SECONDS, NEW_WATCH_SHARE, RETRY_SHARE } from './recheck-rules.ts'
 
@@ -64,11 +65,10 @@ export async function findLaneFares(tx: Tx, requestsPerSecond: number): Promise<
     with confirmation as ${lane('confirmation', horizonCalls(requestsPerSecond))},
          new_watch as ${lane('new_watch', share(NEW_WATCH_SHARE))},
          retry as ${lane('retry', share(RETRY_SHARE))}
-    select d.tracked_fare_id as "fareId", d.payer, f.resellers, d.vdue, d.lane
+    select d.tracked_fare_id as "fareId", d.payer, d.vdue, d.lane
       from (select 1 as place, * from confirmation
             union all select 2, * from new_watch
             union all select 3, * from retry) d
-      join tracked_fare f on f.id = d.tracked_fare_id
      order by d.place
   `.execute(tx)
   return rows
@@ -111,7 +111,7 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
   const { limit, presentPass, without, payers } = args
   const { rows } = await sql<Omit<DueQueue, 'hasMore'> & { most: number }>`${PREPARED}
     with ordered as materialized (
-      select p.reseller_id as payer, coalesce(r.share, 1) as share, p.pass
+      select p.reseller_id as payer, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass
         from recheck_payer p
         left join reseller r on r.id = p.reseller_id
        where ${payers === undefined} or p.reseller_id = any(${payers ?? []}::bigint[])
@@ -143,7 +143,7 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
           limit 2 * w.most + 1
        ), few as (select count(*) <= 2 * w.most as "are" from ended)
        select jsonb_agg(jsonb_build_object('fareId', h.tracked_fare_id, 'payer', w.payer, 'vdue', h.vdue,
-                                           'lane', 'scheduled', 'resellers', f.resellers)
+                                           'lane', 'scheduled')
                           order by h.vdue, h.tracked_fare_id) as fares
          from (select tracked_fare_id, vdue
                  from (select tracked_fare_id, vdue
@@ -158,8 +158,7 @@ export async function findDueQueues(tx: Tx, args: DueArgs): Promise<DueQueue[]> 
                          order by vdue, tracked_fare_id
                          limit w.most)) q
                 order by vdue, tracked_fare_id
-                limit w.most) h
-         join tracked_fare f on f.id = h.tracked_fare_id) d
+                limit w.most) h) d
   `.execute(tx)
   return rows.map(({ most, ...queue }) => ({ ...queue, hasMore: queue.fares.length === most }))
 }

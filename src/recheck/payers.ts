@@ -1,4 +1,5 @@
 import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
+import { maxDelayOf } from '../watch/fare-payers.ts'
 import { promisedTicket } from '../watch/max-delays.ts'
 import { divideBudget } from './policy/divide-budget.ts'
 import type { Account } from './policy/stride.ts'
@@ -16,10 +17,13 @@ export interface Payer extends Account {
   readonly promised: number
 }
 
+/** The share of the queue without a reseller. Its few checks, of fares that have ended, must not take from the resellers. */
+export const SHARE_WITHOUT_RESELLER = 0.01
+
 /** Reads the queues of resellers. A reseller that never had a fare has none. */
 export async function readPayers(db: Db, ids: readonly number[]): Promise<Map<number, Payer>> {
   const { rows } = await sql<Payer>`${PREPARED}
-    select p.reseller_id as id, coalesce(r.share, 1) as share, p.pass, p.v, p.tickets, p.fares,
+    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass, p.v, p.tickets, p.fares,
            p.budget_part as "budgetPart", p.promised
       from recheck_payer p
       left join reseller r on r.id = p.reseller_id
@@ -60,14 +64,14 @@ export async function countQueues(
   { requestsPerSecond, minRecheckSeconds }: CountRules,
 ): Promise<void> {
   const { rows } = await sql<CountedQueue>`
-    select p.reseller_id as id, coalesce(r.share, 1) as share, coalesce(q.tickets, 0) as tickets,
+    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, coalesce(q.tickets, 0) as tickets,
            coalesce(q.fares, 0) as fares, coalesce(q.most, 0) as most,
            coalesce(q.promised, 0) as promised
       from recheck_payer p
       left join reseller r on r.id = p.reseller_id
       left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares,
                         sum(1.0::float8 / greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)) as most,
-                        sum(1.0::float8 / f.max_delay_seconds) as promised
+                        sum(1.0::float8 / ${maxDelayOf(sql`s.payer`)}) as promised
                    from fare_schedule s
                    join tracked_fare f on f.id = s.tracked_fare_id
                   group by s.payer) q on q.payer = p.reseller_id
@@ -108,7 +112,7 @@ export interface CountRules {
  * ticket rises, a ticket at the old floor is below the new one until the next check.
  */
 export async function capOverdue(tx: Tx): Promise<void> {
-  const promised = promisedTicket(sql`f.max_delay_seconds`, sql`clock.requests_per_second`)
+  const promised = promisedTicket(maxDelayOf(sql`s.payer`), sql`clock.requests_per_second`)
   await sql`
     with overdue as materialized (
       select s.tracked_fare_id as id, c.cap

@@ -47,8 +47,8 @@ export interface StoredFare extends RatedFare {
   /** The resellers of its active watches, and for each the sum of their priorities. */
   readonly resellers: readonly number[]
   readonly weights: readonly number[]
-  /** The shortest of its active watches' longest intervals. */
-  readonly maxDelaySeconds: number | null
+  /** For each reseller the shortest of its longest delays, or null; empty if none has one. */
+  readonly maxDelays: readonly (number | null)[]
   /** What its active watches ask for; null where one asks for none. */
   readonly minIntervalSeconds: number | null
   readonly departsAt: number | null
@@ -99,7 +99,7 @@ function rated(
 ): RatedFare {
   const at = askedAt.getTime() / 1_000
   const { state, changed, value, counts, route } = rating
-  const { departsAt, maxDelaySeconds } = fare
+  const { departsAt } = fare
   const before = memoryOf(fare)
   const known = counts ? before : { ...before, state: null }
   const memory = learnCheck(model, known, { at, state, changed, value, departsAt, route })
@@ -108,7 +108,7 @@ function rated(
     weight: weightFor(fare, payer.id),
     value: memory.values[state],
     changesPerDay: changesPerDay(model, memory, { at, route }),
-    maxDelaySeconds,
+    maxDelaySeconds: fare.maxDelays[fare.resellers.indexOf(payer.id)] ?? null,
   }
   return {
     fareId: fare.fareId,
@@ -121,7 +121,7 @@ function rated(
 
 /**
  * The weight of a fare in the queue of a payer: the sum of the payer's own priorities, times the number of resellers, who
- * each pay an equal part. So no reseller changes the order of another's queue by its priorities.
+ * take turns to pay for it. So no reseller changes the order of another's queue by its priorities.
  */
 export function weightFor(
   { resellers, weights }: Pick<StoredFare, 'resellers' | 'weights'>,
@@ -179,7 +179,7 @@ export async function readFares(
            q.available_changes as "availableChanges", q.available_exposure as "availableExposure",
            q.available_value as "availableValue", q.unavailable_changes as "unavailableChanges",
            q.unavailable_exposure as "unavailableExposure", q.unavailable_value as "unavailableValue",
-           q.payer, f.resellers, f.weights, f.max_delay_seconds as "maxDelaySeconds",
+           q.payer, f.resellers, f.weights, f.max_delays as "maxDelays",
            f.min_interval_seconds as "minIntervalSeconds",
            extract(epoch from s.departs_at)::float8 as "departsAt"
       from fare_schedule q

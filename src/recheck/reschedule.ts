@@ -1,8 +1,8 @@
 import { PREPARED, sql, type Tx } from '../db/database.ts'
-import { POSSIBLE_PAYERS } from '../watch/fare-payers.ts'
+import { maxDelayOf } from '../watch/fare-payers.ts'
 import { promisedTicket } from '../watch/max-delays.ts'
 import { readPayers } from './payers.ts'
-import { choosePayer } from './policy/stride.ts'
+import { choosePayer, type SharedFare } from './policy/choose-payer.ts'
 import { FLOOR } from './policy/ticket.ts'
 import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
 import { type CheckRating, type CheckToRate, type ChosenPayers, rateFares } from './rate-fares.ts'
@@ -40,7 +40,7 @@ const IS_SCHEDULED = sql`s.claim_id is not null and (s.lane is null or s.lane = 
  *
  * \`not_before\` keeps the minimum interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. The virtual due time is raised to at least the end of that interval, so that fares that
- * must wait do not crowd the head of the queue. A failure has one early retry. A retry that fails again waits for the
+ * must wait do not crowd the head of the queue; few have a longest delay, and those keep their place. A failure has one early retry. A retry that fails again waits for the
  * next check by the schedule: otherwise ids that never answer would hold up the queue.
  */
 export async function reschedule(
@@ -48,7 +48,7 @@ export async function reschedule(
   checks: readonly CompletedCheck[],
   { requestsPerSecond, minRecheckSeconds, rates }: RecheckRules,
 ): Promise<void> {
-  const payers = await choosePayers(tx, checks)
+  const payers = await choosePayers(tx, checks, requestsPerSecond)
   const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
   const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond, payers }) : []
   await sql`${PREPARED}
@@ -71,13 +71,15 @@ export async function reschedule(
            unavailable_exposure = coalesce(i."unavailableExposure", s.unavailable_exposure),
            unavailable_value = coalesce(i."unavailableValue", s.unavailable_value),
            vdue = greatest(s.vdue + (p.v - i.old_v) + 1 / ${NEXT_TICKET} - case when ${IS_SCHEDULED} then 0 else 1 / s.ticket end,
-                           p.v + i.seconds * p.budget_part * ${requestsPerSecond}::float8 / greatest(p.tickets, 1)),
+                           p.v + case when i.max_delay_seconds is null
+                                      then i.seconds * p.budget_part * ${requestsPerSecond}::float8 / greatest(p.tickets, 1)
+                                      else 0 end),
            lane = i.lane,
            lane_due_at = case i.lane
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, f.max_delay_seconds, ${requestsPerSecond}::float8 as budget,
+      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, ${maxDelayOf(sql`d.payer`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
@@ -101,9 +103,13 @@ export async function reschedule(
 }
 
 /** The next payer of each checked fare. One that no reseller watches keeps its payer. */
-async function choosePayers(tx: Tx, checks: readonly CompletedCheck[]): Promise<ChosenPayers> {
-  const { rows } = await sql<{ id: number; payer: number; resellers: number[] }>`${PREPARED}
-    select q.tracked_fare_id as id, q.payer, ${POSSIBLE_PAYERS} as resellers
+async function choosePayers(
+  tx: Tx,
+  checks: readonly CompletedCheck[],
+  requestsPerSecond: number,
+): Promise<ChosenPayers> {
+  const { rows } = await sql<SharedFare & { id: number; payer: number }>`${PREPARED}
+    select q.tracked_fare_id as id, q.payer, f.resellers, f.max_delays as "maxDelays"
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
      where q.tracked_fare_id = any(${checks.map((c) => c.fareId)}::bigint[])
@@ -112,10 +118,10 @@ async function choosePayers(tx: Tx, checks: readonly CompletedCheck[]): Promise<
     tx,
     rows.flatMap(({ payer, resellers }) => [payer, ...resellers]),
   )
-  const chosen = rows.map(({ id, payer, resellers }): [number, number] => {
-    const known = resellers.filter((reseller) => payers.has(reseller))
-    return [id, choosePayer(known, payers) ?? payer]
-  })
+  const chosen = rows.map(({ id, payer, ...fare }): [number, number] => [
+    id,
+    choosePayer(fare, payers, requestsPerSecond) ?? payer,
+  ])
   return { of: new Map(chosen), payers }
 }
 

@@ -1,14 +1,20 @@
-import { sql, type Tx } from '../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+
+/** The longest delay in seconds that a reseller of fare `f` asks for; null where it asks for none. */
+export function maxDelayOf(resellerId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`f.max_delays[array_position(f.resellers, ${resellerId})]`
+}
 
 /**
- * The resellers in whose queue fare `f` can be: those with the shortest `max_delay_seconds`, because no other queue keeps it, or
- * all where there is none.
+ * The reseller that pays for the next check of fare `f`, with its queue: the one with the shortest longest delay, otherwise the one
+ * that has paid least. At that check the payer is chosen again, by what the queues can keep.
  */
-export const POSSIBLE_PAYERS = sql`case when f.bound_by <> '{}' then f.bound_by else f.resellers end`
-
-/** Of these the one that has paid least, with the clock of its queue. */
 export const FIRST_PAYER = sql`
-  (select reseller_id, v from recheck_payer where reseller_id = any(${POSSIBLE_PAYERS}) order by pass, reseller_id limit 1)
+  (select q.reseller_id, q.v, q.tickets, q.fares
+     from recheck_payer q
+    where q.reseller_id = any(f.resellers)
+    order by ${maxDelayOf(sql`q.reseller_id`)}, q.pass, q.reseller_id
+    limit 1)
 `
 
 /** Gives every reseller of the fares a queue. In the order of their numbers: imports that meet must not deadlock. */
@@ -25,8 +31,17 @@ export async function addPayers(tx: Tx, fareIds: readonly number[]): Promise<voi
   `.execute(tx)
 }
 
-/** Moves fares to the queue of another reseller whose payer can pay for them no more, at the same distance from its clock. */
-export async function movePayers(tx: Tx, fareIds: readonly number[]): Promise<void> {
+export interface MovedFares {
+  readonly fareIds: readonly number[]
+  /** Those of them that got a shorter longest delay. */
+  readonly shorter: readonly number[]
+}
+
+/**
+ * Moves fares to the queue of another reseller, at the same distance from its clock: those whose payer watches them no more, and
+ * those for which a shorter delay is asked, because it holds in the queue of its own reseller alone.
+ */
+export async function movePayers(tx: Tx, { fareIds, shorter }: MovedFares): Promise<void> {
   await sql`
     update fare_schedule q
        set payer = p.reseller_id, vdue = q.vdue + p.v - old.v
@@ -34,6 +49,7 @@ export async function movePayers(tx: Tx, fareIds: readonly number[]): Promise<vo
      cross join lateral ${FIRST_PAYER} p
      cross join recheck_payer old
      where f.id = q.tracked_fare_id and f.id = any(${fareIds}::bigint[]) and f.watchers > 0
-       and q.payer <> all(${POSSIBLE_PAYERS}) and old.reseller_id = q.payer
+       and (q.payer <> all(f.resellers) or f.id = any(${shorter}::bigint[]))
+       and q.payer <> p.reseller_id and old.reseller_id = q.payer
   `.execute(tx)
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { notify } from '../db/listener.ts'
-import { addPayers, FIRST_PAYER, movePayers } from './fare-payers.ts'
+import { addPayers, FIRST_PAYER, maxDelayOf, movePayers } from './fare-payers.ts'
 import { promisedTicket } from './max-delays.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
@@ -56,11 +56,9 @@ export async function syncTrackedFares(
   const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
   await addPayers(tx, fareIds)
   await schedule(tx, fareIds)
-  await movePayers(tx, fareIds)
-  await advanceDueTimes(
-    tx,
-    counted.filter((fare) => fare.shorter).map((fare) => fare.id),
-  )
+  const shorter = counted.filter((fare) => fare.shorter).map((fare) => fare.id)
+  await movePayers(tx, { fareIds, shorter })
+  await advanceDueTimes(tx, shorter)
   await unschedule(
     tx,
     ended.map((fare) => fare.id),
@@ -93,28 +91,29 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
                   case when count(min_interval_seconds) = count(*) then min(min_interval_seconds) end
                     as min_interval_seconds,
                   min(max_delay_seconds) as max_delay_seconds,
-                  array_agg(reseller_id order by reseller_id) filter (where max_delay_seconds = shortest) as bound_by,
+                  case when count(max_delay_seconds) > 0 then array_agg(max_delay_seconds order by reseller_id) end as max_delays,
                   array_agg(reseller_id order by reseller_id) as resellers,
                   array_agg(weight order by reseller_id) as weights
-             from (select *, min(max_delay_seconds) over (partition by id) as shortest from own) o
+             from own
             group by id)
     update tracked_fare f
        set watchers = c.watchers,
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
            max_delay_seconds = c.max_delay_seconds,
-           bound_by = c.bound_by,
+           max_delays = c.max_delays,
            resellers = c.resellers,
            weights = c.weights,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
       from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds,
-                   a.max_delay_seconds, coalesce(a.bound_by, '{}') as bound_by, coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
+                   a.max_delay_seconds, coalesce(a.max_delays, '{}') as max_delays,
+                   coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
               from unnest(${fareIds}::bigint[]) given (id)
               left join active a on a.id = given.id) c
      where f.id = c.id
-       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.bound_by, f.resellers, f.weights,
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.max_delays, f.resellers, f.weights,
             f.ended_at is null)
-           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.bound_by, c.resellers,
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.max_delays, c.resellers,
                              c.weights, c.watchers > 0)
     returning f.id, old.watchers as "watchersBefore", new.watchers,
               coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0)
@@ -149,15 +148,19 @@ const EARLIEST_CHECK = sql`
              secs => coalesce(f.min_interval_seconds, ${DEFAULT_MIN_INTERVAL_SECONDS}::integer)))
 `
 
+/** A place in [0, 1) for fare `f`. Multiples of the golden ratio are even for any run of ids. */
+const PLACE = sql`mod(f.id * 0.6180339887498949, 1)::float8`
+
 /**
  * Schedules every fare with active watches that is not scheduled, at its minimum interval from its last check. A fare
- * that has expired comes back, unless it has departed: it must not expire twice.
+ * that has expired comes back, unless it has departed: it must not expire twice. New fares are spread over one round of their
+ * queue: with one due time for all, the fares that were there would wait for every new one.
  */
 async function schedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await reviveExpired(tx, fareIds)
   await sql`
     insert into fare_schedule (tracked_fare_id, payer, vdue, not_before)
-    select fare.id, p.reseller_id, p.v, ${EARLIEST_CHECK}
+    select fare.id, p.reseller_id, p.v + ${PLACE} * coalesce(p.fares / nullif(p.tickets, 0), 1), ${EARLIEST_CHECK}
       from unnest(${fareIds}::bigint[]) fare (id)
       join tracked_fare f on f.id = fare.id and f.watchers > 0
      cross join lateral ${FIRST_PAYER} p
@@ -194,7 +197,7 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
  */
 async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
-  const promised = promisedTicket(sql`f.max_delay_seconds`, sql`c.requests_per_second`)
+  const promised = promisedTicket(maxDelayOf(sql`q.payer`), sql`c.requests_per_second`)
   await sql`
     update fare_schedule q
        set not_before = least(q.not_before, ${EARLIEST_CHECK}),

@@ -1,10 +1,16 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
-import { complete, dispatch, pass, scheduleOf, trackFares } from './recheck-fixtures.ts'
+import { complete, dispatch, runSchedule, scheduleOf, trackFares } from './recheck-fixtures.ts'
 
 const RULES = { requestsPerSecond: 1, minRecheckSeconds: 10 }
-const STEP_SECONDS = 5
+
+async function ticketsOf(db: Db): Promise<number[]> {
+  const { rows } = await sql<{
+    ticket: number
+  }>`select ticket from fare_schedule order by tracked_fare_id`.execute(db)
+  return rows.map(({ ticket }) => ticket)
+}
 
 describe('a fare with a longest delay', () => {
   it('is checked that often while the others share the rest', async ({ db }) => {
@@ -13,26 +19,15 @@ describe('a fare with a longest delay', () => {
       ...Array.from({ length: 10 }, () => ({ resellers: [1], maxDelaySeconds: 40 })),
     ])
     const [plain, bounded] = [fares.slice(0, 100), fares.slice(100)]
-    const checks = new Map<number, number[]>()
 
-    for (let at = 0; at < 1_500; at += STEP_SECONDS) {
-      const claimed = await dispatch(db, RULES.requestsPerSecond)
-      for (const fare of claimed) checks.set(fare, [...(checks.get(fare) ?? []), at])
-      const done = claimed.map((fareId) => ({
-        fareId,
-        askedAt: new Date(),
-        next: 'normal' as const,
-      }))
-      await complete(db, done, RULES)
-      await pass(db, STEP_SECONDS)
-    }
+    const checksOf = await runSchedule(db, 1_000)
 
     // The first round still has equal tickets.
     const intervalOf = (fare: number) => {
-      const late = (checks.get(fare) ?? []).filter((at) => at > 400)
+      const late = checksOf(fare).filter((at) => at > 400)
       return ((late.at(-1) ?? 0) - (late[0] ?? 0)) / (late.length - 1)
     }
-    expect(Math.max(...bounded.map(intervalOf))).toBeLessThanOrEqual(42)
+    expect(Math.max(...bounded.map(intervalOf))).toBeLessThanOrEqual(44)
     // What is left of one check a second, among a hundred.
     const others = plain.map(intervalOf)
     expect(others.reduce((sum, seconds) => sum + seconds, 0) / others.length).toBeCloseTo(
@@ -53,22 +48,54 @@ describe('a fare with a longest delay', () => {
     expect(rows).toEqual([{ ticket: expect.closeTo(1) }])
   })
 
-  it('stays in the queue of the reseller that asks for it, also while another has paid less', async ({
+  it('stays in the queue of the reseller that asks for it while that of the other is too slow', async ({
     db,
   }) => {
-    const bounded = { resellers: [1, 2], maxDelaySeconds: 100 }
-    const [fare = 0, free = 0] = await trackFares(db, [bounded, { resellers: [1, 2] }])
-    await sql`update recheck_payer set pass = 5 where reseller_id = 1`.execute(db)
+    const [fare = 0, slow = 0, free = 0] = await trackFares(db, [
+      { resellers: [1, 2], maxDelaySeconds: 100 },
+      { resellers: [1, 2], maxDelaySeconds: 86_400 },
+      { resellers: [1, 2] },
+    ])
+    await sql`update recheck_payer set pass = 5, tickets = 100, promised = 0.01 where reseller_id = 1`.execute(
+      db,
+    )
+    await sql`update recheck_payer set fares = 1000, tickets = 1000 where reseller_id = 2`.execute(
+      db,
+    )
 
-    const checks = [fare, free].map((fareId) => ({
+    const checks = [fare, slow, free].map((fareId) => ({
+      fareId,
+      askedAt: new Date(),
+      next: 'normal' as const,
+      rating: { state: 'available' as const, changed: false, value: 0, route: null, counts: true },
+    }))
+    await complete(db, checks, RULES)
+
+    const payers = [fare, slow, free].map(async (id) => (await scheduleOf(db, id)).payer)
+    expect(await Promise.all(payers)).toEqual([1, 2, 2])
+    // In the queue of the first a check every 100 s needs one ticket of 100. In that of the second the floor is a fifth of one.
+    expect(await ticketsOf(db)).toEqual([expect.closeTo(1), expect.any(Number), expect.any(Number)])
+  })
+
+  it('is due at once after a late check, before fares that only reached the end of their minimum interval', async ({
+    db,
+  }) => {
+    const [fare = 0, plain = 0] = await trackFares(db, [
+      { resellers: [1], maxDelaySeconds: 60, vdue: 10 },
+      { resellers: [1], vdue: 10 },
+    ])
+    await sql`update recheck_payer set v = 500, tickets = 100 where reseller_id = 1`.execute(db)
+
+    const checks = [fare, plain].map((fareId) => ({
       fareId,
       askedAt: new Date(),
       next: 'normal' as const,
     }))
     await complete(db, checks, RULES)
 
-    expect((await scheduleOf(db, fare)).payer).toBe(1)
-    expect((await scheduleOf(db, free)).payer).toBe(2)
+    expect((await scheduleOf(db, fare)).vdue).toBe(500)
+    // Ten seconds of one check a second, among 100 tickets.
+    expect((await scheduleOf(db, plain)).vdue).toBeCloseTo(500.1)
   })
 
   it('is due by the tickets of the present when others were added', async ({ db }) => {

@@ -1,6 +1,9 @@
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql, type Tx } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
+import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
+import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
 import { type DispatchDeps, dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { countQueues } from '../../src/recheck/payers.ts'
 import { type CompletedCheck, reschedule } from '../../src/recheck/reschedule.ts'
 
 export interface NewFare {
@@ -11,7 +14,7 @@ export interface NewFare {
   readonly minIntervalSeconds?: number | null
   /** Its resellers, by number. The first one pays. */
   readonly resellers?: readonly number[]
-  /** What the first of its resellers asks for. */
+  /** What the first of its resellers asks for; the others ask for nothing. */
   readonly maxDelaySeconds?: number | null
 }
 
@@ -49,10 +52,10 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
     ), fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds,
-                                resellers, weights, max_delay_seconds, bound_by)
+                                resellers, weights, max_delay_seconds, max_delays)
       select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds", resellers,
              array_fill(1::float8, array[cardinality(resellers)]), "maxDelaySeconds",
-             case when "maxDelaySeconds" is null then '{}' else resellers[1:1] end
+             case when "maxDelaySeconds" is null then '{}' else array["maxDelaySeconds"] end
         from given
       returning id, flight_id
     )
@@ -108,6 +111,45 @@ export function complete(
   rules = { requestsPerSecond: 10, minRecheckSeconds: 60 },
 ): Promise<void> {
   return inTransaction(db, (tx) => reschedule(tx, checks, rules))
+}
+
+/** Claims the next fares of the schedule, whatever the time. Their lease has ended already. */
+export async function claimNext(tx: Tx, limit: number): Promise<number[]> {
+  const { pass: presentPass } = await lockClock(tx)
+  const { due, accounts } = await nextChecks(tx, { inLanes: [], limit, presentPass })
+  const claim = { claimId: '00000000-0000-4000-8000-000000000001', slotAt: new Date(0) }
+  await saveClaims(
+    tx,
+    due.map((fare) => ({ ...fare, ...claim })),
+  )
+  await chargeClaims(tx, { inLanes: [], scheduled: due, accounts, presentPass })
+  return due.map(({ fareId }) => fareId)
+}
+
+const STEP = 10
+
+/**
+ * Runs the schedule with one check a second and no minimum interval, so that the time that the machine takes changes nothing. Returns
+ * when each fare was checked, in seconds from the start.
+ */
+export async function runSchedule(
+  db: Db,
+  seconds: number,
+): Promise<(fare: number) => readonly number[]> {
+  const rules = { requestsPerSecond: 1, minRecheckSeconds: 0 }
+  const checks = new Map<number, number[]>()
+  for (let at = 0; at < seconds; at += STEP) {
+    await inTransaction(db, async (tx) => {
+      if (at % 60 === 0) await countQueues(tx, rules)
+      const claimed = await claimNext(tx, STEP)
+      for (const fare of claimed) checks.set(fare, [...(checks.get(fare) ?? []), at])
+      const done = claimed.map((fareId) => {
+        return { fareId, askedAt: new Date(), next: 'normal' as const }
+      })
+      await reschedule(tx, done, rules)
+    })
+  }
+  return (fare) => checks.get(fare) ?? []
 }
 
 export interface ScheduleRow {

@@ -1,8 +1,7 @@
 import { createRandom } from '../../bench/schedule/random.ts'
-import { type Db, sql, type Tx } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
-import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
+import { choosePayer } from '../../src/recheck/policy/choose-payer.ts'
 import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
 import {
   changesPerDay,
@@ -10,16 +9,11 @@ import {
   type FareMemory,
   NEW_FARE,
 } from '../../src/recheck/policy/rate-model.ts'
-import {
-  chargeInOrder,
-  choosePayer,
-  nextDue,
-  orderChecks,
-} from '../../src/recheck/policy/stride.ts'
+import { chargeInOrder, nextDue, orderChecks } from '../../src/recheck/policy/stride.ts'
 import { ticketOf } from '../../src/recheck/policy/ticket.ts'
 import { createRateStore } from '../../src/recheck/rate-store.ts'
 import { reschedule } from '../../src/recheck/reschedule.ts'
-import { trackFares } from './recheck-fixtures.ts'
+import { claimNext, trackFares } from './recheck-fixtures.ts'
 
 /** The order of all checks of a trace, what is stored of each fare at its end, and of each reseller. */
 export interface TraceResult {
@@ -119,9 +113,9 @@ export function traceInMemory(args: TraceArgs): TraceResult {
       order.push(row.fare)
       const check = { at, ...answer(), departsAt: null, route: null }
       row.memory = learnCheck(model, row.memory, check)
-      const maxDelaySeconds = MAX_DELAY_OF(row.fare)
-      const possible = maxDelaySeconds === null ? row.resellers : row.resellers.slice(0, 1)
-      const payer = choosePayer(possible, queues) ?? row.payer
+      const shared = { resellers: row.resellers, maxDelays: [MAX_DELAY_OF(row.fare)] }
+      const payer = choosePayer(shared, queues, REQUESTS_PER_SECOND) ?? row.payer
+      const maxDelaySeconds = payer === row.resellers[0] ? MAX_DELAY_OF(row.fare) : null
       const [from, to] = [queueOf(row.payer), queueOf(payer)]
       const requestsPerSecond = to.budgetPart * REQUESTS_PER_SECOND
       const worth = {
@@ -133,7 +127,14 @@ export function traceInMemory(args: TraceArgs): TraceResult {
       const { v, tickets, fares: count, promised } = to
       const clock = { v, tickets, fares: count, promised, requestsPerSecond }
       const nextTicket = ticketOf(worth, clock)
-      const checked = { vdue: row.vdue, ticket: row.ticket, nextTicket, isScheduled: true }
+      const isBounded = maxDelaySeconds !== null
+      const checked = {
+        vdue: row.vdue,
+        ticket: row.ticket,
+        nextTicket,
+        isScheduled: true,
+        isBounded,
+      }
       row.vdue = nextDue({ ...checked, seconds: SECONDS_OF(row.fare), from, to: clock })
       row.ticket = nextTicket
       row.payer = payer
@@ -160,7 +161,7 @@ export async function traceInDatabase(db: Db, args: TraceArgs): Promise<TraceRes
   for (let batch = 0; batch < args.batches; batch += 1) {
     const askedAt = new Date(START + batch * SECONDS_A_BATCH * 1_000)
     await inTransaction(db, async (tx) => {
-      const claimed = await claim(tx, args.batchSize, askedAt)
+      const claimed = await claimNext(tx, args.batchSize)
       order.push(...claimed.map((id) => ids.indexOf(id)))
       const checks = claimed.map((fareId) => ({
         fareId,
@@ -197,18 +198,6 @@ async function prepare(db: Db, args: TraceArgs): Promise<number[]> {
     `.execute(db)
   }
   return ids
-}
-
-async function claim(tx: Tx, limit: number, slotAt: Date): Promise<number[]> {
-  const { pass: presentPass } = await lockClock(tx)
-  const { due, accounts } = await nextChecks(tx, { inLanes: [], limit, presentPass })
-  const claimId = '00000000-0000-4000-8000-000000000001'
-  await saveClaims(
-    tx,
-    due.map((fare) => ({ ...fare, claimId, slotAt })),
-  )
-  await chargeClaims(tx, { inLanes: [], scheduled: due, accounts, presentPass })
-  return due.map(({ fareId }) => fareId)
 }
 
 async function storedFares(db: Db): Promise<number[][]> {

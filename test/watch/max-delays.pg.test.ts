@@ -26,13 +26,13 @@ async function countAsWorker(db: Db): Promise<void> {
 
 interface Bounds {
   readonly maxDelaySeconds: number | null
-  readonly boundBy: readonly number[]
+  readonly maxDelays: readonly (number | null)[]
   readonly payer: number
 }
 
 async function boundsOf(db: Db, flightId: string): Promise<Bounds | undefined> {
   const { rows } = await sql<Bounds>`
-    select f.max_delay_seconds as "maxDelaySeconds", f.bound_by as "boundBy", q.payer
+    select f.max_delay_seconds as "maxDelaySeconds", f.max_delays as "maxDelays", q.payer
       from tracked_fare f join fare_schedule q on q.tracked_fare_id = f.id
      where f.flight_id = ${flightId}
   `.execute(db)
@@ -72,7 +72,7 @@ describe('longest delays', () => {
 
     expect(await boundsOf(db, '101')).toEqual({
       maxDelaySeconds: 60,
-      boundBy: [resellerId],
+      maxDelays: [60],
       payer: resellerId,
     })
   })
@@ -167,16 +167,24 @@ describe('longest delays', () => {
     await importRows(db, ana, [cells()])
     await importRows(db, bob, [cells()])
     await sql`update recheck_payer set pass = 100 where reseller_id = ${bob}`.execute(db)
-    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: null, boundBy: [], payer: ana })
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: null, maxDelays: [], payer: ana })
 
     await importRows(db, bob, [cells({ max_delay_seconds: '600' })])
-    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, boundBy: [bob], payer: bob })
+    expect(await boundsOf(db, '101')).toEqual({
+      maxDelaySeconds: 600,
+      maxDelays: [null, 600],
+      payer: bob,
+    })
     await importRows(db, ana, [cells({ max_delay_seconds: '300' })])
-    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 300, boundBy: [ana], payer: ana })
+    expect(await boundsOf(db, '101')).toEqual({
+      maxDelaySeconds: 300,
+      maxDelays: [300, 600],
+      payer: ana,
+    })
     await importRows(db, bob, [cells({ max_delay_seconds: '300' })])
-    expect(await boundsOf(db, '101')).toMatchObject({ boundBy: [ana, bob], payer: ana })
+    expect(await boundsOf(db, '101')).toMatchObject({ maxDelays: [300, 300], payer: ana })
     await importRows(db, ana, [cells()])
-    expect(await boundsOf(db, '101')).toMatchObject({ boundBy: [bob], payer: bob })
+    expect(await boundsOf(db, '101')).toMatchObject({ maxDelays: [null, 300], payer: ana })
   })
 
   it('move the next check forward at once', async ({ db }) => {

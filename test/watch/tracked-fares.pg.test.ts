@@ -124,18 +124,24 @@ describe('syncTrackedFares', () => {
     expect(tracked.every((fare) => fare.watchers === 20 && fare.lane === 'new_watch')).toBe(true)
   })
 
-  it('a fare gets an early check, at the present virtual time, with its first active watch', async ({
+  it('fares get an early check with their first active watch, and due times over one round of the queue', async ({
     db,
   }) => {
-    await sql`insert into recheck_payer (reseller_id, v) select generate_series(1, 9), 12.5`.execute(
-      db,
-    )
+    const queues = sql`
+      insert into recheck_payer (reseller_id, v, tickets, fares) select generate_series(1, 9), 12.5, 5, 20
+    `
+    await queues.execute(db)
 
-    await resellerWith(db, [cells()])
+    await resellerWith(db, manyCells(8))
 
-    expect(await fareRows(db)).toMatchObject([
-      { watchers: 1, ended: false, active: true, lane: 'new_watch', vdue: 12.5 },
-    ])
+    const fares = await fareRows(db)
+    const early = { watchers: 1, ended: false, active: true, lane: 'new_watch' }
+    expect(fares).toMatchObject(Array.from({ length: 8 }, () => early))
+    // 20 fares of 5 tickets: a round is 4 long, from 12.5 on. Eight places are at least a twelfth of it apart.
+    const due = fares.map(({ vdue }) => vdue ?? Number.NaN).toSorted((a, b) => a - b)
+    expect(due[0]).toBeGreaterThanOrEqual(12.5)
+    expect(due.at(-1)).toBeLessThan(16.5)
+    expect(Math.min(...due.slice(1).map((vdue, i) => vdue - (due[i] ?? 0)))).toBeGreaterThan(4 / 12)
   })
 
   it('a fare gets an early check for every watch that begins, and keeps its virtual due time', async ({
@@ -143,14 +149,15 @@ describe('syncTrackedFares', () => {
   }) => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
+    const [{ vdue } = { vdue: null }] = await fareRows(db)
     await sql`update watch set started_at = now()`.execute(db)
     await sql`update recheck_payer set v = 40`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue: 0 }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue }])
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdue: 0 }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdue }])
   })
 
   it('a fare is unscheduled with its last active watch, not with an earlier one', async ({
@@ -171,7 +178,7 @@ describe('syncTrackedFares', () => {
     ])
   })
 
-  it('a fare that is watched again is the same row, scheduled at the present virtual time', async ({
+  it('a fare that is watched again is the same row, scheduled from the present virtual time on', async ({
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells()])
@@ -179,12 +186,13 @@ describe('syncTrackedFares', () => {
     const [before] = await fareRows(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
     await sql`update recheck_payer set v = 40`.execute(db)
+    const vdue = 40 + (before?.vdue ?? Number.NaN)
 
     const outcome = await resumeWatches(db, { resellerId, list: 'summer' })
 
     expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 1, trackedFaresEnded: 0 })
     expect(await fareRows(db)).toMatchObject([
-      { id: before?.id, watchers: 1, ended: false, lane: 'new_watch', vdue: 40 },
+      { id: before?.id, watchers: 1, ended: false, lane: 'new_watch', vdue },
     ])
   })
 

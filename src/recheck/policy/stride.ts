@@ -10,8 +10,6 @@ export type Accounts = ReadonlyMap<number, Account>
 /** A fare in the queue of its payer. */
 export interface QueuedFare {
   readonly payer: number
-  /** The resellers that watch it, without duplicates. */
-  readonly resellers: readonly number[]
 }
 
 /** The head of a reseller's queue. */
@@ -24,16 +22,15 @@ export interface PayerQueue<F extends QueuedFare> {
 }
 
 /**
- * The cost of one check: each reseller of the fare pays an equal part, divided by its share. This is stride scheduling
- * (Waldspurger and Weihl, "Stride scheduling: deterministic proportional-share resource management", 1995) with a cost
- * that several clients split.
+ * The cost of one check: its payer pays it, divided by its share. This is stride scheduling (Waldspurger and Weihl, "Stride
+ * scheduling: deterministic proportional-share resource management", 1995).
+ *
+ * The other resellers of the fare pay nothing. If they paid a part, a reseller whose fares all have others would never come
+ * level with one that also has fares of its own: those would never be checked.
  */
-export function chargeCheck(accounts: Accounts, { payer, resellers }: QueuedFare): void {
-  const paying = resellers.length > 0 ? resellers : [payer]
-  for (const id of paying) {
-    const account = accounts.get(id)
-    if (account !== undefined) account.pass += 1 / (paying.length * account.share)
-  }
+export function chargeCheck(accounts: Accounts, { payer }: QueuedFare): void {
+  const account = accounts.get(payer)
+  if (account !== undefined) account.pass += 1 / account.share
 }
 
 /**
@@ -98,14 +95,6 @@ export function orderChecks<F extends QueuedFare>(
   return { fares, short }
 }
 
-/** The reseller that pays for a fare from now on: of its resellers the one with the least pass. */
-export function choosePayer(resellers: readonly number[], accounts: Accounts): number | undefined {
-  const passOf = (id: number) => accounts.get(id)?.pass ?? Number.POSITIVE_INFINITY
-  const [first, ...others] = resellers
-  if (first === undefined) return undefined
-  return others.reduce((least, id) => (passOf(id) < passOf(least) ? id : least), first)
-}
-
 /** The virtual time of a payer's queue. */
 export interface QueueClock {
   /** The largest virtual due time that was claimed (V). */
@@ -124,13 +113,16 @@ export interface CheckedFare {
   readonly isScheduled: boolean
   /** The minimum interval. */
   readonly seconds: number
+  /** Whether the payer asked for a longest delay. */
+  readonly isBounded: boolean
   readonly from: Pick<QueueClock, 'v'>
   readonly to: QueueClock
 }
 
 /**
  * The virtual due time after a check: the point of the last scheduled check plus 1 / ticket, moved from the clock of the old payer to
- * that of the new one, and at least at the end of the minimum interval. The schedule computes the same in SQL.
+ * that of the new one, and at least at the end of the minimum interval. A fare with a longest delay is due sooner after a late
+ * check: at least at the present. The schedule computes the same in SQL.
  */
 export function nextDue({
   vdue,
@@ -138,9 +130,11 @@ export function nextDue({
   nextTicket,
   isScheduled,
   seconds,
+  isBounded,
   from,
   to,
 }: CheckedFare): number {
   const moved = vdue + (to.v - from.v) + 1 / nextTicket - (isScheduled ? 0 : 1 / ticket)
-  return Math.max(moved, to.v + (seconds * to.requestsPerSecond) / Math.max(to.tickets, 1))
+  const interval = isBounded ? 0 : (seconds * to.requestsPerSecond) / Math.max(to.tickets, 1)
+  return Math.max(moved, to.v + interval)
 }
