@@ -4,10 +4,12 @@ import { inTransaction } from '../../src/db/transaction.ts'
 import { countQueues } from '../../src/recheck/payers.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
+import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watch/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watch/max-delays.ts'
 import { it } from '../support/test-database.ts'
 import {
+  type Cells,
   cells,
   importRows,
   manyCells,
@@ -22,6 +24,10 @@ const MINUTE = { max_delay_seconds: '60' }
 
 async function countAsWorker(db: Db): Promise<void> {
   await inTransaction(db, (tx) => countQueues(tx, RULES))
+}
+
+function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
+  return diffWatchList(db, { resellerId, source: rowsOf('rows', rows), onRows: () => undefined })
 }
 
 interface Bounds {
@@ -61,6 +67,7 @@ describe('longest delays', () => {
     await expect(importRows(db, resellerId, more)).rejects.toMatchObject(refused)
     const plan = planWatchImport(db, { resellerId, source: rowsOf('rows', more) })
     await expect(plan).rejects.toMatchObject(refused)
+    await expect(diffRows(db, resellerId, more)).rejects.toMatchObject(refused)
     expect(await watchRows(db, resellerId)).toEqual(before)
   })
 
@@ -75,6 +82,34 @@ describe('longest delays', () => {
       maxDelays: [60],
       payer: resellerId,
     })
+  })
+
+  it('of different new questions count apart, also where their flight ids hold spaces', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const resellerId = await newReseller(db)
+    const alike = [
+      cells({ reference: 'A', flight_id: 'A', return_flight_id: 'B C', ...MINUTE }),
+      cells({ reference: 'B', flight_id: 'A B', return_flight_id: 'C', ...MINUTE }),
+    ]
+    const source = rowsOf('rows', [...manyCells(3, MINUTE), ...alike])
+
+    await expect(planWatchImport(db, { resellerId, source })).rejects.toMatchObject({
+      message: expect.stringContaining('5 fares / 60 s') as string,
+    })
+  })
+
+  it('of watches that a file changes count as the file has them', async ({ db }) => {
+    await countAsWorker(db)
+    const resellerId = await resellerWith(db, manyCells(4, MINUTE))
+
+    const changed = await importRows(db, resellerId, [
+      cells({ reference: 'R0', flight_id: 'F0', max_delay_seconds: '600' }),
+      cells({ reference: 'N', flight_id: 'N', ...MINUTE }),
+    ])
+
+    expect(changed).toMatchObject({ added: 1, changed: 1 })
   })
 
   it('of watches that are resumed count again', async ({ db }) => {
@@ -128,7 +163,7 @@ describe('longest delays', () => {
       cells({ reference: 'B', max_delay_seconds: '60', min_interval_seconds: '61' }),
     ]
 
-    await expect(importRows(db, resellerId, short)).rejects.toMatchObject({
+    const refused = {
       rows: [
         {
           line: 2,
@@ -149,7 +184,9 @@ describe('longest delays', () => {
           ],
         },
       ],
-    })
+    }
+    await expect(importRows(db, resellerId, short)).rejects.toMatchObject(refused)
+    await expect(diffRows(db, resellerId, short)).rejects.toMatchObject(refused)
   })
 
   it('cannot be judged before a worker has run', async ({ db }) => {

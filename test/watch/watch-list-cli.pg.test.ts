@@ -111,6 +111,21 @@ describe('farewatch watch-list', () => {
     })
   })
 
+  it('a diff fails as the import of the same file would', async ({ databaseUrl, db }) => {
+    await newReseller(db, 'northwind')
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+    const text = HEADER.concat('\nsummer,A-1,101,,1,0,0,0,0,0,,,,,normal,60\n')
+    const file = await fileOf('watches.csv', text)
+    const lists = (verb: string) =>
+      runCommand(['watch-list', verb, file, '--reseller', 'northwind'], env)
+
+    const diff = await lists('diff')
+
+    expect(diff).toMatchObject({ exit: 1, stdout: '' })
+    expect(diff.stderr).toMatch(/^farewatch: max_delay_seconds: [^\n]*\n$/)
+    expect(await lists('import')).toEqual(diff)
+  })
+
   it('an import reports invalid rows, and imports the others only with --skip-invalid', async ({
     databaseUrl,
   }) => {

@@ -4,7 +4,14 @@ import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
 import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
 import { InvalidRowsError } from '../rows/watch-errors.ts'
 import { ENTRY_COLUMNS } from '../watch-queries.ts'
-import { type ImportPlan, planImport, rejectPastDates, stageWatches } from './plan-import.ts'
+import {
+  assertPlannedDelays,
+  type ImportPlan,
+  planImport,
+  rejectPastDates,
+  rejectShortDelays,
+  stageWatches,
+} from './plan-import.ts'
 
 export interface DiffArgs {
   readonly resellerId: number
@@ -37,7 +44,7 @@ const PAGE_ROWS = 5_000
 
 /**
  * Shows what an import of the file would do: plans the import in a transaction and rolls it back.
- * Throws the import's errors about the file.
+ * Throws the import's errors about the file, and MaxDelayRefusedError.
  */
 export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome> {
   const tx = await db.startTransaction().execute()
@@ -45,8 +52,10 @@ export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome
     const invalid = new InvalidRows()
     await stageWatches(tx, checkRows(args.source, invalid), () => undefined)
     await rejectPastDates(tx, args.resellerId, invalid)
+    await rejectShortDelays(tx, args.resellerId, invalid)
     if (invalid.count > 0) throw new InvalidRowsError(args.source.name, invalid)
     const plan = await planImport(tx, args.resellerId)
+    await assertPlannedDelays(tx, args.resellerId)
     await collectDifferences(tx, args.resellerId)
     const absent = await reportDifferences(tx, args)
     return { ...plan, absent }

@@ -192,11 +192,11 @@ function activeAfter(resellerId: number) {
   return sql`
     select fare::text, seconds
       from (${activeWatchesOf(resellerId)}) w
-     where id not in (select watch_id from watch_plan where watch_id is not null)
+     where not exists (select from watch_plan p where p.watch_id = w.id)
      union all
     select coalesce(tracked_fare_id::text,
-                    concat_ws(' ', '?', flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
-                              non_residents_adults, non_residents_children, non_residents_infants)),
+                    jsonb_build_array(flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
+                                      non_residents_adults, non_residents_children, non_residents_infants)::text),
            max_delay_seconds
       from watch_plan
      where not stays_paused and (other_question or not stays_ended)
