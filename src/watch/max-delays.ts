@@ -18,7 +18,7 @@ export function promisedTicket(
 
 /** What the longest delays of a reseller need. */
 export interface MaxDelayNeed {
-  /** How many fares have each delay, the shortest first. */
+  /** How many fares have each delay, the shortest first; none is below the shortest interval of the workers. */
   readonly groups: readonly { readonly seconds: number; readonly fares: number }[]
   /** The checks a second that they need: Σ fares / seconds. */
   readonly neededPerSecond: number
@@ -33,16 +33,20 @@ export function activeWatchesOf(resellerId: number): RawBuilder<unknown> {
   `
 }
 
-/** Sums up what watches need. Of several watches of a fare the shortest delay counts. */
+/**
+ * Sums up what watches need. Of several watches of a fare the shortest delay counts. A delay below the shortest interval of the
+ * workers needs no more than that interval, because no fare is checked sooner.
+ */
 export async function readMaxDelayNeed(
   db: Db,
   watches: RawBuilder<unknown>,
 ): Promise<MaxDelayNeed> {
   const { rows: groups } = await sql<MaxDelayNeed['groups'][number]>`
-    select seconds, count(*) as fares
+    select greatest(f.seconds, c.min_recheck_seconds) as seconds, count(*) as fares
       from (select min(seconds) as seconds from (${watches}) w where seconds is not null group by fare) f
-     group by seconds
-     order by seconds
+     cross join recheck_clock c
+     group by 1
+     order by 1
   `.execute(db)
   return { groups, neededPerSecond: groups.reduce((sum, g) => sum + g.fares / g.seconds, 0) }
 }
@@ -54,7 +58,7 @@ interface OwnBudget {
 
 /**
  * Refuses a change by which the longest delays of a reseller need more checks than before, and more than its own share of the
- * budget allows, whatever the others leave unused. What was accepted stays when the share shrinks. Throws
+ * budget allows, whatever the others leave unused. What was accepted stays. Throws
  * MaxDelayRefusedError.
  */
 export async function assertMaxDelays(
@@ -96,15 +100,20 @@ function refusalOf({ groups, neededPerSecond }: MaxDelayNeed, allowed: number): 
   )
 }
 
-/** A reseller whose longest delays need more than its share allows now. */
+/** A reseller whose longest delays need more than its share allows now, or are below the shortest interval of the workers. */
 export interface UnkeptMaxDelays {
   readonly reseller: string
   readonly fares: number
+  /** How many of the fares have a delay below the shortest interval of the workers. */
+  readonly tooShort: number
   readonly neededPerSecond: number
   readonly allowedPerSecond: number
 }
 
-/** Finds the resellers whose longest delays are not kept because their share has shrunk: all, or one of them. */
+/**
+ * Finds resellers whose longest delays are not kept: all, or one of them. The delays were accepted, but the share, the budget
+ * or the shortest interval of the workers has changed since, or ended watches have begun again.
+ */
 export async function findUnkeptMaxDelays(
   db: Db,
   { resellerId = null }: { readonly resellerId?: ResellerId | undefined | null } = {},
@@ -117,14 +126,18 @@ export async function findUnkeptMaxDelays(
          and (${resellerId}::bigint is null or w.reseller_id = ${resellerId})
        group by w.reseller_id, w.tracked_fare_id
     )
-    select r.name as reseller, n.fares, n.needed as "neededPerSecond", a.allowed as "allowedPerSecond"
-      from (select reseller_id, count(*) as fares, sum(1.0::float8 / seconds) as needed from bound group by reseller_id) n
+    select r.name as reseller, n.fares, n.short as "tooShort", n.needed as "neededPerSecond", a.allowed as "allowedPerSecond"
+      from (select b.reseller_id, count(*) as fares, count(*) filter (where b.seconds < c.min_recheck_seconds) as short,
+                   sum(1.0::float8 / greatest(b.seconds, c.min_recheck_seconds)) as needed
+              from bound b
+             cross join recheck_clock c
+             group by b.reseller_id) n
       join reseller r on r.id = n.reseller_id and r.disabled_at is null
      cross join recheck_clock c
      cross join lateral (
            select ${MOST_PROMISED}::float8 * c.requests_per_second * r.share
                     / (select sum(share) from reseller where disabled_at is null) as allowed) a
-     where n.needed > a.allowed * (1 + 1e-9)
+     where n.needed > a.allowed * (1 + 1e-9) or n.short > 0
      order by n.needed / a.allowed desc
      limit 10
   `.execute(db)

@@ -169,7 +169,13 @@ describe('the status', () => {
       },
       incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
       unkeptMaxDelays: [
-        { reseller: 'northwind', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 },
+        {
+          reseller: 'northwind',
+          fares: 500,
+          tooShort: 1,
+          neededPerSecond: 500 / 60,
+          allowedPerSecond: 7,
+        },
       ],
       budget: WELL.budget && { ...WELL.budget, share: 0.5 },
       queue: {
@@ -213,6 +219,26 @@ describe('the status', () => {
     expect(statusText(bad, 120)).toMatch(
       /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead; 3 endpoints enabled, 2 FAILING, 3 DISABLED$/,
     )
+  })
+
+  it('says why longest delays are not kept', () => {
+    const over = { reseller: 'ana', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 }
+    const within = { reseller: 'bob', fares: 4, neededPerSecond: 4 / 300, allowedPerSecond: 7 }
+    const unkeptMaxDelays = [
+      { ...over, tooShort: 0 },
+      { ...over, tooShort: 3 },
+      { ...within, tooShort: 1 },
+    ]
+
+    const lines = statusText({ ...WELL, unkeptMaxDelays }, Number.POSITIVE_INFINITY).split('\n')
+
+    const need = '500 fares need 8.33 checks a second, its share allows 7.00'
+    const short = 'with a delay below the shortest interval between two checks'
+    expect(lines.filter((line) => line.includes('NOT KEPT')).map((line) => line.trim())).toEqual([
+      `MAX DELAYS of ana NOT KEPT: ${need}`,
+      `MAX DELAYS of ana NOT KEPT: ${need}; 3 fares ${short}`,
+      `MAX DELAYS of bob NOT KEPT: 1 fare ${short}`,
+    ])
   })
 
   it('says that there are no endpoints to deliver to', () => {

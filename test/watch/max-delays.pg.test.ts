@@ -22,8 +22,8 @@ import {
 const RULES = { requestsPerSecond: 0.1, minRecheckSeconds: 60 }
 const MINUTE = { max_delay_seconds: '60' }
 
-async function countAsWorker(db: Db): Promise<void> {
-  await inTransaction(db, (tx) => countQueues(tx, RULES))
+async function countAsWorker(db: Db, rules: Partial<typeof RULES> = {}): Promise<void> {
+  await inTransaction(db, (tx) => countQueues(tx, { ...RULES, ...rules }))
 }
 
 function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
@@ -146,11 +146,41 @@ describe('longest delays', () => {
     const unkept = {
       reseller: 'northwind',
       fares: 4,
+      tooShort: 0,
       neededPerSecond: expect.closeTo(4 / 60),
       allowedPerSecond: expect.closeTo(0.035),
     }
     expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
     expect(await findUnkeptMaxDelays(db, { resellerId: other as never })).toEqual([])
+  })
+
+  it('below a shortest interval that was raised count as that interval, and the status names them', async ({
+    db,
+  }) => {
+    await countAsWorker(db)
+    const hour = cells({ reference: 'H', flight_id: 'H', max_delay_seconds: '3600' })
+    const resellerId = await resellerWith(db, [...manyCells(4, MINUTE), hour])
+    await countAsWorker(db, { minRecheckSeconds: 300 })
+
+    const unkept = {
+      reseller: 'northwind',
+      fares: 5,
+      tooShort: 4,
+      neededPerSecond: expect.closeTo(4 / 300 + 1 / 3600, 6),
+      allowedPerSecond: expect.closeTo(0.07),
+    }
+    expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
+
+    // 4 / 60 checks a second would leave no room for these, 4 / 300 do.
+    const more = Array.from({ length: 16 }, (_, i) =>
+      cells({ reference: `M${i}`, flight_id: `M${i}`, max_delay_seconds: '300' }),
+    )
+    expect(await importRows(db, resellerId, more)).toMatchObject({ added: 16 })
+    const beyond = [cells({ reference: 'B', flight_id: 'B', max_delay_seconds: '300' })]
+    await expect(importRows(db, resellerId, beyond)).rejects.toMatchObject({
+      message: expect.stringContaining('21 fares / 300 s + 1 fare / 3600 s') as string,
+    })
+    expect(await findUnkeptMaxDelays(db)).toMatchObject([{ fares: 21, tooShort: 4 }])
   })
 
   it('must be within reach: no less than the intervals of the watch and of the workers', async ({

@@ -1885,12 +1885,14 @@ export interface components {
                     p95: number;
                 };
             }[] | null;
-            /** @description Resellers whose `maxDelaySeconds` are not kept because their share has shrunk: their checks come later by `neededPerSecond / allowedPerSecond`. For a reseller only itself. */
+            /** @description Resellers whose `maxDelaySeconds` were accepted and are not kept now, at most ten. If `neededPerSecond` is above `allowedPerSecond`, all of these checks come later in proportion: the share or the budget is smaller than before, the shortest interval has changed, or watches that had ended have begun again. If `tooShort` is above 0, the shortest interval has been raised. For a reseller only itself. */
             unkeptMaxDelays: {
                 reseller: string;
                 /** @description Number of its fares with a `maxDelaySeconds`. */
                 fares: number;
-                /** @description The checks a second that these need. */
+                /** @description How many of these have one below the shortest interval between two checks (`MIN_RECHECK_SECONDS`): they are checked no sooner than that. */
+                tooShort: number;
+                /** @description The checks a second that these need. One that is too short counts as the shortest interval. */
                 neededPerSecond: number;
                 /** @description The checks a second that its share allows for them. */
                 allowedPerSecond: number;

@@ -9,6 +9,7 @@ import {
 } from '../../app/state-text.ts'
 import { durationText } from '../../base/text.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
+import { unkeptDelaysText } from './unkept-delays-text.ts'
 
 /** The state of everything in about twenty lines, problems in capitals. */
 export function statusText(overview: Overview, width: number): string {
@@ -23,7 +24,7 @@ export function statusText(overview: Overview, width: number): string {
     ...heldLines(overview),
     ...fareLines(overview),
     ...delayLines(overview),
-    ...unkeptLines(overview),
+    ...overview.unkeptMaxDelays.map((one): [string, string] => ['', unkeptDelaysText(one)]),
     ...budgetLines(overview),
     ...callLines(overview),
     ['upstream', upstreamText(overview)],
@@ -104,13 +105,6 @@ function delayLines({ detectionDelays }: Overview): [string, string][] {
       `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`,
     ]
   })
-}
-
-function unkeptLines({ unkeptMaxDelays }: Overview): [string, string][] {
-  return unkeptMaxDelays.map(({ reseller, fares, neededPerSecond, allowedPerSecond }) => [
-    '',
-    `MAX DELAYS of ${reseller} NOT KEPT: ${countOf(fares, 'fare')} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`,
-  ])
 }
 
 /** Tenths below ten seconds, because a delay may be short. */

@@ -115,15 +115,25 @@ const StatusAnswer = object(
       object({
         reseller: Type.String(),
         fares: Type.Integer({ description: 'Number of its fares with a `maxDelaySeconds`.' }),
-        neededPerSecond: Type.Number({ description: 'The checks a second that these need.' }),
+        tooShort: Type.Integer({
+          description:
+            'How many of these have one below the shortest interval between two checks (`MIN_RECHECK_SECONDS`): they are ' +
+            'checked no sooner than that.',
+        }),
+        neededPerSecond: Type.Number({
+          description:
+            'The checks a second that these need. One that is too short counts as the shortest interval.',
+        }),
         allowedPerSecond: Type.Number({
           description: 'The checks a second that its share allows for them.',
         }),
       }),
       {
         description:
-          'Resellers whose `maxDelaySeconds` are not kept because their share has shrunk: their checks come later by ' +
-          '`neededPerSecond / allowedPerSecond`. For a reseller only itself.',
+          'Resellers whose `maxDelaySeconds` were accepted and are not kept now, at most ten. If `neededPerSecond` is above ' +
+          '`allowedPerSecond`, all of these checks come later in proportion: the share or the budget is smaller than before, ' +
+          'the shortest interval has changed, or watches that had ended have begun again. If `tooShort` is above 0, the ' +
+          'shortest interval has been raised. For a reseller only itself.',
       },
     ),
     versions: object({
