@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { knowBudget, watchRows } from '../watch/watch-fixtures.ts'
@@ -322,7 +322,13 @@ describe('longest delays beyond the share', () => {
     expect((await ana.get('/status')).body).toMatchObject({ unkeptMaxDelays: [] })
     await knowBudget(db, 0.05)
     expect((await ana.get('/status')).body).toMatchObject({
-      unkeptMaxDelays: [{ reseller: 'ana', fares: 4, allowedPerSecond: expect.closeTo(0.035) }],
+      unkeptMaxDelays: [
+        { reseller: 'ana', fares: 4, tooShort: 0, allowedPerSecond: expect.closeTo(0.035) },
+      ],
+    })
+    await sql`update recheck_clock set min_recheck_seconds = 300`.execute(db)
+    expect((await ana.get('/status')).body).toMatchObject({
+      unkeptMaxDelays: [{ fares: 4, tooShort: 4, neededPerSecond: expect.closeTo(4 / 300, 6) }],
     })
   })
 })
