@@ -71,7 +71,8 @@ export async function countQueues(
       left join reseller r on r.id = p.reseller_id
       left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares,
                         sum(1.0::float8 / greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)) as most,
-                        sum(1.0::float8 / ${maxDelayOf(sql`s.payer`)}) as promised
+                        sum(1.0::float8 / greatest(${maxDelayOf(sql`s.payer`)}, ${minRecheckSeconds}::int))
+                          filter (where ${maxDelayOf(sql`s.payer`)} is not null) as promised
                    from fare_schedule s
                    join tracked_fare f on f.id = s.tracked_fare_id
                   group by s.payer) q on q.payer = p.reseller_id

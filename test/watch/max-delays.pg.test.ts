@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { countQueues } from '../../src/recheck/payers.ts'
+import { countQueues, readPayers } from '../../src/recheck/payers.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
@@ -170,6 +170,10 @@ describe('longest delays', () => {
       allowedPerSecond: expect.closeTo(0.07),
     }
     expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
+    expect((await readPayers(db, [resellerId])).get(resellerId)?.promised).toBeCloseTo(
+      4 / 300 + 1 / 3600,
+      6,
+    )
 
     // 4 / 60 checks a second would leave no room for these, 4 / 300 do.
     const more = Array.from({ length: 16 }, (_, i) =>
