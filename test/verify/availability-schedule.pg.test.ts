@@ -51,7 +51,7 @@ async function schedule(db: Db): Promise<number[]> {
   const set = (fareId: number, columns: string) =>
     sql`update fare_schedule set ${sql.raw(columns)} where tracked_fare_id = ${fareId}`.execute(db)
   await sql`
-    update tracked_fare set resellers = '{7,8}', weights = '{4,21}', max_delay_seconds = 900 where id = ${learned}
+    update tracked_fare set resellers = '{7,8}', weights = '{4,21}', max_delays = '{600,900}' where id = ${learned}
   `.execute(db)
   await sql`
     update fare_state set departs_at = clock_timestamp() + interval '5 days' where tracked_fare_id = ${learned}
