@@ -10,7 +10,7 @@ update tracked_fare f
                                     from watch w
                                    where w.tracked_fare_id = f.id and w.paused_at is null and w.ended_at is null
                                    group by w.reseller_id) o on o.reseller_id = r.id)
- where f.bound_by <> '{}';
+ where f.bound_by <> '{}' and f.resellers <> '{}';
 alter table tracked_fare drop column bound_by;
 
 comment on column tracked_fare.resellers is 'The resellers of its active watches, ascending.';

@@ -71,8 +71,7 @@ export async function countQueues(
       left join reseller r on r.id = p.reseller_id
       left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares,
                         sum(1.0::float8 / greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)) as most,
-                        sum(1.0::float8 / greatest(${maxDelayOf(sql`s.payer`)}, ${minRecheckSeconds}::int))
-                          filter (where ${maxDelayOf(sql`s.payer`)} is not null) as promised
+                        sum(1.0::float8 / ${maxDelayOf(sql`s.payer`, sql`${minRecheckSeconds}::int`)}) as promised
                    from fare_schedule s
                    join tracked_fare f on f.id = s.tracked_fare_id
                   group by s.payer) q on q.payer = p.reseller_id
@@ -113,7 +112,10 @@ export interface CountRules {
  * ticket rises, a ticket at the old floor is below the new one until the next check.
  */
 export async function capOverdue(tx: Tx): Promise<void> {
-  const promised = promisedTicket(maxDelayOf(sql`s.payer`), sql`clock.requests_per_second`)
+  const promised = promisedTicket(
+    maxDelayOf(sql`s.payer`, sql`clock.min_recheck_seconds`),
+    sql`clock.requests_per_second`,
+  )
   await sql`
     with overdue as materialized (
       select s.tracked_fare_id as id, c.cap

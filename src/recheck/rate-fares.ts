@@ -63,6 +63,7 @@ export interface ChosenPayers {
 interface RateArgs {
   readonly rates: RateStore
   readonly requestsPerSecond: number
+  readonly minRecheckSeconds: number
   readonly payers: ChosenPayers
 }
 
@@ -70,7 +71,7 @@ interface RateArgs {
 export async function rateFares(
   tx: Tx,
   checks: readonly CheckToRate[],
-  { rates, requestsPerSecond, payers }: RateArgs,
+  { rates, payers, ...rules }: RateArgs,
 ): Promise<RatedFare[]> {
   if (checks.length === 0) return []
   const model = await rates.read(tx)
@@ -82,7 +83,7 @@ export async function rateFares(
     const fare = stored.get(check.fareId)
     const payer = payers.payers.get(payers.of.get(check.fareId) ?? 0)
     if (fare === undefined || payer === undefined) return []
-    return [rated(fare, check, { model, payer, requestsPerSecond })]
+    return [rated(fare, check, { model, payer, ...rules })]
   })
 }
 
@@ -90,16 +91,18 @@ interface Rating {
   readonly model: RateModel
   readonly payer: Payer
   readonly requestsPerSecond: number
+  readonly minRecheckSeconds: number
 }
 
 function rated(
   fare: StoredFare,
   { askedAt, rating }: CheckToRate,
-  { model, payer, requestsPerSecond }: Rating,
+  { model, payer, requestsPerSecond, minRecheckSeconds }: Rating,
 ): RatedFare {
   const at = askedAt.getTime() / 1_000
   const { state, changed, value, counts, route } = rating
   const { departsAt } = fare
+  const asked = fare.maxDelays[fare.resellers.indexOf(payer.id)] ?? null
   const before = memoryOf(fare)
   const known = counts ? before : { ...before, state: null }
   const memory = learnCheck(model, known, { at, state, changed, value, departsAt, route })
@@ -108,7 +111,7 @@ function rated(
     weight: weightFor(fare, payer.id),
     value: memory.values[state],
     changesPerDay: changesPerDay(model, memory, { at, route }),
-    maxDelaySeconds: fare.maxDelays[fare.resellers.indexOf(payer.id)] ?? null,
+    maxDelaySeconds: asked === null ? null : Math.max(asked, minRecheckSeconds),
   }
   return {
     fareId: fare.fareId,

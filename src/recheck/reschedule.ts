@@ -2,7 +2,7 @@ import { PREPARED, sql, type Tx } from '../db/database.ts'
 import { maxDelayOf } from '../watch/fare-payers.ts'
 import { promisedTicket } from '../watch/max-delays.ts'
 import { readPayers } from './payers.ts'
-import { choosePayer, type SharedFare } from './policy/choose-payer.ts'
+import { choosePayers, type SharedFare } from './policy/choose-payer.ts'
 import { FLOOR } from './policy/ticket.ts'
 import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
 import { type CheckRating, type CheckToRate, type ChosenPayers, rateFares } from './rate-fares.ts'
@@ -48,9 +48,11 @@ export async function reschedule(
   checks: readonly CompletedCheck[],
   { requestsPerSecond, minRecheckSeconds, rates }: RecheckRules,
 ): Promise<void> {
-  const payers = await choosePayers(tx, checks, requestsPerSecond)
+  const payers = await findPayers(tx, checks, requestsPerSecond)
   const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
-  const rated = rates ? await rateFares(tx, toRate, { rates, requestsPerSecond, payers }) : []
+  const rated = rates
+    ? await rateFares(tx, toRate, { rates, requestsPerSecond, minRecheckSeconds, payers })
+    : []
   await sql`${PREPARED}
     update fare_schedule s
        set claim_id = null,
@@ -79,7 +81,7 @@ export async function reschedule(
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, ${maxDelayOf(sql`d.payer`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
+      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, ${maxDelayOf(sql`d.payer`, sql`${minRecheckSeconds}::int`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
@@ -103,26 +105,23 @@ export async function reschedule(
 }
 
 /** The next payer of each checked fare. One that no reseller watches keeps its payer. */
-async function choosePayers(
+async function findPayers(
   tx: Tx,
   checks: readonly CompletedCheck[],
   requestsPerSecond: number,
 ): Promise<ChosenPayers> {
-  const { rows } = await sql<SharedFare & { id: number; payer: number }>`${PREPARED}
+  const { rows } = await sql<SharedFare>`${PREPARED}
     select q.tracked_fare_id as id, q.payer, f.resellers, f.max_delays as "maxDelays"
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
      where q.tracked_fare_id = any(${checks.map((c) => c.fareId)}::bigint[])
+     order by q.tracked_fare_id
   `.execute(tx)
   const payers = await readPayers(
     tx,
     rows.flatMap(({ payer, resellers }) => [payer, ...resellers]),
   )
-  const chosen = rows.map(({ id, payer, ...fare }): [number, number] => [
-    id,
-    choosePayer(fare, payers, requestsPerSecond) ?? payer,
-  ])
-  return { of: new Map(chosen), payers }
+  return { of: choosePayers(rows, payers, requestsPerSecond), payers }
 }
 
 /** Pulls the other fares of routes forward whose changes surprise. */

@@ -1,8 +1,18 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 
-/** The longest delay in seconds that a reseller of fare `f` asks for; null where it asks for none. */
-export function maxDelayOf(resellerId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`f.max_delays[array_position(f.resellers, ${resellerId})]`
+const askedBy = (resellerId: RawBuilder<unknown>) =>
+  sql`f.max_delays[array_position(f.resellers, ${resellerId})]`
+
+/**
+ * The longest delay in seconds that a reseller of fare `f` asks for, at least the shortest interval of the workers; null where it
+ * asks for none. A ticket for less than the shortest interval would buy nothing, and many of them would grow without end.
+ */
+export function maxDelayOf(
+  resellerId: RawBuilder<unknown>,
+  minRecheckSeconds: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const asked = askedBy(resellerId)
+  return sql`case when ${asked} is not null then greatest(${asked}, ${minRecheckSeconds}) end`
 }
 
 /**
@@ -13,7 +23,7 @@ export const FIRST_PAYER = sql`
   (select q.reseller_id, q.v, q.tickets, q.fares
      from recheck_payer q
     where q.reseller_id = any(f.resellers)
-    order by ${maxDelayOf(sql`q.reseller_id`)}, q.pass, q.reseller_id
+    order by ${askedBy(sql`q.reseller_id`)}, q.pass, q.reseller_id
     limit 1)
 `
 

@@ -197,7 +197,10 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
  */
 async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
-  const promised = promisedTicket(maxDelayOf(sql`q.payer`), sql`c.requests_per_second`)
+  const promised = promisedTicket(
+    maxDelayOf(sql`q.payer`, sql`c.min_recheck_seconds`),
+    sql`c.requests_per_second`,
+  )
   await sql`
     update fare_schedule q
        set not_before = least(q.not_before, ${EARLIEST_CHECK}),

@@ -48,6 +48,32 @@ describe('a fare with a longest delay', () => {
     expect(rows).toEqual([{ ticket: expect.closeTo(1) }])
   })
 
+  it('counts as the shortest interval of the workers where it is below', async ({ db }) => {
+    const fares = await trackFares(db, [
+      { resellers: [1], maxDelaySeconds: 100 },
+      { resellers: [1], maxDelaySeconds: 100 },
+    ])
+    await sql`update recheck_payer set tickets = 10000, promised = 0.01`.execute(db)
+    const rating = {
+      state: 'available' as const,
+      changed: false,
+      value: 0,
+      route: null,
+      counts: true,
+    }
+
+    const checks = fares.map((fareId, i) => ({
+      fareId,
+      askedAt: new Date(),
+      next: 'normal' as const,
+      rating: i === 0 ? rating : undefined,
+    }))
+    await complete(db, checks, { ...RULES, minRecheckSeconds: 300 })
+
+    // 10,000 tickets / (300 s × 1 check a second).
+    expect(await ticketsOf(db)).toEqual([expect.closeTo(33.33), expect.closeTo(33.33)])
+  })
+
   it('stays in the queue of the reseller that asks for it while that of the other is too slow', async ({
     db,
   }) => {

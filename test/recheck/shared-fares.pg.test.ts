@@ -18,6 +18,24 @@ describe('fares that resellers share', () => {
   })
 })
 
+describe('fares that equal resellers share', () => {
+  it('are paid by both alike, so that the own fares of both are checked as often', async ({
+    db,
+  }) => {
+    const shared = Array.from({ length: 40 }, () => ({ resellers: [1, 2] }))
+    const own = (reseller: number) => Array.from({ length: 10 }, () => ({ resellers: [reseller] }))
+    const fares = await trackFares(db, [...shared, ...own(1), ...own(2)])
+
+    const checksOf = await runSchedule(db, 900)
+
+    const total = (some: readonly number[]) =>
+      some.reduce((sum, fare) => sum + checksOf(fare).filter((at) => at > 200).length, 0)
+    // At first the first reseller pays for all shared fares.
+    const [first, second] = [total(fares.slice(40, 50)), total(fares.slice(50))]
+    expect(Math.max(first, second) / Math.min(first, second)).toBeLessThan(1.5)
+  })
+})
+
 describe('fares that no reseller watches', () => {
   it('take a hundredth of what the fares of a reseller take', async ({ db }) => {
     const ended = Array.from({ length: 20 }, () => ({ resellers: [] }))

@@ -1,7 +1,7 @@
 import { createRandom } from '../../bench/schedule/random.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { choosePayer } from '../../src/recheck/policy/choose-payer.ts'
+import { choosePayers } from '../../src/recheck/policy/choose-payer.ts'
 import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
 import {
   changesPerDay,
@@ -109,12 +109,17 @@ export function traceInMemory(args: TraceArgs): TraceResult {
     pass = chargeInOrder(queues, claimed, pass)
     for (const { payer, vdue } of claimed) queueOf(payer).v = Math.max(queueOf(payer).v, vdue)
     const at = START / 1_000 + batch * SECONDS_A_BATCH
+    const shared = claimed
+      .toSorted((a, b) => a.fare - b.fare)
+      .map((row) => {
+        return { ...row, id: row.fare, maxDelays: [MAX_DELAY_OF(row.fare)] }
+      })
+    const payers = choosePayers(shared, queues, REQUESTS_PER_SECOND)
     for (const row of claimed) {
       order.push(row.fare)
       const check = { at, ...answer(), departsAt: null, route: null }
       row.memory = learnCheck(model, row.memory, check)
-      const shared = { resellers: row.resellers, maxDelays: [MAX_DELAY_OF(row.fare)] }
-      const payer = choosePayer(shared, queues, REQUESTS_PER_SECOND) ?? row.payer
+      const payer = payers.get(row.fare) ?? row.payer
       const maxDelaySeconds = payer === row.resellers[0] ? MAX_DELAY_OF(row.fare) : null
       const [from, to] = [queueOf(row.payer), queueOf(payer)]
       const requestsPerSecond = to.budgetPart * REQUESTS_PER_SECOND
