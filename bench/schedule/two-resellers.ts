@@ -53,7 +53,7 @@ export function delaysOf(tenants: readonly Tenant[], rules: Rules): number[] {
       const { payer } = fare
       const v = Math.max(clocks[payer] ?? 0, fare.vdue)
       clocks[payer] = v
-      const to = {
+      const queue = {
         v,
         tickets: tenants[payer]?.watches ?? 1,
         requestsPerSecond: (parts[payer] ?? 1) * requestsPerSecond,
@@ -68,7 +68,7 @@ export function delaysOf(tenants: readonly Tenant[], rules: Rules): number[] {
         seconds,
         isBounded: false,
       }
-      fare.vdue = nextDue({ ...check, from: { v }, to })
+      fare.vdue = nextDue({ ...check, queue })
       fare.notBefore = now + seconds
       fare.checkedAt = now
     }

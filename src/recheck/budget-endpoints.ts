@@ -8,7 +8,7 @@ import { readCallSeries, SERIES_MINUTES, SHOWN_RESELLERS } from './call-series.t
 const { operator } = operations<{ readonly db: Db }>()
 
 const Calls = Type.Array(Type.Number(), {
-  description: `Calls in each of ${SERIES_MINUTES} minutes, the oldest first. Resellers of one fare share its calls in equal parts.`,
+  description: `Calls in each of ${SERIES_MINUTES} minutes, the oldest first. A call is counted in equal parts for all resellers of its fare, also for those that did not pay for it.`,
 })
 
 const readCalls = operator({

@@ -13,6 +13,7 @@ import {
   lockClock,
   saveClaims,
 } from './claim-fares.ts'
+import { moveSharedFares } from './balance-queues.ts'
 import { capOverdue, countQueues } from './payers.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
 import { releaseClaims } from './reschedule.ts'
@@ -75,17 +76,21 @@ function idsOf(fares: readonly DueFare[]): number[] {
   return fares.map(({ fareId }) => fareId)
 }
 
-/** After the claims are committed: the count reads the whole schedule, and another process may claim meanwhile. */
+/**
+ * After the claims are committed: the count and the moves read the whole schedule, and another process may claim meanwhile.
+ */
 async function refreshQueues({
   db,
   requestsPerSecond,
   budgetPerSecond = requestsPerSecond,
   minRecheckSeconds = MIN_RECHECK_SECONDS,
 }: DispatchDeps): Promise<void> {
+  const rules = { requestsPerSecond: budgetPerSecond, minRecheckSeconds }
   await inTransaction(db, async (tx) => {
     await capOverdue(tx)
-    await countQueues(tx, { requestsPerSecond: budgetPerSecond, minRecheckSeconds })
+    await countQueues(tx, rules)
   })
+  await inTransaction(db, (tx) => moveSharedFares(tx, rules))
 }
 
 interface Rates {

@@ -78,6 +78,16 @@ export async function countQueues(
      order by p.reseller_id
   `.execute(tx)
   const parts = divideBudget(rows, requestsPerSecond)
+  const fares = rows.reduce((sum, row) => sum + row.fares, 0)
+  // First, as in a claim: two that meet do not deadlock.
+  await sql`
+    update recheck_clock
+       set fares = ${fares},
+           requests_per_second = ${requestsPerSecond},
+           min_recheck_seconds = ${minRecheckSeconds},
+           expected_interval = make_interval(secs => ${fares / requestsPerSecond}::float8),
+           counted_at = now()
+  `.execute(tx)
   await sql`
     update recheck_payer p
        set tickets = n.tickets, fares = n.fares, budget_part = n.part, promised = n.promised
@@ -86,15 +96,6 @@ export async function countQueues(
                   ${rows.map(({ promised }) => promised)}::float8[]) n (id, tickets, fares, part, promised)
      where p.reseller_id = n.id
        and (p.tickets, p.fares, p.budget_part, p.promised) is distinct from (n.tickets, n.fares, n.part, n.promised)
-  `.execute(tx)
-  const fares = rows.reduce((sum, row) => sum + row.fares, 0)
-  await sql`
-    update recheck_clock
-       set fares = ${fares},
-           requests_per_second = ${requestsPerSecond},
-           min_recheck_seconds = ${minRecheckSeconds},
-           expected_interval = make_interval(secs => ${fares / requestsPerSecond}::float8),
-           counted_at = now()
   `.execute(tx)
 }
 

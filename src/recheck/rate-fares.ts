@@ -1,6 +1,6 @@
 import type { RatedState } from '../base/kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
-import type { Payer } from './payers.ts'
+import { type Payer, readPayers } from './payers.ts'
 import { learnCheck } from './policy/learn-check.ts'
 import { changesPerDay, type FareMemory, type RateModel, surpriseAt } from './policy/rate-model.ts'
 import { type ScheduleSums, ticketOf } from './policy/ticket.ts'
@@ -54,24 +54,17 @@ export interface StoredFare extends RatedFare {
   readonly departsAt: number | null
 }
 
-/** The payer of each fare, and the queues of all resellers of these fares. */
-export interface ChosenPayers {
-  readonly of: ReadonlyMap<number, number>
-  readonly payers: ReadonlyMap<number, Payer>
-}
-
 interface RateArgs {
   readonly rates: RateStore
   readonly requestsPerSecond: number
   readonly minRecheckSeconds: number
-  readonly payers: ChosenPayers
 }
 
 /** Updates the estimates of checked fares, and computes their tickets. The caller holds the locks of their schedule rows. */
 export async function rateFares(
   tx: Tx,
   checks: readonly CheckToRate[],
-  { rates, payers, ...rules }: RateArgs,
+  { rates, ...rules }: RateArgs,
 ): Promise<RatedFare[]> {
   if (checks.length === 0) return []
   const model = await rates.read(tx)
@@ -79,9 +72,13 @@ export async function rateFares(
     tx,
     checks.map(({ fareId }) => fareId),
   )
+  const payers = await readPayers(
+    tx,
+    [...stored.values()].map(({ payer }) => payer),
+  )
   return checks.flatMap((check) => {
     const fare = stored.get(check.fareId)
-    const payer = payers.payers.get(payers.of.get(check.fareId) ?? 0)
+    const payer = fare && payers.get(fare.payer)
     if (fare === undefined || payer === undefined) return []
     return [rated(fare, check, { model, payer, ...rules })]
   })
@@ -102,7 +99,6 @@ function rated(
   const at = askedAt.getTime() / 1_000
   const { state, changed, value, counts, route } = rating
   const { departsAt } = fare
-  const asked = fare.maxDelays[fare.resellers.indexOf(payer.id)] ?? null
   const before = memoryOf(fare)
   const known = counts ? before : { ...before, state: null }
   const memory = learnCheck(model, known, { at, state, changed, value, departsAt, route })
@@ -111,7 +107,7 @@ function rated(
     weight: weightFor(fare, payer.id),
     value: memory.values[state],
     changesPerDay: changesPerDay(model, memory, { at, route }),
-    maxDelaySeconds: asked === null ? null : Math.max(asked, minRecheckSeconds),
+    maxDelaySeconds: maxDelayIn(fare, payer.id, minRecheckSeconds),
   }
   return {
     fareId: fare.fareId,
@@ -123,15 +119,24 @@ function rated(
 }
 
 /**
- * The weight of a fare in the queue of a payer: the sum of the payer's own priorities, times the number of resellers, who
- * take turns to pay for it. So no reseller changes the order of another's queue by its priorities.
+ * The weight of a fare in the queue of a payer: the sum of the payer's own priorities. So no reseller changes the order of
+ * another's queue.
  */
 export function weightFor(
   { resellers, weights }: Pick<StoredFare, 'resellers' | 'weights'>,
   payer: number,
 ): number {
-  const own = weights[resellers.indexOf(payer)]
-  return own === undefined ? 1 : own * resellers.length
+  return weights[resellers.indexOf(payer)] ?? 1
+}
+
+/** The longest delay that is kept in the queue of a payer: its own, at least the shortest interval; null where it asks for none. */
+export function maxDelayIn(
+  { resellers, maxDelays }: Pick<StoredFare, 'resellers' | 'maxDelays'>,
+  payer: number,
+  minRecheckSeconds: number,
+): number | null {
+  const asked = maxDelays[resellers.indexOf(payer)] ?? null
+  return asked === null ? null : Math.max(asked, minRecheckSeconds)
 }
 
 /** The sums of a payer's queue. */

@@ -1,11 +1,9 @@
 import { PREPARED, sql, type Tx } from '../db/database.ts'
 import { maxDelayOf } from '../watch/fare-payers.ts'
 import { promisedTicket } from '../watch/max-delays.ts'
-import { readPayers } from './payers.ts'
-import { choosePayers, type SharedFare } from './policy/choose-payer.ts'
 import { FLOOR } from './policy/ticket.ts'
 import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
-import { type CheckRating, type CheckToRate, type ChosenPayers, rateFares } from './rate-fares.ts'
+import { type CheckRating, type CheckToRate, rateFares } from './rate-fares.ts'
 import type { RateStore } from './rate-store.ts'
 import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS, type RecheckRules } from './recheck-rules.ts'
 
@@ -33,10 +31,9 @@ const NEXT_TICKET = sql`coalesce(i.ticket, greatest(
 const IS_SCHEDULED = sql`s.claim_id is not null and (s.lane is null or s.lane = 'new_watch')`
 
 /**
- * Sets when each checked fare is due again, with its new ticket and its next payer, and releases its claim.
+ * Sets when each checked fare is due again, with its new ticket, and releases its claim.
  *
- * The virtual due time moves from the clock of the old payer to that of the new one, and forward by the price of the check
- * (\`nextDue\` in policy/stride.ts computes the same).
+ * The virtual due time moves forward by the price of the check (\`nextDue\` in policy/stride.ts computes the same).
  *
  * \`not_before\` keeps the minimum interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. The virtual due time is raised to at least the end of that interval, so that fares that
@@ -48,17 +45,15 @@ export async function reschedule(
   checks: readonly CompletedCheck[],
   { requestsPerSecond, minRecheckSeconds, rates }: RecheckRules,
 ): Promise<void> {
-  const payers = await findPayers(tx, checks, requestsPerSecond)
   const toRate = checks.flatMap(({ rating, ...check }) => (rating ? [{ ...check, rating }] : []))
   const rated = rates
-    ? await rateFares(tx, toRate, { rates, requestsPerSecond, minRecheckSeconds, payers })
+    ? await rateFares(tx, toRate, { rates, requestsPerSecond, minRecheckSeconds })
     : []
   await sql`${PREPARED}
     update fare_schedule s
        set claim_id = null,
            slot_at = null,
            leased_until = '-infinity',
-           payer = i.payer,
            not_before = least(i.asked_at, clock_timestamp()) + make_interval(secs => i.seconds),
            ticket = ${NEXT_TICKET},
            route = coalesce(i.route, s.route),
@@ -72,7 +67,7 @@ export async function reschedule(
            unavailable_changes = coalesce(i."unavailableChanges", s.unavailable_changes),
            unavailable_exposure = coalesce(i."unavailableExposure", s.unavailable_exposure),
            unavailable_value = coalesce(i."unavailableValue", s.unavailable_value),
-           vdue = greatest(s.vdue + (p.v - i.old_v) + 1 / ${NEXT_TICKET} - case when ${IS_SCHEDULED} then 0 else 1 / s.ticket end,
+           vdue = greatest(s.vdue + 1 / ${NEXT_TICKET} - case when ${IS_SCHEDULED} then 0 else 1 / s.ticket end,
                            p.v + case when i.max_delay_seconds is null
                                       then i.seconds * p.budget_part * ${requestsPerSecond}::float8 / greatest(p.tickets, 1)
                                       else 0 end),
@@ -81,47 +76,25 @@ export async function reschedule(
              when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at, d.payer, o.v as old_v, ${maxDelayOf(sql`d.payer`, sql`${minRecheckSeconds}::int`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
+      from (select d.fare_id, d.asked_at, ${maxDelayOf(sql`old.payer`, sql`${minRecheckSeconds}::int`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
                         when d.next = 'retry' and old.lane is distinct from 'retry' then 'retry'
                    end as lane, r.*
               from unnest(${checks.map((c) => c.fareId)}::bigint[], ${checks.map((c) => c.next)}::text[],
-                           ${checks.map((c) => c.askedAt)}::timestamptz[],
-                           ${checks.map((c) => payers.of.get(c.fareId) ?? 0)}::bigint[]) d (fare_id, next, asked_at, payer)
+                           ${checks.map((c) => c.askedAt)}::timestamptz[]) d (fare_id, next, asked_at)
               join tracked_fare f on f.id = d.fare_id
               join fare_schedule old on old.tracked_fare_id = d.fare_id
-              join recheck_payer o on o.reseller_id = old.payer
               left join jsonb_to_recordset(${JSON.stringify(rated)}::jsonb)
                 as r ("fareId" bigint, ticket float8, route text, surprise float8, "ratedState" text, "ratedAt" float8, "changedAt" float8,
                       "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
                       "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
                 on r."fareId" = d.fare_id) i
-      join recheck_payer p on p.reseller_id = i.payer
-     where s.tracked_fare_id = i.fare_id
+     cross join recheck_payer p
+     where s.tracked_fare_id = i.fare_id and p.reseller_id = s.payer
   `.execute(tx)
   if (rates) await pullSurprised(tx, toRate, rates)
-}
-
-/** The next payer of each checked fare. One that no reseller watches keeps its payer. */
-async function findPayers(
-  tx: Tx,
-  checks: readonly CompletedCheck[],
-  requestsPerSecond: number,
-): Promise<ChosenPayers> {
-  const { rows } = await sql<SharedFare>`${PREPARED}
-    select q.tracked_fare_id as id, q.payer, f.resellers, f.max_delays as "maxDelays"
-      from fare_schedule q
-      join tracked_fare f on f.id = q.tracked_fare_id
-     where q.tracked_fare_id = any(${checks.map((c) => c.fareId)}::bigint[])
-     order by q.tracked_fare_id
-  `.execute(tx)
-  const payers = await readPayers(
-    tx,
-    rows.flatMap(({ payer, resellers }) => [payer, ...resellers]),
-  )
-  return { of: choosePayers(rows, payers, requestsPerSecond), payers }
 }
 
 /** Pulls the other fares of routes forward whose changes surprise. */

@@ -16,14 +16,14 @@ export function maxDelayOf(
 }
 
 /**
- * The reseller that pays for the next check of fare `f`, with its queue: the one with the shortest longest delay, otherwise the one
- * that has paid least. At that check the payer is chosen again, by what the queues can keep.
+ * The reseller in whose queue a new fare `f` starts, with that queue: the one that asks for the shortest delay, otherwise the one whose
+ * queue is the shortest for its part of the budget. A minute later the fare moves where its interval is shorter.
  */
 export const FIRST_PAYER = sql`
   (select q.reseller_id, q.v, q.tickets, q.fares
      from recheck_payer q
     where q.reseller_id = any(f.resellers)
-    order by ${askedBy(sql`q.reseller_id`)}, q.pass, q.reseller_id
+    order by ${askedBy(sql`q.reseller_id`)}, q.tickets / q.budget_part, q.reseller_id
     limit 1)
 `
 
@@ -48,16 +48,22 @@ export interface MovedFares {
 }
 
 /**
- * Moves fares to the queue of another reseller, at the same distance from its clock: those whose payer watches them no more, and
- * those for which a shorter delay is asked, because it holds in the queue of its own reseller alone.
+ * Moves fares to the queue of another reseller: those whose payer watches them no more, and those for which a shorter delay is
+ * asked, because it holds in the queue of its own reseller alone. A ticket keeps its ratio to the mean ticket, and the due time
+ * its distance from the clock of the queue.
  */
 export async function movePayers(tx: Tx, { fareIds, shorter }: MovedFares): Promise<void> {
   await sql`
     update fare_schedule q
-       set payer = p.reseller_id, vdue = q.vdue + p.v - old.v
+       set payer = p.reseller_id,
+           ticket = q.ticket * scale.of,
+           vdue = p.v + (q.vdue - old.v) / scale.of
       from tracked_fare f
      cross join lateral ${FIRST_PAYER} p
      cross join recheck_payer old
+     cross join lateral (
+       -- 1 where a queue was not counted yet.
+       select coalesce(nullif(p.tickets, 0) / nullif(p.fares, 0) * nullif(old.fares, 0) / nullif(old.tickets, 0), 1) as of) scale
      where f.id = q.tracked_fare_id and f.id = any(${fareIds}::bigint[]) and f.watchers > 0
        and (q.payer <> all(f.resellers) or f.id = any(${shorter}::bigint[]))
        and q.payer <> p.reseller_id and old.reseller_id = q.payer

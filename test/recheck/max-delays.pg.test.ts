@@ -74,35 +74,6 @@ describe('a fare with a longest delay', () => {
     expect(await ticketsOf(db)).toEqual([expect.closeTo(33.33), expect.closeTo(33.33)])
   })
 
-  it('stays in the queue of the reseller that asks for it while that of the other is too slow', async ({
-    db,
-  }) => {
-    const [fare = 0, slow = 0, free = 0] = await trackFares(db, [
-      { resellers: [1, 2], maxDelaySeconds: 100 },
-      { resellers: [1, 2], maxDelaySeconds: 86_400 },
-      { resellers: [1, 2] },
-    ])
-    await sql`update recheck_payer set pass = 5, tickets = 100, promised = 0.01 where reseller_id = 1`.execute(
-      db,
-    )
-    await sql`update recheck_payer set fares = 1000, tickets = 1000 where reseller_id = 2`.execute(
-      db,
-    )
-
-    const checks = [fare, slow, free].map((fareId) => ({
-      fareId,
-      askedAt: new Date(),
-      next: 'normal' as const,
-      rating: { state: 'available' as const, changed: false, value: 0, route: null, counts: true },
-    }))
-    await complete(db, checks, RULES)
-
-    const payers = [fare, slow, free].map(async (id) => (await scheduleOf(db, id)).payer)
-    expect(await Promise.all(payers)).toEqual([1, 2, 2])
-    // In the queue of the first a check every 100 s needs one ticket of 100. In that of the second the floor is a fifth of one.
-    expect(await ticketsOf(db)).toEqual([expect.closeTo(1), expect.any(Number), expect.any(Number)])
-  })
-
   it('is due at once after a late check, before fares that only reached the end of their minimum interval', async ({
     db,
   }) => {

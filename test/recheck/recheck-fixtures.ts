@@ -1,5 +1,6 @@
 import { type Db, sql, type Tx } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
+import { moveSharedFares } from '../../src/recheck/balance-queues.ts'
 import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
 import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
 import { type DispatchDeps, dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
@@ -12,10 +13,15 @@ export interface NewFare {
   /** Seconds from now; an hour ago where missing. */
   readonly notBefore?: number
   readonly minIntervalSeconds?: number | null
-  /** Its resellers, by number. The first one pays. */
+  /** Its resellers, by number. */
   readonly resellers?: readonly number[]
-  /** What the first of its resellers asks for; the others ask for nothing. */
+  /** The sums of their priorities; 1 each where missing. */
+  readonly weights?: readonly number[]
+  /** What each of them asks for, or the first alone. */
+  readonly maxDelays?: readonly (number | null)[]
   readonly maxDelaySeconds?: number | null
+  /** The one in whose queue it is; the first where missing. */
+  readonly payer?: number
 }
 
 /** Tracked fares on the schedule, all due; in the order given. */
@@ -28,7 +34,10 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
         notBefore = -3_600,
         minIntervalSeconds = null,
         resellers = [],
+        weights = resellers.map(() => 1),
         maxDelaySeconds = null,
+        maxDelays = maxDelaySeconds === null ? [] : [maxDelaySeconds],
+        payer = resellers[0] ?? 0,
       },
       i,
     ) => ({
@@ -38,29 +47,30 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
       notBefore,
       minIntervalSeconds,
       resellers,
-      maxDelaySeconds,
+      weights,
+      maxDelays,
+      payer,
     }),
   )
   const { rows: made } = await sql<{ id: number }>`
     with given as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
         as g (flight text, vdue float8, lane text, "notBefore" float8, "minIntervalSeconds" int,
-              resellers bigint[], "maxDelaySeconds" int)
-    ), payer as (
+              resellers bigint[], weights float8[], "maxDelays" int[], payer bigint)
+    ), queue as (
       insert into recheck_payer (reseller_id) select distinct unnest(resellers) from given
           on conflict do nothing
     ), fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants, min_interval_seconds,
                                 resellers, weights, max_delay_seconds, max_delays)
-      select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds", resellers,
-             array_fill(1::float8, array[cardinality(resellers)]), "maxDelaySeconds",
-             case when "maxDelaySeconds" is null then '{}' else array["maxDelaySeconds"] end
+      select flight, 0, 0, 0, 1, 0, 0, "minIntervalSeconds", resellers, weights,
+             (select min(asked) from unnest("maxDelays") asked), "maxDelays"
         from given
       returning id, flight_id
     )
     insert into fare_schedule (tracked_fare_id, payer, vdue, lane, lane_due_at, not_before)
-    select id, coalesce(resellers[1], 0), vdue, lane, case when lane is not null then clock_timestamp() end,
+    select id, payer, vdue, lane, case when lane is not null then clock_timestamp() end,
            clock_timestamp() + make_interval(secs => "notBefore")
       from given join fare on flight = flight_id
     returning tracked_fare_id as id
@@ -140,7 +150,10 @@ export async function runSchedule(
   const checks = new Map<number, number[]>()
   for (let at = 0; at < seconds; at += STEP) {
     await inTransaction(db, async (tx) => {
-      if (at % 60 === 0) await countQueues(tx, rules)
+      if (at % 60 === 0) {
+        await countQueues(tx, rules)
+        await moveSharedFares(tx, rules)
+      }
       const claimed = await claimNext(tx, STEP)
       for (const fare of claimed) checks.set(fare, [...(checks.get(fare) ?? []), at])
       const done = claimed.map((fareId) => {

@@ -1,7 +1,6 @@
 import { createRandom } from '../../bench/schedule/random.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { choosePayers } from '../../src/recheck/policy/choose-payer.ts'
 import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
 import {
   changesPerDay,
@@ -33,8 +32,10 @@ const START = Date.UTC(2020, 0, 1)
 const [SECONDS_A_BATCH, REQUESTS_PER_SECOND, MIN_SECONDS] = [10, 1, 60]
 const SECONDS_OF = (fare: number) => MIN_SECONDS + fare
 const TICKETS_A_FARE = 0.8
-/** Some fares have a longest delay; what these need is more than a queue can keep. */
-const MAX_DELAY_OF = (fare: number) => (fare % 7 === 0 ? 500 + fare : null)
+const WEIGHT_OF = (fare: number, reseller: number) => 1 + ((fare + reseller) % 3)
+/** Some resellers ask for a longest delay; what these need is more than a queue can keep. */
+const MAX_DELAY_OF = (fare: number, reseller: number) =>
+  (fare + reseller) % 7 === 0 ? 500 + fare : null
 const PROMISED = 0.2
 const FIRST_VDUE = (fare: number) => fare / 1_000
 
@@ -65,6 +66,17 @@ interface TraceQueue {
   readonly promised: number
 }
 
+/** The resellers of a fare, what they ask for, and which of them pays. */
+function watchesOf(fare: number, count: number) {
+  const resellers = resellersOf(fare, count)
+  return {
+    resellers,
+    weights: resellers.map((reseller) => WEIGHT_OF(fare, reseller)),
+    maxDelays: resellers.map((reseller) => MAX_DELAY_OF(fare, reseller)),
+    payer: resellers[fare % resellers.length] ?? 0,
+  }
+}
+
 /** The queues as they are at the start. Their sums stay, as between two counts. */
 function queuesOf({ fares, shares }: TraceArgs): Map<number, TraceQueue> {
   const all = shares.reduce((sum, share) => sum + share, 0)
@@ -85,11 +97,9 @@ export function traceInMemory(args: TraceArgs): TraceResult {
   const queues = queuesOf(args)
   const queueOf = (payer: number) => queues.get(payer) as TraceQueue
   const rows = Array.from({ length: fares }, (_, fare) => {
-    const resellers = resellersOf(fare, shares.length)
     return {
       fare,
-      resellers,
-      payer: resellers[0] ?? 0,
+      payer: watchesOf(fare, shares.length).payer,
       vdue: FIRST_VDUE(fare),
       ticket: 1,
       memory: NEW_FARE as FareMemory,
@@ -109,29 +119,22 @@ export function traceInMemory(args: TraceArgs): TraceResult {
     pass = chargeInOrder(queues, claimed, pass)
     for (const { payer, vdue } of claimed) queueOf(payer).v = Math.max(queueOf(payer).v, vdue)
     const at = START / 1_000 + batch * SECONDS_A_BATCH
-    const shared = claimed
-      .toSorted((a, b) => a.fare - b.fare)
-      .map((row) => {
-        return { ...row, id: row.fare, maxDelays: [MAX_DELAY_OF(row.fare)] }
-      })
-    const payers = choosePayers(shared, queues, REQUESTS_PER_SECOND)
     for (const row of claimed) {
       order.push(row.fare)
       const check = { at, ...answer(), departsAt: null, route: null }
       row.memory = learnCheck(model, row.memory, check)
-      const payer = payers.get(row.fare) ?? row.payer
-      const maxDelaySeconds = payer === row.resellers[0] ? MAX_DELAY_OF(row.fare) : null
-      const [from, to] = [queueOf(row.payer), queueOf(payer)]
-      const requestsPerSecond = to.budgetPart * REQUESTS_PER_SECOND
+      const maxDelaySeconds = MAX_DELAY_OF(row.fare, row.payer)
+      const of = queueOf(row.payer)
+      const requestsPerSecond = of.budgetPart * REQUESTS_PER_SECOND
       const worth = {
-        weight: row.resellers.length,
+        weight: WEIGHT_OF(row.fare, row.payer),
         value: row.memory.values[check.state],
         changesPerDay: changesPerDay(model, row.memory, { at, route: null }),
         maxDelaySeconds,
       }
-      const { v, tickets, fares: count, promised } = to
-      const clock = { v, tickets, fares: count, promised, requestsPerSecond }
-      const nextTicket = ticketOf(worth, clock)
+      const { v, tickets, fares: count, promised } = of
+      const queue = { v, tickets, fares: count, promised, requestsPerSecond }
+      const nextTicket = ticketOf(worth, queue)
       const isBounded = maxDelaySeconds !== null
       const checked = {
         vdue: row.vdue,
@@ -140,9 +143,8 @@ export function traceInMemory(args: TraceArgs): TraceResult {
         isScheduled: true,
         isBounded,
       }
-      row.vdue = nextDue({ ...checked, seconds: SECONDS_OF(row.fare), from, to: clock })
+      row.vdue = nextDue({ ...checked, seconds: SECONDS_OF(row.fare), queue })
       row.ticket = nextTicket
-      row.payer = payer
     }
   }
   const stored = rows.map(({ payer, vdue, ticket, memory: { rates, values } }) => [
@@ -186,14 +188,12 @@ async function prepare(db: Db, args: TraceArgs): Promise<number[]> {
     insert into reseller (name, share) select 'reseller ' || i, share from unnest(${shares}::float8[]) with ordinality s (share, i)
   `.execute(db)
   const numbers = Array.from({ length: fares }, (_, fare) => fare)
-  const resellers = (fare: number) => resellersOf(fare, shares.length)
   const ids = await trackFares(
     db,
     numbers.map((fare) => ({
       vdue: FIRST_VDUE(fare),
-      resellers: resellers(fare),
       minIntervalSeconds: SECONDS_OF(fare),
-      maxDelaySeconds: MAX_DELAY_OF(fare),
+      ...watchesOf(fare, shares.length),
     })),
   )
   for (const [id, { tickets, fares: count, budgetPart, promised }] of queuesOf(args)) {

@@ -95,7 +95,7 @@ describe('availability_schedule', () => {
 
     expect(await rowOf(db, plain)).toMatchObject({ lastWhy: 'a question on demand' })
     expect((await rowOf(db, learned))?.why).toMatch(
-      /^√\(weight 42\.0 × event value 1\.70 × \d+\.\d\d changes a day\) = \d+\.\d\d at present; changes: \d\.\d\d by its own checks × \d\.\d\d for the time to departure × \d\.\d\d for the time since its last change × 2\.50 for late changes of its route; at least what a check every 900 s needs$/,
+      /^√\(weight 21\.0 × event value 1\.70 × \d+\.\d\d changes a day\) = \d+\.\d\d at present; changes: \d\.\d\d by its own checks × \d\.\d\d for the time to departure × \d\.\d\d for the time since its last change × 2\.50 for late changes of its route; at least what a check every 900 s needs$/,
     )
     expect((await rowOf(db, gone))?.why).not.toContain('at least')
   })

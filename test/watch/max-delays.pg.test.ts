@@ -237,7 +237,6 @@ describe('longest delays', () => {
     const [ana, bob] = [await newReseller(db, 'ana'), await newReseller(db, 'bob')]
     await importRows(db, ana, [cells()])
     await importRows(db, bob, [cells()])
-    await sql`update recheck_payer set pass = 100 where reseller_id = ${bob}`.execute(db)
     expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: null, maxDelays: [], payer: ana })
 
     await importRows(db, bob, [cells({ max_delay_seconds: '600' })])

@@ -1144,19 +1144,19 @@ export interface components {
             since: string;
             byLane: {
                 lane: components["schemas"]["BudgetLane"];
-                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                /** @description Calls in each of 60 minutes, the oldest first. A call is counted in equal parts for all resellers of its fare, also for those that did not pay for it. */
                 calls: number[];
             }[];
             /** @description The 20 with the most calls. Null: lists, questions on demand, and fares without a watch. */
             byReseller: {
                 reseller: string | null;
-                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                /** @description Calls in each of 60 minutes, the oldest first. A call is counted in equal parts for all resellers of its fare, also for those that did not pay for it. */
                 calls: number[];
             }[];
             /** @description By the priority of the watches. Null as above. */
             byPriority: {
                 priority: string | null;
-                /** @description Calls in each of 60 minutes, the oldest first. Resellers of one fare share its calls in equal parts. */
+                /** @description Calls in each of 60 minutes, the oldest first. A call is counted in equal parts for all resellers of its fare, also for those that did not pay for it. */
                 calls: number[];
             }[];
         };

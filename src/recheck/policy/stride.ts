@@ -115,13 +115,12 @@ export interface CheckedFare {
   readonly seconds: number
   /** Whether the payer asked for a longest delay. */
   readonly isBounded: boolean
-  readonly from: Pick<QueueClock, 'v'>
-  readonly to: QueueClock
+  readonly queue: QueueClock
 }
 
 /**
- * The virtual due time after a check: the point of the last scheduled check plus 1 / ticket, moved from the clock of the old payer to
- * that of the new one, and at least at the end of the minimum interval. A fare with a longest delay is due sooner after a late
+ * The virtual due time after a check: the point of the last scheduled check plus 1 / ticket, and at least at the end of the
+ * minimum interval. A fare with a longest delay is due sooner after a late
  * check: at least at the present. The schedule computes the same in SQL.
  */
 export function nextDue({
@@ -131,10 +130,9 @@ export function nextDue({
   isScheduled,
   seconds,
   isBounded,
-  from,
-  to,
+  queue,
 }: CheckedFare): number {
-  const moved = vdue + (to.v - from.v) + 1 / nextTicket - (isScheduled ? 0 : 1 / ticket)
-  const interval = isBounded ? 0 : (seconds * to.requestsPerSecond) / Math.max(to.tickets, 1)
-  return Math.max(moved, to.v + interval)
+  const next = vdue + 1 / nextTicket - (isScheduled ? 0 : 1 / ticket)
+  const interval = isBounded ? 0 : (seconds * queue.requestsPerSecond) / Math.max(queue.tickets, 1)
+  return Math.max(next, queue.v + interval)
 }

@@ -1,0 +1,85 @@
+import { type ScheduleSums, ticketOf, type Worth } from './ticket.ts'
+
+/** A fare that more than one reseller watches. */
+export interface SharedFare {
+  readonly id: number
+  /** The reseller in whose queue it is, and its ticket there. */
+  readonly payer: number
+  readonly ticket: number
+  /** What the fare is worth to each of its resellers. */
+  readonly worths: ReadonlyMap<number, Worth>
+  readonly minIntervalSeconds: number
+}
+
+export interface Move {
+  readonly id: number
+  readonly from: number
+  readonly to: number
+  /** The ticket in the queue that it leaves, and in the one that it joins. */
+  readonly oldTicket: number
+  readonly ticket: number
+}
+
+/** A fare moves if its interval becomes shorter by this factor, so that small differences do not move it to and fro. */
+export const LEAST_GAIN = 1.1
+
+/**
+ * The moves after which each of the shared fares is in the queue where its expected interval is about the shortest. Each move counts when the
+ * next one is decided, so that the fares do not all go to the same queue.
+ *
+ * No reseller's fares are slowed by what others watch: a queue has only fares of its own reseller, so it is never longer than if the
+ * reseller were alone with its share, and a fare leaves it only for a shorter interval. This is the selfish load balancing of
+ * Vöcking ("Selfish load balancing", in Nisan et al., "Algorithmic game theory", 2007).
+ */
+export function balanceQueues(
+  fares: readonly SharedFare[],
+  queues: ReadonlyMap<number, ScheduleSums>,
+): Move[] {
+  const sums = new Map(queues)
+  return fares.flatMap((fare) => {
+    const { id, payer: from, ticket: oldTicket } = fare
+    const places = placesOf(fare, sums)
+    const present = places.find(({ payer }) => payer === from)
+    const [best] = places.toSorted((a, b) => a.seconds - b.seconds)
+    if (best === undefined || best === present) return []
+    if (present !== undefined && best.seconds * LEAST_GAIN > present.seconds) return []
+    add(sums, from, { tickets: -oldTicket, fares: -1 })
+    add(sums, best.payer, { tickets: best.ticket, fares: 1 })
+    return [{ id, from, to: best.payer, oldTicket, ticket: best.ticket }]
+  })
+}
+
+interface Place {
+  readonly payer: number
+  readonly ticket: number
+  /** The expected interval with this ticket. */
+  readonly seconds: number
+}
+
+function placesOf(
+  { payer: present, ticket: oldTicket, worths, minIntervalSeconds }: SharedFare,
+  queues: ReadonlyMap<number, ScheduleSums>,
+): Place[] {
+  return [...worths].flatMap(([payer, worth]) => {
+    const queue = queues.get(payer)
+    if (queue === undefined) return []
+    const ticket = ticketOf(worth, queue)
+    const others = Math.max(0, queue.tickets - (payer === present ? oldTicket : 0))
+    const seconds = (others + ticket) / (ticket * queue.requestsPerSecond)
+    return [{ payer, ticket, seconds: Math.max(minIntervalSeconds, seconds) }]
+  })
+}
+
+function add(
+  queues: Map<number, ScheduleSums>,
+  payer: number,
+  { tickets, fares }: Pick<ScheduleSums, 'tickets' | 'fares'>,
+): void {
+  const queue = queues.get(payer)
+  if (queue === undefined) return
+  queues.set(payer, {
+    ...queue,
+    tickets: Math.max(0, queue.tickets + tickets),
+    fares: Math.max(0, queue.fares + fares),
+  })
+}
