@@ -141,6 +141,8 @@ const half = { ...plain, list: 'routes', distortion: 'half' } as const
 const empty = { ...half, distortion: 'empty' } as const
 const gain = { ...plain, list: 'with-availability', available: [0] } as const
 const again = { ...half, distortion: 'again' } as const
+const routes = { ...plain, list: 'routes' } as const
+const availability = { ...plain, list: 'with-availability' } as const
 const twenty = {
   confirmations: 2,
   hasBaselines: true,
@@ -148,8 +150,8 @@ const twenty = {
 }
 
 /**
- * Sequences that random steps rarely produce: three agreeing lists, two alternating accidents, and a list that is
- * rejected, then approved, and then repeated.
+ * Sequences that random steps rarely produce: three agreeing lists, two alternating accidents, a list that is rejected, then
+ * approved, and then repeated, and every kind of change.
  */
 export const RARE: readonly Script[] = [
   { ...twenty, steps: [half, again, again, gain] },
@@ -158,7 +160,19 @@ export const RARE: readonly Script[] = [
     ...twenty,
     steps: [
       ...[half, { kind: 'reject', pick: 0 } as const, again, again],
-      ...[{ kind: 'approve', pick: 1 } as const, { ...plain, list: 'routes' } as const, half],
+      ...[{ kind: 'approve', pick: 1 } as const, routes, half],
+    ],
+  },
+  {
+    ...twenty,
+    steps: [
+      ...[
+        { ...routes, routes: [25], edits: [{ place: 0, version: 1 }] },
+        { ...routes, routes: [25] },
+        routes,
+      ],
+      ...[{ ...availability, available: [0, 1] }, availability, availability],
+      ...[{ ...routes, distortion: 'html' as const }],
     ],
   },
 ]
