@@ -106,11 +106,11 @@ interface Step {
 async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Promise<Step[]> {
   const steps: Step[] = []
   let generation = 0
+  let before = await rowsWritten(db)
   for (const churn of CHURN) {
     const ours: number[] = []
     const floor: number[] = []
     let rivals: Step['rivals'] = {}
-    const before = await rowsWritten(db)
     for (let round = 0; round < ROUNDS; round += 1) {
       generation += 1
       server.body = listOf(churn === 0 ? 0 : generation, churn)
@@ -123,7 +123,9 @@ async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Pr
         'a full rewrite': await fullRewriteMs(db, upstream),
       }
     }
-    steps.push({ churn, ours, floor, rivals, written: ((await rowsWritten(db)) - before) / ROUNDS })
+    const after = await rowsWritten(db)
+    steps.push({ churn, ours, floor, rivals, written: (after - before) / ROUNDS })
+    before = after
   }
   return steps
 }
