@@ -1,8 +1,10 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
+import { moveSharedFares } from '../../src/recheck/balance-queues.ts'
 import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
 import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
+import { countQueues } from '../../src/recheck/payers.ts'
 import { it } from '../support/test-database.ts'
 
 const FARES = 1_000_000
@@ -22,11 +24,11 @@ async function addBatch(db: Db, resellers: number, first: number): Promise<void>
   await sql`
     with fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
-                                non_residents_adults, non_residents_children, non_residents_infants, resellers)
+                                non_residents_adults, non_residents_children, non_residents_infants, resellers, weights)
       select 'F' || n, 0, 0, 0, 1, 0, 0,
              case when n % 10 = 0 and ${resellers}::int > 1
                   then array[1 + n % ${resellers}::int, 1 + (n + 1) % ${resellers}::int]
-                  else array[1 + n % ${resellers}::int] end
+                  else array[1 + n % ${resellers}::int] end, '{2, 2}'
         from generate_series(${first}::int, ${first + BATCH - 1}::int) n
       returning id, resellers
     )
@@ -56,6 +58,17 @@ async function claimMs(db: Db): Promise<number> {
   return times.sort((a, b) => a - b)[10] ?? Number.NaN
 }
 
+/** The milliseconds of the work of each minute, and how many fares it moved from a queue that is three times as long as the next. */
+async function minuteMs(db: Db): Promise<{ count: number; move: number; moved: number }> {
+  await sql`update fare_schedule set ticket = 3 where payer = 11`.execute(db)
+  const rules = { requestsPerSecond: 100, minRecheckSeconds: 60 }
+  const begun = performance.now()
+  await inTransaction(db, (tx) => countQueues(tx, rules))
+  const counted = performance.now()
+  const moved = await inTransaction(db, (tx) => moveSharedFares(tx, rules))
+  return { count: counted - begun, move: performance.now() - counted, moved }
+}
+
 it.for([1, 1_000])(
   'a claim among a million fares of %i resellers reads no more than the heads of the queues, also with 60,000 fares inside their minimum interval',
   { timeout: 600_000 },
@@ -71,6 +84,12 @@ it.for([1, 1_000])(
     process.stdout.write(
       `claim of 100 among ${FARES} of ${resellers}: ${free.toFixed(1)} ms, with 60,000 that wait ${waiting.toFixed(1)} ms\n`,
     )
+
+    const { count, move, moved } = await minuteMs(db)
+    process.stdout.write(
+      `each minute: ${count.toFixed(0)} ms to count the queues, ${move.toFixed(0)} ms to move ${moved} shared fares\n`,
+    )
+    if (resellers > 1) expect(moved).toBeGreaterThan(100)
 
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
       explain select tracked_fare_id from fare_schedule
