@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { balanceQueues, type SharedFare } from '../../src/recheck/policy/balance-queues.ts'
-import type { ScheduleSums, Worth } from '../../src/recheck/policy/ticket.ts'
+import { type ScheduleSums, ticketOf, type Worth } from '../../src/recheck/policy/ticket.ts'
 
 const WORTH = { weight: 1, value: 1, changesPerDay: 1 }
 /** A queue of fares with a ticket of 1 each, and half of ten checks a second. */
@@ -83,5 +84,104 @@ describe('the queue of a shared fare', () => {
     const [move] = balanceQueues([fareOf({ payer: 3 })], new Map([[2, queue(900)]]))
     expect(move).toMatchObject({ from: 3, to: 2 })
     expect(balanceQueues([fareOf()], new Map())).toEqual([])
+  })
+})
+
+/** Fares that the same resellers watch, each with its own priorities. */
+interface Group {
+  readonly fares: number
+  readonly changesPerDay: number
+  readonly weights: ReadonlyMap<number, number>
+}
+
+const SHARES = [1, 1, 4, 0.25]
+const MINUTES = 40
+
+const anyGroup: fc.Arbitrary<Group> = fc.record({
+  fares: fc.integer({ min: 1, max: 60 }),
+  changesPerDay: fc.constantFrom(0.1, 1, 8),
+  weights: fc
+    .uniqueArray(fc.tuple(fc.nat({ max: SHARES.length - 1 }), fc.constantFrom(1, 2, 5, 20)), {
+      selector: ([reseller]) => reseller,
+      minLength: 1,
+      maxLength: 3,
+    })
+    .map((pairs) => new Map(pairs)),
+})
+
+/** The fares after some minutes, each of which rates all fares, counts the queues and moves fares. */
+function settle(groups: readonly Group[]) {
+  const fares = groups.flatMap(({ weights, changesPerDay, fares: length }, group) => {
+    const worths = new Map(
+      [...weights].map(([reseller, weight]) => [reseller, { ...WORTH, weight, changesPerDay }]),
+    )
+    const payer = [...weights.keys()][0] ?? 0
+    return Array.from({ length }, () => ({
+      group,
+      worths,
+      payer,
+      ticket: 1,
+      minIntervalSeconds: 0,
+    }))
+  })
+  const shares = SHARES.reduce((sum, share) => sum + share, 0)
+  const count = () =>
+    new Map(
+      SHARES.map((share, reseller): [number, ScheduleSums] => {
+        const own = fares.filter(({ payer }) => payer === reseller)
+        const tickets = own.reduce((sum, { ticket }) => sum + ticket, 0)
+        return [reseller, { tickets, fares: own.length, requestsPerSecond: share / shares }]
+      }),
+    )
+  let moved = 0
+  for (let minute = 0; minute < MINUTES; minute += 1) {
+    const queues = count()
+    for (const fare of fares) {
+      const [worth, queue] = [fare.worths.get(fare.payer), queues.get(fare.payer)]
+      if (worth && queue) fare.ticket = ticketOf(worth, queue)
+    }
+    const moves = balanceQueues(
+      fares.map((fare, id) => ({ ...fare, id })),
+      count(),
+    )
+    for (const { id, to, ticket } of moves) Object.assign(fares[id] ?? {}, { payer: to, ticket })
+    moved = moves.length
+  }
+  const queues = count()
+  const intervals = fares.map(({ payer, ticket, group }) => {
+    const { tickets = 0, requestsPerSecond = 1 } = queues.get(payer) ?? {}
+    return { group, seconds: tickets / (ticket * requestsPerSecond) }
+  })
+  return { moved, longest: groups.map((_, i) => longestOf(intervals, i)) }
+}
+
+function longestOf(
+  intervals: readonly { readonly group: number; readonly seconds: number }[],
+  of: number,
+): number {
+  return Math.max(...intervals.filter(({ group }) => group === of).map(({ seconds }) => seconds))
+}
+
+describe('among resellers with any overlaps, shares and priorities', () => {
+  it('no fare is checked less often than if one of its resellers were alone with its share', () => {
+    fc.assert(
+      fc.property(fc.array(anyGroup, { minLength: 1, maxLength: 6 }), (groups) => {
+        const { moved, longest } = settle(groups)
+
+        // In few worlds two fares change places for ever, which costs them nothing.
+        expect(moved).toBeLessThanOrEqual(4)
+        for (const reseller of SHARES.keys()) {
+          const own = groups.flatMap((group, i) => {
+            const weight = group.weights.get(reseller)
+            return weight ? [{ ...group, i, weights: new Map([[reseller, weight]]) }] : []
+          })
+          const alone = settle(own).longest
+          for (const [at, { i }] of own.entries()) {
+            expect(longest[i]).toBeLessThan(1.15 * (alone[at] ?? 0))
+          }
+        }
+      }),
+      { numRuns: 40 },
+    )
   })
 })
