@@ -82,9 +82,9 @@ async function findSlowFares(
              ${EVENT_VALUE} as value, coalesce(nullif(${RATE}, 0), ${FIRST_RATE}::float8) as rate
         from tracked_fare f
         join fare_schedule q on q.tracked_fare_id = f.id
-       where cardinality(f.resellers) > 1 and q.leased_until <= now()
+       where f.resellers <> '{}' and (cardinality(f.resellers) > 1 or q.payer <> f.resellers[1]) and q.leased_until <= now()
     ), slow as (
-      select id, min(seconds) filter (where is_present) / nullif(min(seconds), 0) as gain
+      select id, coalesce(min(seconds) filter (where is_present), 'Infinity') / greatest(min(seconds), 1e-9) as gain
         from (select s.id, queue.id = s.payer as is_present,
                      greatest(${minRecheckSeconds}::int, s.min_interval_seconds,
                               least(queue.tickets / sqrt(r.weight * s.value * s.rate) / queue.per_second,
@@ -94,7 +94,7 @@ async function findSlowFares(
                cross join lateral unnest(s.resellers, s.weights, s.max_delays) r (payer, weight, max_delay)
                 join queue on queue.id = r.payer) place
        group by id
-      having min(seconds) filter (where is_present) > ${LEAST_GAIN}::float8 * min(seconds)
+      having coalesce(min(seconds) filter (where is_present), 'Infinity') > ${LEAST_GAIN}::float8 * min(seconds)
        order by gain desc
        limit ${MOST_MOVES}
     )
@@ -107,16 +107,26 @@ async function findSlowFares(
   return rows
 }
 
-/** The fares that are still in that queue and not being checked, locked until the transaction ends. */
+/** Those of the fares that are not being checked and whose payer and resellers are still the same, locked until the transaction ends. */
 async function lockFares(tx: Tx, fares: readonly SlowFare[]): Promise<SlowFare[]> {
-  const { rows } = await sql<Pick<SlowFare, 'id' | 'payer'>>`
-    select tracked_fare_id as id, payer
+  const { rows: locked } = await sql<{ id: number }>`
+    select tracked_fare_id as id
       from fare_schedule
      where tracked_fare_id = any(${fares.map(({ id }) => id)}::bigint[]) and leased_until <= now()
        for update skip locked
   `.execute(tx)
-  const payerOf = new Map(rows.map(({ id, payer }) => [id, payer]))
-  return fares.filter(({ id, payer }) => payerOf.get(id) === payer)
+  // Read after the lock: watches may have changed before it, and cannot change while it is held.
+  const { rows } = await sql<Pick<SlowFare, 'id' | 'payer' | 'resellers'>>`
+    select q.tracked_fare_id as id, q.payer, f.resellers
+      from fare_schedule q
+      join tracked_fare f on f.id = q.tracked_fare_id
+     where q.tracked_fare_id = any(${locked.map(({ id }) => id)}::bigint[])
+  `.execute(tx)
+  const present = new Map(rows.map((row) => [row.id, row]))
+  return fares.filter(({ id, payer, resellers }) => {
+    const now = present.get(id)
+    return now?.payer === payer && String(now.resellers) === String(resellers)
+  })
 }
 
 /**
