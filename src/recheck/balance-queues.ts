@@ -82,9 +82,9 @@ async function findSlowFares(
              ${EVENT_VALUE} as value, coalesce(nullif(${RATE}, 0), ${FIRST_RATE}::float8) as rate
         from tracked_fare f
         join fare_schedule q on q.tracked_fare_id = f.id
-       where f.resellers <> '{}' and (cardinality(f.resellers) > 1 or q.payer <> f.resellers[1]) and q.leased_until <= now()
+       where cardinality(f.resellers) > 1 and q.leased_until <= now()
     ), slow as (
-      select id, coalesce(min(seconds) filter (where is_present), 'Infinity') / greatest(min(seconds), 1e-9) as gain
+      select id, min(seconds) filter (where is_present) / greatest(min(seconds), 1e-9) as gain
         from (select s.id, queue.id = s.payer as is_present,
                      greatest(${minRecheckSeconds}::int, s.min_interval_seconds,
                               least(queue.tickets / sqrt(r.weight * s.value * s.rate) / queue.per_second,
@@ -94,7 +94,7 @@ async function findSlowFares(
                cross join lateral unnest(s.resellers, s.weights, s.max_delays) r (payer, weight, max_delay)
                 join queue on queue.id = r.payer) place
        group by id
-      having coalesce(min(seconds) filter (where is_present), 'Infinity') > ${LEAST_GAIN}::float8 * min(seconds)
+      having min(seconds) filter (where is_present) > ${LEAST_GAIN}::float8 * min(seconds)
        order by gain desc
        limit ${MOST_MOVES}
     )

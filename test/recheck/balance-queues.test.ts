@@ -110,7 +110,7 @@ const anyGroup: fc.Arbitrary<Group> = fc.record({
 })
 
 /** The fares after some minutes, each of which rates all fares, counts the queues and moves fares. */
-function settle(groups: readonly Group[]) {
+function playMinutes(groups: readonly Group[]) {
   const fares = groups.flatMap(({ weights, changesPerDay, fares: length }, group) => {
     const worths = new Map(
       [...weights].map(([reseller, weight]) => [reseller, { ...WORTH, weight, changesPerDay }]),
@@ -166,7 +166,7 @@ describe('among resellers with any overlaps, shares and priorities', () => {
   it('no fare is checked less often than if one of its resellers were alone with its share', () => {
     fc.assert(
       fc.property(fc.array(anyGroup, { minLength: 1, maxLength: 6 }), (groups) => {
-        const { moved, longest } = settle(groups)
+        const { moved, longest } = playMinutes(groups)
 
         // In few worlds two fares change places for ever, which costs them nothing.
         expect(moved).toBeLessThanOrEqual(4)
@@ -175,7 +175,7 @@ describe('among resellers with any overlaps, shares and priorities', () => {
             const weight = group.weights.get(reseller)
             return weight ? [{ ...group, i, weights: new Map([[reseller, weight]]) }] : []
           })
-          const alone = settle(own).longest
+          const alone = playMinutes(own).longest
           for (const [at, { i }] of own.entries()) {
             expect(longest[i]).toBeLessThan(1.15 * (alone[at] ?? 0))
           }

@@ -164,20 +164,6 @@ describe('a shared fare', () => {
 })
 
 describe('a fare whose payer watches it no more', () => {
-  it('moves to a reseller that does', async ({ db }) => {
-    const fares = await trackFares(db, [
-      { ...BOTH, payer: 3 },
-      { resellers: [1], payer: 3 },
-      { resellers: [], payer: 3 },
-    ])
-    await sql`insert into recheck_payer (reseller_id) values (3)`.execute(db)
-    await count(db)
-
-    expect(await moveFares(db)).toBe(2)
-
-    expect(await payersOf(db, fares)).toEqual([1, 1, 3])
-  })
-
   it('keeps its ticket and its due time, in the measure of the other queue', async ({ db }) => {
     const [ana, bob] = [await newReseller(db, 'ana'), await newReseller(db, 'bob')]
     await importRows(db, ana, [cells()])
