@@ -29,6 +29,9 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ]
 
+/** How often the lag of the event loop is sampled. The default of 10 ms costs 4 ms of CPU time a second, as much as an idle worker. */
+const LAG_EVERY_MS = 100
+
 /**
  * Declares every metric of farewatch: base units, `_total` on counters, timestamps of events instead of ages, and closed
  * sets of labels that begin at 0. A route, flight, URL, key or message is never a label.
@@ -40,7 +43,7 @@ export function createMetrics() {
   const own = createDeclare()
   const system = createDeclare()
   const { registry } = own
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_EVERY_MS })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
   return {
     registry,

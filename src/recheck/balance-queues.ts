@@ -2,7 +2,7 @@ import { sql, type Tx } from '../db/database.ts'
 import { MOST_PROMISED } from '../watch/most-promised.ts'
 import { readPayers } from './payers.ts'
 import { balanceQueues, LEAST_GAIN, type Move, type SharedFare } from './policy/balance-queues.ts'
-import { FIRST_RATE, FLOOR } from './policy/ticket.ts'
+import { CAP, DAY_SECONDS, FIRST_RATE, FLOOR } from './policy/ticket.ts'
 import { maxDelayIn, sumsOf, weightFor } from './rate-fares.ts'
 import { EVENT_VALUE, RATE } from './rate-in-sql.ts'
 
@@ -27,8 +27,8 @@ interface SlowFare {
 const MOST_MOVES = 10_000
 
 /**
- * Moves shared fares to the queue of the reseller where their expected interval is shorter, as last counted. Fares that another transaction
- * holds, or that are being checked, are moved by a later call. Returns how many were moved.
+ * Moves shared fares to the queue of the reseller where their expected interval is shorter, as last counted. Fares that
+ * another transaction holds, or that are being checked, are moved by a later call. Returns how many were moved.
  */
 export async function moveSharedFares(tx: Tx, rules: BalanceRules): Promise<number> {
   const slow = await lockFares(tx, await findSlowFares(tx, rules))
@@ -65,8 +65,9 @@ function sharedFare(fare: SlowFare, { minRecheckSeconds }: BalanceRules): Shared
 }
 
 /**
- * Finds the shared fares whose interval another queue would make shorter, those first that gain the most. Their rates are without the factors, which
- * are the same in every queue. `balanceQueues` computes the intervals again, as they are after each move.
+ * Finds the shared fares whose interval another queue would make shorter, those first that gain the most. Their rates are
+ * without the factors, which are the same in every queue. `balanceQueues` computes the intervals again, as they are after each
+ * move.
  */
 async function findSlowFares(
   tx: Tx,
@@ -75,6 +76,7 @@ async function findSlowFares(
   const { rows } = await sql<SlowFare>`
     with queue as materialized (
       select reseller_id as id, p.fares, p.tickets, p.budget_part * ${requestsPerSecond}::float8 as per_second,
+             ${CAP * DAY_SECONDS}::float8 * p.budget_part * ${requestsPerSecond}::float8 / nullif(p.fares, 0) as most_changes,
              greatest(1, p.promised / (${MOST_PROMISED}::float8 * p.budget_part * ${requestsPerSecond}::float8)) as excess
         from recheck_payer p
     ), shared as materialized (
@@ -87,7 +89,7 @@ async function findSlowFares(
       select id, min(seconds) filter (where is_present) / greatest(min(seconds), 1e-9) as gain
         from (select s.id, queue.id = s.payer as is_present,
                      greatest(${minRecheckSeconds}::int, s.min_interval_seconds,
-                              least(queue.tickets / sqrt(r.weight * s.value * s.rate) / queue.per_second,
+                              least(queue.tickets / sqrt(r.weight * s.value * least(s.rate, queue.most_changes)) / queue.per_second,
                                     queue.fares / (${FLOOR}::float8 * queue.per_second),
                                     r.max_delay * queue.excess)) as seconds
                 from shared s
@@ -107,7 +109,10 @@ async function findSlowFares(
   return rows
 }
 
-/** Those of the fares that are not being checked and whose payer and resellers are still the same, locked until the transaction ends. */
+/**
+ * Those of the fares that are not being checked and whose payer and resellers are still the same, locked until the transaction
+ * ends.
+ */
 async function lockFares(tx: Tx, fares: readonly SlowFare[]): Promise<SlowFare[]> {
   const { rows: locked } = await sql<{ id: number }>`
     select tracked_fare_id as id
@@ -130,8 +135,8 @@ async function lockFares(tx: Tx, fares: readonly SlowFare[]): Promise<SlowFare[]
 }
 
 /**
- * Writes the moves. The virtual due time keeps its distance from the clock of the queue, as a part of the interval. The sums of the queues
- * follow at once: the tickets of the next checks are computed from them.
+ * Writes the moves. The virtual due time keeps its distance from the clock of the queue, as a part of the interval. The sums of
+ * the queues follow at once: the tickets of the next checks are computed from them.
  */
 async function saveMoves(tx: Tx, moves: readonly Move[]): Promise<void> {
   await sql`

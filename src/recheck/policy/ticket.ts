@@ -27,11 +27,11 @@ export function withEvent(value: number, eventValue: number): number {
   return value + VALUE_STEP * (eventValue - value)
 }
 
-const DAY_SECONDS = 86_400
+export const DAY_SECONDS = 86_400
 /** The least ticket, as a part of the mean ticket (ε). */
 export const FLOOR = 0.2
 /** The largest rate that counts, in changes during one check of every fare. */
-const CAP = 3
+export const CAP = 3
 
 /** The present sums of a queue. */
 export interface ScheduleSums {
