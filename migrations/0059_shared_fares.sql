@@ -1,7 +1,11 @@
 -- older code: must stop
 -- A shared fare is in the queue where its expected interval is the shortest. Once a minute it may move; a check no longer moves it.
 
-comment on column fare_schedule.payer is 'The reseller in whose queue the fare is: of its resellers the one in whose queue its expected interval is the shortest, as counted once a minute.';
+alter table recheck_payer add column free_tickets double precision not null default 0;
+comment on column recheck_payer.free_tickets is 'As tickets, without the fares that their minimum interval holds, times the part of the checks that these leave. 0 if it holds all.';
+alter table fare_schedule add column changes_per_day double precision;
+comment on column fare_schedule.changes_per_day is 'The expected changes a day that the ticket follows from, factors included.';
+comment on column fare_schedule.payer is 'The reseller in whose queue the fare is: of its resellers about the one in whose queue its expected interval is the shortest, as counted once a minute.';
 
 -- The weight is that of the payer alone.
 create or replace view farewatch.availability_schedule as

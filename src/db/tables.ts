@@ -127,6 +127,7 @@ export interface FareSchedule {
   available_exposure: Generated<number>
   available_value: Generated<number>
   changed_at: Date | null
+  changes_per_day: number | null
   claim_id: string | null
   lane: FastLane | null
   lane_due_at: Date | null
@@ -244,6 +245,7 @@ export interface RecheckFactor {
 export interface RecheckPayer {
   budget_part: Generated<number>
   fares: Generated<number>
+  free_tickets: Generated<number>
   pass: Generated<number>
   promised: Generated<number>
   reseller_id: number

@@ -38,7 +38,8 @@ export async function moveSharedFares(tx: Tx, rules: BalanceRules): Promise<numb
     slow.flatMap(({ payer, resellers }) => [payer, ...resellers]),
   )
   const queues = [...payers].map(
-    ([id, payer]) => [id, sumsOf(payer, rules.requestsPerSecond)] as const,
+    ([id, payer]) =>
+      [id, sumsOf({ ...payer, tickets: payer.freeTickets }, rules.requestsPerSecond)] as const,
   )
   const moves = balanceQueues(
     slow.map((fare) => sharedFare(fare, rules)),
@@ -65,9 +66,8 @@ function sharedFare(fare: SlowFare, { minRecheckSeconds }: BalanceRules): Shared
 }
 
 /**
- * Finds the shared fares whose interval another queue would make shorter, those first that gain the most. Their rates are
- * without the factors, which are the same in every queue. `balanceQueues` computes the intervals again, as they are after each
- * move.
+ * Finds the shared fares whose interval another queue would make shorter, those first that gain the most. `balanceQueues`
+ * computes the intervals again, as they are after each move.
  */
 async function findSlowFares(
   tx: Tx,
@@ -75,13 +75,13 @@ async function findSlowFares(
 ): Promise<SlowFare[]> {
   const { rows } = await sql<SlowFare>`
     with queue as materialized (
-      select reseller_id as id, p.fares, p.tickets, p.budget_part * ${requestsPerSecond}::float8 as per_second,
+      select reseller_id as id, p.fares, p.free_tickets as tickets, p.budget_part * ${requestsPerSecond}::float8 as per_second,
              ${CAP * DAY_SECONDS}::float8 * p.budget_part * ${requestsPerSecond}::float8 / nullif(p.fares, 0) as most_changes,
              greatest(1, p.promised / (${MOST_PROMISED}::float8 * p.budget_part * ${requestsPerSecond}::float8)) as excess
         from recheck_payer p
     ), shared as materialized (
       select q.tracked_fare_id as id, q.payer, q.ticket, f.resellers, f.weights, f.max_delays, f.min_interval_seconds,
-             ${EVENT_VALUE} as value, coalesce(nullif(${RATE}, 0), ${FIRST_RATE}::float8) as rate
+             ${EVENT_VALUE} as value, coalesce(q.changes_per_day, nullif(${RATE}, 0), ${FIRST_RATE}::float8) as rate
         from tracked_fare f
         join fare_schedule q on q.tracked_fare_id = f.id
        where cardinality(f.resellers) > 1 and q.leased_until <= now()
@@ -143,8 +143,7 @@ async function saveMoves(tx: Tx, moves: readonly Move[]): Promise<void> {
     update fare_schedule s
        set payer = m.payer,
            vdue = p.v + (s.vdue - old.v) * s.ticket / m.ticket,
-           ticket = m.ticket,
-           surprise = 1
+           ticket = m.ticket
       from unnest(${moves.map(({ id }) => id)}::bigint[], ${moves.map(({ to }) => to)}::bigint[],
                   ${moves.map(({ ticket }) => ticket)}::float8[]) m (id, payer, ticket)
       join recheck_payer p on p.reseller_id = m.payer
@@ -154,11 +153,16 @@ async function saveMoves(tx: Tx, moves: readonly Move[]): Promise<void> {
   await sql`select from recheck_clock for update`.execute(tx)
   await sql`
     update recheck_payer p
-       set tickets = greatest(0, p.tickets + d.tickets), fares = greatest(0, p.fares + d.fares)
-      from (select payer, sum(tickets) as tickets, sum(fares) as fares
+       set tickets = greatest(0, p.tickets + d.tickets),
+           free_tickets = greatest(0, p.free_tickets + d.tickets),
+           fares = greatest(0, p.fares + d.fares),
+           promised = greatest(0, p.promised + d.promised)
+      from (select payer, sum(tickets) as tickets, sum(fares) as fares, sum(promised) as promised
               from unnest(${moves.flatMap(({ from, to }) => [from, to])}::bigint[],
                           ${moves.flatMap(({ oldTicket, ticket }) => [-oldTicket, ticket])}::float8[],
-                          ${moves.flatMap(() => [-1, 1])}::int[]) m (payer, tickets, fares)
+                          ${moves.flatMap(() => [-1, 1])}::int[],
+                          ${moves.flatMap(({ oldPromised, promised }) => [-oldPromised, promised])}::float8[])
+                     m (payer, tickets, fares, promised)
              group by payer) d
      where p.reseller_id = d.payer
   `.execute(tx)

@@ -1,5 +1,5 @@
 import type { CheckLane } from '../base/kinds.ts'
-import { PREPARED, sql, type Tx } from '../db/database.ts'
+import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
 import { SHARE_WITHOUT_RESELLER } from './payers.ts'
 import type { PayerQueue, QueuedFare } from './policy/stride.ts'
@@ -32,12 +32,23 @@ export function horizonCalls(requestsPerSecond: number): number {
   return Math.floor(requestsPerSecond * HORIZON_SECONDS) + 1
 }
 
+const IS_COUNTED = sql<boolean>`counted_at > now() - interval '1 minute'`
+
+/** Whether the queues were counted in the last minute. */
+export async function isCountedNow(db: Db): Promise<boolean> {
+  const { isCounted } = await selectOne(
+    sql<{ isCounted: boolean }>`select ${IS_COUNTED} as "isCounted" from recheck_clock`,
+    db,
+  )
+  return isCounted
+}
+
 /** The clock of the schedule. Its lock makes claims wait for each other, so that each counts what the last one charged. */
 export async function lockClock(tx: Tx): Promise<{ pass: number; isCounted: boolean }> {
   return selectOne(
     sql<{ pass: number; isCounted: boolean }>`${PREPARED}
       update recheck_clock set dispatched_at = now()
-      returning pass, counted_at > now() - interval '1 minute' as "isCounted"
+      returning pass, ${IS_COUNTED} as "isCounted"
     `,
     tx,
   )

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Db, Tx } from '../db/database.ts'
+import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
@@ -11,6 +12,7 @@ import {
   type DueFare,
   findLaneFares,
   horizonCalls,
+  isCountedNow,
   lockClock,
   saveClaims,
 } from './claim-fares.ts'
@@ -77,7 +79,8 @@ function idsOf(fares: readonly DueFare[]): number[] {
 }
 
 /**
- * After the claims are committed: the count and the moves read the whole schedule, and another process may claim meanwhile.
+ * After the claims are committed: the count and the moves read the whole schedule, and another process may claim meanwhile. Only one
+ * process counts at a time: a count that began before a move would overwrite its sums.
  */
 async function refreshQueues({
   db,
@@ -86,11 +89,13 @@ async function refreshQueues({
   minRecheckSeconds = MIN_RECHECK_SECONDS,
 }: DispatchDeps): Promise<void> {
   const rules = { requestsPerSecond: budgetPerSecond, minRecheckSeconds }
-  await inTransaction(db, async (tx) => {
-    await capOverdue(tx)
-    await countQueues(tx, rules)
+  await withSessionLock(db, 'count-queues', async (session) => {
+    // Another process may have counted since the claim.
+    if (await isCountedNow(session)) return
+    await inTransaction(session, (tx) => countQueues(tx, rules))
+    await inTransaction(session, capOverdue)
+    await inTransaction(session, (tx) => moveSharedFares(tx, rules))
   })
-  await inTransaction(db, (tx) => moveSharedFares(tx, rules))
 }
 
 interface Rates {

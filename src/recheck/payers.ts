@@ -10,6 +10,8 @@ export interface Payer extends Account {
   readonly id: number
   readonly v: number
   readonly tickets: number
+  /** Those of the fares that their minimum interval does not hold, divided by the part of the checks that is left to these. */
+  readonly freeTickets: number
   readonly fares: number
   /** The part of the budget that its queue can have, as last counted. */
   readonly budgetPart: number
@@ -23,7 +25,7 @@ export const SHARE_WITHOUT_RESELLER = 0.01
 /** Reads the queues of resellers. A reseller that never had a fare has none. */
 export async function readPayers(db: Db, ids: readonly number[]): Promise<Map<number, Payer>> {
   const { rows } = await sql<Payer>`${PREPARED}
-    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass, p.v, p.tickets, p.fares,
+    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass, p.v, p.tickets, p.free_tickets as "freeTickets", p.fares,
            p.budget_part as "budgetPart", p.promised
       from recheck_payer p
       left join reseller r on r.id = p.reseller_id
@@ -53,6 +55,17 @@ interface CountedQueue {
   readonly fares: number
   readonly most: number
   readonly promised: number
+  /** The tickets of the fares that their minimum interval does not hold, and the checks a second of those that it holds. */
+  readonly free: number
+  readonly held: number
+}
+
+/**
+ * The free tickets of a queue that can have so many checks a second. Which fares are held follows from the count before, so the
+ * number is right after some minutes. If more is held than the queue can have, it was wrong, and the count begins again.
+ */
+function freeTickets({ tickets, free, held }: CountedQueue, perSecond: number): number {
+  return held < perSecond ? (free * perSecond) / (perSecond - held) : tickets
 }
 
 /**
@@ -63,21 +76,28 @@ export async function countQueues(
   tx: Tx,
   { requestsPerSecond, minRecheckSeconds }: CountRules,
 ): Promise<void> {
+  // Its expected interval is longer than its minimum interval `m`.
+  const isFree = sql`before.free_tickets > s.ticket * m.seconds * before.budget_part * ${requestsPerSecond}::float8`
   const { rows } = await sql<CountedQueue>`
     select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, coalesce(q.tickets, 0) as tickets,
            coalesce(q.fares, 0) as fares, coalesce(q.most, 0) as most,
-           coalesce(q.promised, 0) as promised
+           coalesce(q.promised, 0) as promised, coalesce(q.free, 0) as free, coalesce(q.held, 0) as held
       from recheck_payer p
       left join reseller r on r.id = p.reseller_id
-      left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares,
-                        sum(1.0::float8 / greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)) as most,
+      left join (select s.payer, sum(s.ticket) as tickets, count(*) as fares, sum(1 / m.seconds) as most,
+                        sum(s.ticket) filter (where ${isFree}) as free,
+                        sum(1 / m.seconds) filter (where not ${isFree}) as held,
                         sum(1.0::float8 / ${maxDelayOf(sql`s.payer`, sql`${minRecheckSeconds}::int`)}) as promised
                    from fare_schedule s
                    join tracked_fare f on f.id = s.tracked_fare_id
+                   join recheck_payer before on before.reseller_id = s.payer
+                  cross join lateral (
+                    select greatest(${minRecheckSeconds}::int, f.min_interval_seconds, 1)::float8 as seconds) m
                   group by s.payer) q on q.payer = p.reseller_id
      order by p.reseller_id
   `.execute(tx)
   const parts = divideBudget(rows, requestsPerSecond)
+  const free = rows.map((row, i) => freeTickets(row, (parts[i] ?? 1) * requestsPerSecond))
   const fares = rows.reduce((sum, row) => sum + row.fares, 0)
   // First, as in a claim: two that meet do not deadlock.
   await sql`
@@ -90,12 +110,14 @@ export async function countQueues(
   `.execute(tx)
   await sql`
     update recheck_payer p
-       set tickets = n.tickets, fares = n.fares, budget_part = n.part, promised = n.promised
+       set tickets = n.tickets, fares = n.fares, budget_part = n.part, promised = n.promised, free_tickets = n.free
       from unnest(${rows.map(({ id }) => id)}::bigint[], ${rows.map(({ tickets }) => tickets)}::float8[],
                   ${rows.map(({ fares }) => fares)}::bigint[], ${parts}::float8[],
-                  ${rows.map(({ promised }) => promised)}::float8[]) n (id, tickets, fares, part, promised)
+                  ${rows.map(({ promised }) => promised)}::float8[], ${free}::float8[])
+             n (id, tickets, fares, part, promised, free)
      where p.reseller_id = n.id
-       and (p.tickets, p.fares, p.budget_part, p.promised) is distinct from (n.tickets, n.fares, n.part, n.promised)
+       and (p.tickets, p.fares, p.budget_part, p.promised, p.free_tickets)
+           is distinct from (n.tickets, n.fares, n.part, n.promised, n.free)
   `.execute(tx)
 }
 

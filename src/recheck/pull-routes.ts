@@ -65,6 +65,7 @@ export async function pullRoutes(
     update fare_schedule q
        set ticket = q.ticket * sqrt(p.factor / q.surprise),
            vdue = q.vdue + (sqrt(q.surprise / p.factor) - 1) / q.ticket,
+           changes_per_day = q.changes_per_day * p.factor / q.surprise,
            surprise = p.factor
       from p
      where q.tracked_fare_id = p.id

@@ -28,6 +28,8 @@ export interface CheckToRate {
 export interface RatedFare {
   readonly fareId: number
   readonly ticket: number
+  /** The expected changes a day that the ticket follows from, factors included. */
+  readonly changesPerDay: number
   readonly route: string | null
   /** The surprise of its route that the ticket includes. */
   readonly surprise: number
@@ -42,7 +44,7 @@ export interface RatedFare {
   readonly unavailableValue: number
 }
 
-export interface StoredFare extends RatedFare {
+export interface StoredFare extends Omit<RatedFare, 'changesPerDay'> {
   readonly payer: number
   /** The resellers of its active watches, and for each the sum of their priorities. */
   readonly resellers: readonly number[]
@@ -112,6 +114,7 @@ function rated(
   return {
     fareId: fare.fareId,
     ticket: ticketOf(worth, sumsOf(payer, requestsPerSecond)),
+    changesPerDay: worth.changesPerDay,
     route,
     surprise,
     ...columnsOf(memory),

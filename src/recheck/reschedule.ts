@@ -58,6 +58,7 @@ export async function reschedule(
            ticket = ${NEXT_TICKET},
            route = coalesce(i.route, s.route),
            surprise = coalesce(i.surprise, least(s.surprise, 1)),
+           changes_per_day = coalesce(i."changesPerDay", s.changes_per_day / greatest(s.surprise, 1)),
            rated_state = case when i.ticket is null then s.rated_state else i."ratedState" end,
            rated_at = case when i.ticket is null then s.rated_at else to_timestamp(i."ratedAt") end,
            changed_at = case when i.ticket is null then s.changed_at else to_timestamp(i."changedAt") end,
@@ -87,7 +88,7 @@ export async function reschedule(
               join tracked_fare f on f.id = d.fare_id
               join fare_schedule old on old.tracked_fare_id = d.fare_id
               left join jsonb_to_recordset(${JSON.stringify(rated)}::jsonb)
-                as r ("fareId" bigint, ticket float8, route text, surprise float8, "ratedState" text, "ratedAt" float8, "changedAt" float8,
+                as r ("fareId" bigint, ticket float8, "changesPerDay" float8, route text, surprise float8, "ratedState" text, "ratedAt" float8, "changedAt" float8,
                       "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
                       "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
                 on r."fareId" = d.fare_id) i

@@ -79,29 +79,28 @@ describe('the queue of a shared fare', () => {
   it('stays while the minimum interval is longer than both', () => {
     expect(queuesAfter([fareOf({ minIntervalSeconds: 60 })], queue(100), queue(50))).toEqual([1])
   })
-
-  it('is that of a reseller that watches it', () => {
-    const [move] = balanceQueues([fareOf({ payer: 3 })], new Map([[2, queue(900)]]))
-    expect(move).toMatchObject({ from: 3, to: 2 })
-    expect(balanceQueues([fareOf()], new Map())).toEqual([])
-  })
 })
 
-/** Fares that the same resellers watch, each with its own priorities. */
+/** Fares that the same resellers watch, each with its own priority, and some of them with a longest delay. */
 interface Group {
   readonly fares: number
   readonly changesPerDay: number
-  readonly weights: ReadonlyMap<number, number>
+  readonly watches: ReadonlyMap<number, Pick<Worth, 'weight' | 'maxDelaySeconds'>>
 }
 
 const SHARES = [1, 1, 4, 0.25]
 const MINUTES = 40
 
+const anyWatch = fc.record({
+  weight: fc.constantFrom(1, 2, 5, 20),
+  maxDelaySeconds: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, fc.constantFrom(60, 900)),
+})
+
 const anyGroup: fc.Arbitrary<Group> = fc.record({
   fares: fc.integer({ min: 1, max: 60 }),
   changesPerDay: fc.constantFrom(0.1, 1, 8),
-  weights: fc
-    .uniqueArray(fc.tuple(fc.nat({ max: SHARES.length - 1 }), fc.constantFrom(1, 2, 5, 20)), {
+  watches: fc
+    .uniqueArray(fc.tuple(fc.nat({ max: SHARES.length - 1 }), anyWatch), {
       selector: ([reseller]) => reseller,
       minLength: 1,
       maxLength: 3,
@@ -111,11 +110,11 @@ const anyGroup: fc.Arbitrary<Group> = fc.record({
 
 /** The fares after some minutes, each of which rates all fares, counts the queues and moves fares. */
 function playMinutes(groups: readonly Group[]) {
-  const fares = groups.flatMap(({ weights, changesPerDay, fares: length }, group) => {
+  const fares = groups.flatMap(({ watches, changesPerDay, fares: length }, group) => {
     const worths = new Map(
-      [...weights].map(([reseller, weight]) => [reseller, { ...WORTH, weight, changesPerDay }]),
+      [...watches].map(([reseller, watch]) => [reseller, { ...WORTH, ...watch, changesPerDay }]),
     )
-    const payer = [...weights.keys()][0] ?? 0
+    const payer = [...watches.keys()][0] ?? 0
     return Array.from({ length }, () => ({
       group,
       worths,
@@ -130,7 +129,12 @@ function playMinutes(groups: readonly Group[]) {
       SHARES.map((share, reseller): [number, ScheduleSums] => {
         const own = fares.filter(({ payer }) => payer === reseller)
         const tickets = own.reduce((sum, { ticket }) => sum + ticket, 0)
-        return [reseller, { tickets, fares: own.length, requestsPerSecond: share / shares }]
+        const promised = own.reduce((sum, { worths }) => {
+          const seconds = worths.get(reseller)?.maxDelaySeconds
+          return sum + (seconds ? 1 / seconds : 0)
+        }, 0)
+        const requestsPerSecond = share / shares
+        return [reseller, { tickets, fares: own.length, requestsPerSecond, promised }]
       }),
     )
   let moved = 0
@@ -172,8 +176,8 @@ describe('among resellers with any overlaps, shares and priorities', () => {
         expect(moved).toBeLessThanOrEqual(4)
         for (const reseller of SHARES.keys()) {
           const own = groups.flatMap((group, i) => {
-            const weight = group.weights.get(reseller)
-            return weight ? [{ ...group, i, weights: new Map([[reseller, weight]]) }] : []
+            const watch = group.watches.get(reseller)
+            return watch ? [{ ...group, i, watches: new Map([[reseller, watch]]) }] : []
           })
           const alone = playMinutes(own).longest
           for (const [at, { i }] of own.entries()) {

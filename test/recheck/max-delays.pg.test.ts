@@ -96,11 +96,13 @@ describe('a fare with a longest delay', () => {
   })
 
   it('is due by the tickets of the present when others were added', async ({ db }) => {
-    const [fare = 0] = await trackFares(db, [{ resellers: [1], maxDelaySeconds: 100, vdue: 20 }])
-    await sql`update recheck_payer set tickets = 1000, fares = 1000, promised = 0.01 where reseller_id = 1`.execute(
-      db,
-    )
-    await sql`update fare_schedule set ticket = 0.1`.execute(db)
+    const [fare = 0] = await trackFares(db, [
+      { resellers: [1], maxDelaySeconds: 100, vdue: 20 },
+      ...Array.from({ length: 100 }, () => ({ resellers: [1] })),
+    ])
+    await sql`
+      update fare_schedule set ticket = case tracked_fare_id when ${fare}::bigint then 0.1 else 9.999 end
+    `.execute(db)
     await sql`update recheck_clock set requests_per_second = 1`.execute(db)
     // Its claim is held back, so that only the due time is corrected.
     await sql`update upstream_budget set next_slot_at = clock_timestamp() + interval '1 hour'`.execute(

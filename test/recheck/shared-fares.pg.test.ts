@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
+import { withSessionLock } from '../../src/db/session-lock.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { moveSharedFares } from '../../src/recheck/balance-queues.ts'
 import { countQueues } from '../../src/recheck/payers.ts'
@@ -132,7 +133,7 @@ describe('a shared fare', () => {
     // Two units of 0.25 tickets are half of its interval. The ticket is that of one watch: √1.1.
     const ticket = Math.sqrt(1.1)
     expect(rows).toEqual([
-      { vdue: expect.closeTo(100 + 0.5 / ticket), ticket: expect.closeTo(ticket), surprise: 1 },
+      { vdue: expect.closeTo(100 + 0.5 / ticket), ticket: expect.closeTo(ticket), surprise: 9 },
     ])
     expect(await payersOf(db, [fare, busy])).toEqual([2, 1])
     const queues = await sql<{ tickets: number; fares: number }>`
@@ -143,6 +144,36 @@ describe('a shared fare', () => {
       { tickets: expect.closeTo(301.75), fares: 301 },
       { tickets: expect.closeTo(ticket), fares: 1 },
     ])
+  })
+
+  it('stays where it is checked at its minimum interval, however many fares have a longer one', async ({
+    db,
+  }) => {
+    const shared = { ...BOTH, minIntervalSeconds: 60 }
+    const fares = await trackFares(db, [
+      ...times(5, shared),
+      ...times(300, { resellers: [1], minIntervalSeconds: 7_200 }),
+      ...times(250, { resellers: [2] }),
+    ])
+
+    for (let minute = 0; minute < 3; minute += 1) {
+      await count(db)
+      expect(await moveFares(db)).toBe(0)
+    }
+
+    expect(await payersOf(db, fares.slice(0, 5))).toEqual(times(5, 1))
+  })
+
+  it('moves by a count of one process at a time', async ({ db }) => {
+    await trackFares(db, times(20, { ...BOTH, payer: 2 }))
+    const countedAt = async () =>
+      (await sql<{ at: Date | null }>`select counted_at as at from recheck_clock`.execute(db)).rows
+    const before = await countedAt()
+
+    await withSessionLock(db, 'count-queues', () => dispatch(db, SLOW))
+    expect(await countedAt()).toEqual(before)
+    await dispatch(db, SLOW)
+    expect(await countedAt()).not.toEqual(before)
   })
 
   it('moves to the reseller that asks for a delay when the other’s queue is slower', async ({
@@ -160,6 +191,10 @@ describe('a shared fare', () => {
     await moveFares(db)
 
     expect(await payersOf(db, fares.slice(0, 6))).toEqual([2, 2, 2, 1, 1, 1])
+    const { rows } = await sql<{ promised: number }>`
+      select promised from recheck_payer where reseller_id in (1, 2) order by reseller_id
+    `.execute(db)
+    expect(rows).toEqual([{ promised: 0 }, { promised: expect.closeTo(3 / 60) }])
   })
 })
 

@@ -18,6 +18,9 @@ export interface Move {
   /** The ticket in the queue that it leaves, and in the one that it joins. */
   readonly oldTicket: number
   readonly ticket: number
+  /** The checks a second that its longest delay needs in each. */
+  readonly oldPromised: number
+  readonly promised: number
 }
 
 /** A fare moves if its interval becomes shorter by this factor, so that small differences do not move it to and fro. */
@@ -41,11 +44,21 @@ export function balanceQueues(
     const places = placesOf(fare, sums)
     const present = places.find(({ payer }) => payer === from)
     const [best] = places.toSorted((a, b) => a.seconds - b.seconds)
-    if (best === undefined || best === present) return []
-    if (present !== undefined && best.seconds * LEAST_GAIN > present.seconds) return []
-    add(sums, from, { tickets: -oldTicket, fares: -1 })
-    add(sums, best.payer, { tickets: best.ticket, fares: 1 })
-    return [{ id, from, to: best.payer, oldTicket, ticket: best.ticket }]
+    if (best === undefined || present === undefined || best === present) return []
+    if (best.seconds * LEAST_GAIN > present.seconds) return []
+    add(sums, from, { tickets: -oldTicket, fares: -1, promised: -present.promised })
+    add(sums, best.payer, { tickets: best.ticket, fares: 1, promised: best.promised })
+    return [
+      {
+        id,
+        from,
+        to: best.payer,
+        oldTicket,
+        ticket: best.ticket,
+        oldPromised: present.promised,
+        promised: best.promised,
+      },
+    ]
   })
 }
 
@@ -54,6 +67,8 @@ interface Place {
   readonly ticket: number
   /** The expected interval with this ticket. */
   readonly seconds: number
+  /** The checks a second that its longest delay needs. */
+  readonly promised: number
 }
 
 function placesOf(
@@ -63,17 +78,21 @@ function placesOf(
   return [...worths].flatMap(([payer, worth]) => {
     const queue = queues.get(payer)
     if (queue === undefined) return []
-    const ticket = ticketOf(worth, queue)
-    const others = Math.max(0, queue.tickets - (payer === present ? oldTicket : 0))
+    const isPresent = payer === present
+    const promised = worth.maxDelaySeconds ? 1 / worth.maxDelaySeconds : 0
+    // A queue that has promised too much keeps less of each promise, also of this one.
+    const all = (queue.promised ?? 0) + (isPresent ? 0 : promised)
+    const ticket = ticketOf(worth, { ...queue, promised: all })
+    const others = Math.max(0, queue.tickets - (isPresent ? oldTicket : 0))
     const seconds = (others + ticket) / (ticket * queue.requestsPerSecond)
-    return [{ payer, ticket, seconds: Math.max(minIntervalSeconds, seconds) }]
+    return [{ payer, ticket, seconds: Math.max(minIntervalSeconds, seconds), promised }]
   })
 }
 
 function add(
   queues: Map<number, ScheduleSums>,
   payer: number,
-  { tickets, fares }: Pick<ScheduleSums, 'tickets' | 'fares'>,
+  { tickets, fares, promised }: Pick<Required<ScheduleSums>, 'tickets' | 'fares' | 'promised'>,
 ): void {
   const queue = queues.get(payer)
   if (queue === undefined) return
@@ -81,5 +100,6 @@ function add(
     ...queue,
     tickets: Math.max(0, queue.tickets + tickets),
     fares: Math.max(0, queue.fares + fares),
+    promised: Math.max(0, (queue.promised ?? 0) + promised),
   })
 }
