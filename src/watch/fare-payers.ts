@@ -17,7 +17,7 @@ export function maxDelayOf(
 
 /**
  * The reseller in whose queue a new fare `f` starts, with that queue: the one that asks for the shortest delay, otherwise the one whose
- * queue is the shortest for its part of the budget. A minute later the fare moves where its interval is shorter.
+ * queue is the shortest for its part of the budget. The count of the next minute may move the fare where its interval is shorter.
  */
 export const FIRST_PAYER = sql`
   (select q.reseller_id, q.v, q.tickets, q.fares

@@ -30,7 +30,7 @@ export const LEAST_GAIN = 1.1
  * The moves after which each of the shared fares is in the queue where its expected interval is about the shortest. Each move
  * counts when the next one is decided, so that the fares do not all go to the same queue.
  *
- * No reseller's fares are slowed by what others watch: a queue has only fares of its own reseller, so it is never longer than
+ * So what others watch hardly slows the fares of a reseller: a queue has only fares of its own reseller, so it is not longer than
  * if the reseller were alone with its share, and a fare leaves it only for a shorter interval. This is selfish load balancing
  * (Vöcking, in Nisan et al., "Algorithmic game theory", 2007, chapter 20).
  */
