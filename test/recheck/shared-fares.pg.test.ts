@@ -118,7 +118,7 @@ describe('a shared fare', () => {
     ])
     await count(db)
     await sql`update recheck_payer set v = case reseller_id when 1 then 8 else 100 end`.execute(db)
-    await sql`update fare_schedule set ticket = 0.25, surprise = 9 where tracked_fare_id = ${fare}`.execute(
+    await sql`update fare_schedule set ticket = 0.25, surprise = 9, changes_per_day = 4 where tracked_fare_id = ${fare}`.execute(
       db,
     )
     await sql`update fare_schedule set leased_until = now() + interval '1 minute' where tracked_fare_id = ${busy}`.execute(
@@ -130,8 +130,8 @@ describe('a shared fare', () => {
     const { rows } = await sql<{ vdue: number; ticket: number; surprise: number }>`
       select vdue, ticket, surprise from fare_schedule where tracked_fare_id = ${fare}
     `.execute(db)
-    // Two units of 0.25 tickets are half of its interval. The ticket is that of one watch: √1.1.
-    const ticket = Math.sqrt(1.1)
+    // Two units of 0.25 tickets are half of its interval. The ticket is that of one watch at the rate of its last check: √(1.1 × 4).
+    const ticket = Math.sqrt(1.1 * 4)
     expect(rows).toEqual([
       { vdue: expect.closeTo(100 + 0.5 / ticket), ticket: expect.closeTo(ticket), surprise: 9 },
     ])
