@@ -5,7 +5,6 @@ import { inTransaction } from '../db/transaction.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
-import { moveSharedFares } from './balance-queues.ts'
 import { chargeClaims, nextChecks } from './charge-claims.ts'
 import {
   type ClaimedCheck,
@@ -16,6 +15,7 @@ import {
   lockClock,
   saveClaims,
 } from './claim-fares.ts'
+import { moveSharedFares } from './move-shared-fares.ts'
 import { capOverdue, countQueues } from './payers.ts'
 import { CLAIM_FARES, CLAIM_SECONDS } from './recheck-rules.ts'
 import { releaseClaims } from './reschedule.ts'

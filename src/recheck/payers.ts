@@ -25,8 +25,8 @@ export const SHARE_WITHOUT_RESELLER = 0.01
 /** Reads the queues of resellers. A reseller that never had a fare has none. */
 export async function readPayers(db: Db, ids: readonly number[]): Promise<Map<number, Payer>> {
   const { rows } = await sql<Payer>`${PREPARED}
-    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass, p.v, p.tickets, p.free_tickets as "freeTickets", p.fares,
-           p.budget_part as "budgetPart", p.promised
+    select p.reseller_id as id, coalesce(r.share, ${SHARE_WITHOUT_RESELLER}::float8) as share, p.pass, p.v, p.tickets,
+           p.free_tickets as "freeTickets", p.fares, p.budget_part as "budgetPart", p.promised
       from recheck_payer p
       left join reseller r on r.id = p.reseller_id
      where p.reseller_id = any(${[...new Set(ids)]}::bigint[])

@@ -34,7 +34,7 @@ function queuesAfter(
       [2, second],
     ]),
   )
-  return fares.map(({ id, payer }) => moves.find((move) => move.id === id)?.to ?? payer)
+  return fares.map(({ id, payer }) => moves.find((move) => move.id === id)?.to.payer ?? payer)
 }
 
 describe('the queue of a shared fare', () => {
@@ -148,7 +148,9 @@ function playMinutes(groups: readonly Group[]) {
       fares.map((fare, id) => ({ ...fare, id })),
       count(),
     )
-    for (const { id, to, ticket } of moves) Object.assign(fares[id] ?? {}, { payer: to, ticket })
+    for (const { id, to } of moves) {
+      Object.assign(fares[id] ?? {}, { payer: to.payer, ticket: to.ticket })
+    }
     moved = moves.length
   }
   const queues = count()

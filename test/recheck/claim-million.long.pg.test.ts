@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { moveSharedFares } from '../../src/recheck/balance-queues.ts'
 import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
 import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
+import { moveSharedFares } from '../../src/recheck/move-shared-fares.ts'
 import { countQueues } from '../../src/recheck/payers.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,7 +1,14 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { it } from '../support/test-database.ts'
-import { complete, dispatch, runSchedule, scheduleOf, trackFares } from './recheck-fixtures.ts'
+import {
+  complete,
+  dispatch,
+  runSchedule,
+  scheduleOf,
+  trackFares,
+  UNCHANGED,
+} from './recheck-fixtures.ts'
 
 const RULES = { requestsPerSecond: 1, minRecheckSeconds: 10 }
 
@@ -39,13 +46,15 @@ describe('a fare with a longest delay', () => {
   it('keeps its ticket when a check shows nothing of its rate', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{ resellers: [1], maxDelaySeconds: 100 }])
     await sql`update recheck_payer set tickets = 100, promised = 0.01`.execute(db)
-    await sql`update fare_schedule set ticket = 1, surprise = 9`.execute(db)
+    await sql`update fare_schedule set ticket = 1, surprise = 9, changes_per_day = 18`.execute(db)
 
     await complete(db, [{ fareId: fare, askedAt: new Date(), next: 'normal' }], RULES)
 
-    const { rows } = await sql<{ ticket: number }>`select ticket from fare_schedule`.execute(db)
+    const { rows } = await sql<{ ticket: number; changes: number }>`
+      select ticket, changes_per_day as changes from fare_schedule
+    `.execute(db)
     // 100 tickets / (100 s × 1 check a second); without a delay it would be a third.
-    expect(rows).toEqual([{ ticket: expect.closeTo(1) }])
+    expect(rows).toEqual([{ ticket: expect.closeTo(1), changes: 2 }])
   })
 
   it('counts as the shortest interval of the workers where it is below', async ({ db }) => {
@@ -54,19 +63,12 @@ describe('a fare with a longest delay', () => {
       { resellers: [1], maxDelaySeconds: 100 },
     ])
     await sql`update recheck_payer set tickets = 10000, promised = 0.01`.execute(db)
-    const rating = {
-      state: 'available' as const,
-      changed: false,
-      value: 0,
-      route: null,
-      counts: true,
-    }
 
     const checks = fares.map((fareId, i) => ({
       fareId,
       askedAt: new Date(),
       next: 'normal' as const,
-      rating: i === 0 ? rating : undefined,
+      rating: i === 0 ? UNCHANGED : undefined,
     }))
     await complete(db, checks, { ...RULES, minRecheckSeconds: 300 })
 

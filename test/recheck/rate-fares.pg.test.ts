@@ -4,7 +4,7 @@ import { inTransaction } from '../../src/db/transaction.ts'
 import { explainFare } from '../../src/recheck/explain-fare.ts'
 import { createRateStore } from '../../src/recheck/rate-store.ts'
 import { it } from '../support/test-database.ts'
-import { complete, dispatch, scheduleOf, trackFares } from './recheck-fixtures.ts'
+import { complete, dispatch, scheduleOf, trackFares, UNCHANGED } from './recheck-fixtures.ts'
 import { largestDifference, traceInDatabase, traceInMemory } from './trace.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -34,17 +34,16 @@ describe('the rating of checks', () => {
         fareId,
         askedAt: new Date(START + hour * HOUR_MS),
         next: 'normal' as const,
-        rating: {
-          state: 'available' as const,
-          changed: fareId === lively,
-          value: 1,
-          route: null,
-          counts: true,
-        },
+        rating: { ...UNCHANGED, changed: fareId === lively, value: 1 },
       }))
       await complete(db, checks, rules)
     }
 
+    const { rows } = await sql<{ stored: number; used: number }>`
+      select changes_per_day as stored, ticket ^ 2 / available_value as used
+        from fare_schedule where tracked_fare_id = ${lively}
+    `.execute(db)
+    expect(rows[0]?.stored).toBeCloseTo(rows[0]?.used ?? Number.NaN)
     expect((await ratesOf(db, lively)).ticket).toBeGreaterThan(
       3 * (await ratesOf(db, quiet)).ticket,
     )
@@ -63,13 +62,6 @@ describe('the rating of checks', () => {
   }) => {
     const [fare = 0] = await trackFares(db, [{}])
     const rules = rulesAt({ ms: START })
-    const rating = {
-      state: 'available' as const,
-      changed: false,
-      value: 0,
-      route: null,
-      counts: true,
-    }
     const check = (hour: number, given: object) =>
       complete(
         db,
@@ -77,12 +69,12 @@ describe('the rating of checks', () => {
         rules,
       )
 
-    await check(0, { rating })
+    await check(0, { rating: UNCHANGED })
     await check(24, { next: 'retry' })
-    await check(36, { rating: { ...rating, changed: true, value: 1, counts: false } })
+    await check(36, { rating: { ...UNCHANGED, changed: true, value: 1, counts: false } })
     expect(await ratesOf(db, fare)).toMatchObject({ changes: 0, exposure: 0 })
 
-    await check(48, { rating })
+    await check(48, { rating: UNCHANGED })
     const { changes, exposure } = await ratesOf(db, fare)
     expect(changes).toBe(0)
     expect(exposure).toBeCloseTo(0.5, 9)

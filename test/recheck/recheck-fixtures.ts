@@ -1,10 +1,11 @@
 import { type Db, sql, type Tx } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { moveSharedFares } from '../../src/recheck/balance-queues.ts'
 import { chargeClaims, nextChecks } from '../../src/recheck/charge-claims.ts'
 import { lockClock, saveClaims } from '../../src/recheck/claim-fares.ts'
 import { type DispatchDeps, dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { moveSharedFares } from '../../src/recheck/move-shared-fares.ts'
 import { countQueues } from '../../src/recheck/payers.ts'
+import type { CheckRating } from '../../src/recheck/rate-fares.ts'
 import { type CompletedCheck, reschedule } from '../../src/recheck/reschedule.ts'
 
 export interface NewFare {
@@ -113,6 +114,15 @@ export async function pass(db: Db, seconds: number): Promise<void> {
        set dispatched_at = dispatched_at - make_interval(secs => ${seconds}),
            counted_at = counted_at - make_interval(secs => ${seconds})
   `.execute(db)
+}
+
+/** What a check shows of an available fare that has not changed. */
+export const UNCHANGED: CheckRating = {
+  state: 'available',
+  changed: false,
+  value: 0,
+  route: null,
+  counts: true,
 }
 
 export function complete(

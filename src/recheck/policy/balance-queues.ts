@@ -11,16 +11,20 @@ export interface SharedFare {
   readonly minIntervalSeconds: number
 }
 
+/** A fare in the queue of one of its resellers. */
+export interface Place {
+  readonly payer: number
+  readonly ticket: number
+  /** The checks a second that its longest delay needs there. */
+  readonly promised: number
+  /** The expected interval. */
+  readonly seconds: number
+}
+
 export interface Move {
   readonly id: number
-  readonly from: number
-  readonly to: number
-  /** The ticket in the queue that it leaves, and in the one that it joins. */
-  readonly oldTicket: number
-  readonly ticket: number
-  /** The checks a second that its longest delay needs in each. */
-  readonly oldPromised: number
-  readonly promised: number
+  readonly from: Place
+  readonly to: Place
 }
 
 /** A fare moves if its interval becomes shorter by this factor, so that small differences do not move it to and fro. */
@@ -40,35 +44,16 @@ export function balanceQueues(
 ): Move[] {
   const sums = new Map(queues)
   return fares.flatMap((fare) => {
-    const { id, payer: from, ticket: oldTicket } = fare
     const places = placesOf(fare, sums)
-    const present = places.find(({ payer }) => payer === from)
-    const [best] = places.toSorted((a, b) => a.seconds - b.seconds)
-    if (best === undefined || present === undefined || best === present) return []
-    if (best.seconds * LEAST_GAIN > present.seconds) return []
-    add(sums, from, { tickets: -oldTicket, fares: -1, promised: -present.promised })
-    add(sums, best.payer, { tickets: best.ticket, fares: 1, promised: best.promised })
-    return [
-      {
-        id,
-        from,
-        to: best.payer,
-        oldTicket,
-        ticket: best.ticket,
-        oldPromised: present.promised,
-        promised: best.promised,
-      },
-    ]
+    const present = places.find(({ payer }) => payer === fare.payer)
+    const [to] = places.toSorted((a, b) => a.seconds - b.seconds)
+    if (present === undefined || to === undefined || to === present) return []
+    if (to.seconds * LEAST_GAIN > present.seconds) return []
+    const from = { ...present, ticket: fare.ticket }
+    count(sums, from, -1)
+    count(sums, to, 1)
+    return [{ id: fare.id, from, to }]
   })
-}
-
-interface Place {
-  readonly payer: number
-  readonly ticket: number
-  /** The expected interval with this ticket. */
-  readonly seconds: number
-  /** The checks a second that its longest delay needs. */
-  readonly promised: number
 }
 
 function placesOf(
@@ -89,17 +74,17 @@ function placesOf(
   })
 }
 
-function add(
+function count(
   queues: Map<number, ScheduleSums>,
-  payer: number,
-  { tickets, fares, promised }: Pick<Required<ScheduleSums>, 'tickets' | 'fares' | 'promised'>,
+  { payer, ticket, promised }: Place,
+  sign: 1 | -1,
 ): void {
   const queue = queues.get(payer)
   if (queue === undefined) return
   queues.set(payer, {
     ...queue,
-    tickets: Math.max(0, queue.tickets + tickets),
-    fares: Math.max(0, queue.fares + fares),
-    promised: Math.max(0, (queue.promised ?? 0) + promised),
+    tickets: Math.max(0, queue.tickets + sign * ticket),
+    fares: Math.max(0, queue.fares + sign),
+    promised: Math.max(0, (queue.promised ?? 0) + sign * promised),
   })
 }

@@ -120,8 +120,8 @@ export interface CheckedFare {
 
 /**
  * The virtual due time after a check: the point of the last scheduled check plus 1 / ticket, and at least at the end of the
- * minimum interval. A fare with a longest delay is due sooner after a late
- * check: at least at the present. The schedule computes the same in SQL.
+ * minimum interval. A fare with a longest delay is due sooner after a late check: at least at the present. The schedule computes
+ * the same in SQL.
  */
 export function nextDue({
   vdue,

@@ -1,24 +1,15 @@
 import { sql, type Tx } from '../db/database.ts'
 import { MOST_PROMISED } from '../watch/most-promised.ts'
-import { readPayers } from './payers.ts'
+import { type CountRules, readPayers } from './payers.ts'
 import { balanceQueues, LEAST_GAIN, type Move, type SharedFare } from './policy/balance-queues.ts'
 import { CAP, DAY_SECONDS, FIRST_RATE, FLOOR } from './policy/ticket.ts'
-import { maxDelayIn, sumsOf, weightFor } from './rate-fares.ts'
+import { maxDelayIn, type StoredFare, sumsOf, weightFor } from './rate-fares.ts'
 import { EVENT_VALUE, RATE } from './rate-in-sql.ts'
 
-export interface BalanceRules {
-  readonly requestsPerSecond: number
-  readonly minRecheckSeconds: number
-}
+type OfSchedule = 'payer' | 'ticket' | 'resellers' | 'weights' | 'maxDelays' | 'minIntervalSeconds'
 
-interface SlowFare {
+interface SlowFare extends Pick<StoredFare, OfSchedule> {
   readonly id: number
-  readonly payer: number
-  readonly ticket: number
-  readonly resellers: readonly number[]
-  readonly weights: readonly number[]
-  readonly maxDelays: readonly (number | null)[]
-  readonly minIntervalSeconds: number | null
   readonly value: number
   readonly changesPerDay: number
 }
@@ -30,7 +21,7 @@ const MOST_MOVES = 10_000
  * Moves shared fares to the queue of the reseller where their expected interval is shorter, as last counted. Fares that
  * another transaction holds, or that are being checked, are moved by a later call. Returns how many were moved.
  */
-export async function moveSharedFares(tx: Tx, rules: BalanceRules): Promise<number> {
+export async function moveSharedFares(tx: Tx, rules: CountRules): Promise<number> {
   const slow = await lockFares(tx, await findSlowFares(tx, rules))
   if (slow.length === 0) return 0
   const payers = await readPayers(
@@ -49,7 +40,7 @@ export async function moveSharedFares(tx: Tx, rules: BalanceRules): Promise<numb
   return moves.length
 }
 
-function sharedFare(fare: SlowFare, { minRecheckSeconds }: BalanceRules): SharedFare {
+function sharedFare(fare: SlowFare, { minRecheckSeconds }: CountRules): SharedFare {
   const { id, payer, ticket, resellers, value, changesPerDay, minIntervalSeconds } = fare
   const worths = resellers.map((reseller) => {
     const maxDelaySeconds = maxDelayIn(fare, reseller, minRecheckSeconds)
@@ -71,7 +62,7 @@ function sharedFare(fare: SlowFare, { minRecheckSeconds }: BalanceRules): Shared
  */
 async function findSlowFares(
   tx: Tx,
-  { requestsPerSecond, minRecheckSeconds }: BalanceRules,
+  { requestsPerSecond, minRecheckSeconds }: CountRules,
 ): Promise<SlowFare[]> {
   const { rows } = await sql<SlowFare>`
     with queue as materialized (
@@ -144,8 +135,8 @@ async function saveMoves(tx: Tx, moves: readonly Move[]): Promise<void> {
        set payer = m.payer,
            vdue = p.v + (s.vdue - old.v) * s.ticket / m.ticket,
            ticket = m.ticket
-      from unnest(${moves.map(({ id }) => id)}::bigint[], ${moves.map(({ to }) => to)}::bigint[],
-                  ${moves.map(({ ticket }) => ticket)}::float8[]) m (id, payer, ticket)
+      from unnest(${moves.map(({ id }) => id)}::bigint[], ${moves.map(({ to }) => to.payer)}::bigint[],
+                  ${moves.map(({ to }) => to.ticket)}::float8[]) m (id, payer, ticket)
       join recheck_payer p on p.reseller_id = m.payer
      cross join recheck_payer old
      where s.tracked_fare_id = m.id and old.reseller_id = s.payer
@@ -158,10 +149,10 @@ async function saveMoves(tx: Tx, moves: readonly Move[]): Promise<void> {
            fares = greatest(0, p.fares + d.fares),
            promised = greatest(0, p.promised + d.promised)
       from (select payer, sum(tickets) as tickets, sum(fares) as fares, sum(promised) as promised
-              from unnest(${moves.flatMap(({ from, to }) => [from, to])}::bigint[],
-                          ${moves.flatMap(({ oldTicket, ticket }) => [-oldTicket, ticket])}::float8[],
+              from unnest(${moves.flatMap(({ from, to }) => [from.payer, to.payer])}::bigint[],
+                          ${moves.flatMap(({ from, to }) => [-from.ticket, to.ticket])}::float8[],
                           ${moves.flatMap(() => [-1, 1])}::int[],
-                          ${moves.flatMap(({ oldPromised, promised }) => [-oldPromised, promised])}::float8[])
+                          ${moves.flatMap(({ from, to }) => [-from.promised, to.promised])}::float8[])
                      m (payer, tickets, fares, promised)
              group by payer) d
      where p.reseller_id = d.payer
