@@ -75,12 +75,14 @@ export async function exportTables(
 async function toFile(file: string, write: (out: Writable) => Promise<void>): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true })
   const partial = `${file}.partial`
+  const out = createWriteStream(partial)
   try {
-    const out = createWriteStream(partial)
     await write(out)
     await finished(out.end())
     await rename(partial, file)
   } catch (err) {
+    // A stream that is still opening its file would make it again after it was removed.
+    await finished(out.destroy()).catch(() => undefined)
     await rm(partial, { force: true })
     throw err
   }

@@ -88,7 +88,8 @@ export async function writeFlushed<T>(
     return result
   } catch (err) {
     ended.catch(() => undefined)
-    out.destroy()
+    // A stream that is still opening its file would make it again after it was removed.
+    await finished(out.destroy()).catch(() => undefined)
     throw err
   }
 }
