@@ -109,7 +109,10 @@ export function startUser(home: string, { mode, ...identity }: UserOptions = {})
   onTestFinished(() => {
     child.kill('SIGKILL')
   })
-  const closed = once(child, 'close')
+  const closed = once(child, 'close').catch((err: NodeJS.ErrnoException) => {
+    // Another user cannot start what lies in a folder of mode 0700. Then nothing is printed.
+    if (err.code !== 'EACCES') throw err
+  })
   const lines: AsyncIterator<string> = linesOf(child)[Symbol.asyncIterator]()
   return {
     child,
