@@ -26,7 +26,17 @@ async function trackFares(db: Db) {
       askedMs += 10
       await record(db, fare, new Date(askedMs), leg)
     }
+    await gatherMinute(db)
   }
+}
+
+/** Counts the last checks in one minute, also if the clock has begun the next one meanwhile. */
+async function gatherMinute(db: Db): Promise<void> {
+  await sql`
+    with new as (delete from check_minute where minute > clock_timestamp() - interval '2 minutes' returning *)
+    insert into check_minute select min(minute), sum(checks), sum(unknown) from new having count(*) > 0
+        on conflict (minute) do update set checks = excluded.checks, unknown = excluded.unknown
+  `.execute(db)
 }
 
 /** Makes the counts by minute older. */
