@@ -8,8 +8,7 @@ import type { QueueSystem } from '../src/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
 import { decide } from '../src/verify/decide/decide.ts'
-import { pairOf } from '../src/verify/decide/fare-state.ts'
-import { parseFareState } from '../src/verify/decide/parse-fare-state.ts'
+import { stateOfRow, storedState } from '../src/verify/decide/stored-state.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'
@@ -119,8 +118,16 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
       }>`select state from fare_state where tracked_fare_id = ${fareId} for update`,
       tx,
     )
-    const rules = { ...verifyDeps.rules, holds: [] }
-    const decision = decide(parseFareState(state), { askedAt, observation }, rules)
+    const row = {
+      state,
+      hasReturn: false,
+      lastGoodCheckAt: null,
+      priceCheckedAt: null,
+      priceReason: null,
+      everAvailableAt: null,
+    }
+    const calm = { masses: new Set<never>(), crowded: false, releasedAt: new Map<never, Date>() }
+    const decision = decide(stateOfRow(row), { askedAt, observation }, verifyDeps.rules, calm)
     await saveOne(tx, { fareId, askedAt, decision, latencyMs: observation.evidence.latencyMs })
   })
 }
@@ -140,15 +147,16 @@ async function saveOne(
   },
 ): Promise<void> {
   const { state } = decision
+  const { belief } = state
   await sql`
     update fare_state
-       set outbound = ${state.outbound.belief}, pair = ${pairOf(state)}, state = ${JSON.stringify(state)}::jsonb,
+       set outbound = ${belief.outbound.belief}, pair = ${belief.pair}, state = ${JSON.stringify(storedState(state))}::jsonb,
            asked_at = ${askedAt}, last_check_at = clock_timestamp(), last_good_check_at = ${askedAt}, checks = checks + 1
      where tracked_fare_id = ${fareId}
   `.execute(tx)
   await sql`
     insert into naive_check (tracked_fare_id, asked_at, available, latency_ms)
-    values (${fareId}, ${askedAt}, ${pairOf(state) === 'bookable'}, ${latencyMs})
+    values (${fareId}, ${askedAt}, ${belief.pair === 'bookable'}, ${latencyMs})
   `.execute(tx)
   await sql`
     update fare_schedule

@@ -6,12 +6,19 @@ import type { Setting } from '../../src/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/config/settings.ts'
 import { PROBLEMS } from '../../src/http/problems.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import {
+  CIRCUMSTANCES,
+  CONFIRMATIONS,
+  CONTRADICTIONS,
+  type Confirmation,
+} from '../../src/verify/decide/confirmations.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'availability-states.md': { confirmations: confirmationsPart },
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
   'settings.md': {
     settings: () => settingsTable(COMMON_SETTINGS),
@@ -52,6 +59,27 @@ function withPart(page: string, part: string, text: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)]
   if (from === -1 || to < from) throw new Error(`the page lacks the markers of "${part}"`)
   return `${page.slice(0, from)}${begin}\n${text.trim()}\n\n${page.slice(to)}`
+}
+
+/** How many answers confirm each contradiction, in each circumstance. */
+function confirmationsPart(): string {
+  const rows = CONTRADICTIONS.map((contradiction) => [
+    `\`${contradiction}\``,
+    ...CIRCUMSTANCES.map((one) => confirmationText(CONFIRMATIONS[contradiction][one])),
+  ])
+  const header = ['contradiction', ...CIRCUMSTANCES.map((one) => `\`${one}\``)]
+  const lines = [header, header.map(() => '---'), ...rows].map(
+    (cells) => `| ${cells.join(' | ')} |`,
+  )
+  return lines.join('\n')
+}
+
+function confirmationText({ answers, setting, gapSeconds }: Confirmation): string {
+  const named = setting === undefined ? String(answers) : `\`${setting}\``
+  const count = setting !== undefined && answers > 1 ? `${named}, at least ${answers}` : named
+  return gapSeconds === 0 || (answers === 1 && setting === undefined)
+    ? count
+    : `${count}; ${gapSeconds} s apart`
 }
 
 /** Each group of commands as a section, each command with its help. */

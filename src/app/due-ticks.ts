@@ -12,6 +12,7 @@ import { endDeparted, nextDepartureMs } from '../verify/expiry/expire-fares-job.
 import type { App } from './app.ts'
 import { countDueTick } from './count-work.ts'
 import { DUE_TICK_AT_MOST_MS } from './queue-state.ts'
+import { verifyRulesOf } from './settings-for.ts'
 
 /** At least this often fares are claimed, due or not: a claim counts the schedule and records its time. */
 const DISPATCH_EVERY_MS = 60_000
@@ -92,14 +93,17 @@ function scheduleTick(due: ReconcilerDeps): DueTick {
 }
 
 /** One process at a time ends fares: the guard of a mass of departures must see it whole. */
-function departureTick({ database: { db }, log, metrics }: App): DueTick {
+function departureTick({ config, database: { db }, log, metrics }: App): DueTick {
+  const rules = verifyRulesOf(config)
   return {
     name: 'end-departed',
     atMostMs: DUE_TICK_AT_MOST_MS['end-departed'],
     run: async (signal) => {
       const nextMs = await nextDepartureMs(db)
       if (nextMs === undefined || nextMs > 0) return nextMs
-      await withSessionLock(db, 'end-departed', () => endDeparted({ db, log, metrics }, signal))
+      await withSessionLock(db, 'end-departed', () =>
+        endDeparted({ db, log, metrics, rules }, signal),
+      )
       return nextDepartureMs(db)
     },
   }

@@ -9,7 +9,6 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import type { Schedule } from '../schedules/schedules.ts'
-import { COUNT_GAP_MS } from '../verify/decide/decide-leg.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
 /** The limits of the guard. The configuration has them in percent. */
@@ -83,7 +82,7 @@ export function verifyRulesOf(config: Config): VerifyDeps['rules'] {
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
     lossConfirmations: config.LOSS_CONFIRMATIONS,
     gainConfirmations: config.GAIN_CONFIRMATIONS,
-    countGapMs: COUNT_GAP_MS,
+    massHoldMs: config.MASS_HOLD_MINUTES * 60_000,
   }
 }
 

@@ -24,7 +24,7 @@ import { countJobs, countStalled, countTick, type RunningTick } from './count-wo
 import type { Delivery } from './delivery.ts'
 import { startDueTicks, TICK_LIMIT_MS } from './due-ticks.ts'
 import { TICK_EVERY_MS } from './queue-state.ts'
-import { schedulesOf } from './settings-for.ts'
+import { schedulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** The workers and the reconciler of a process. */
 export interface Work {
@@ -92,6 +92,7 @@ export async function startWork(
 
 function ticksOf(app: App): RunningTick[] {
   const { db } = app.database
+  const rules = verifyRulesOf(app.config)
   const cancelAnalysts = async () => {
     const cancelled = await cancelLongStatements(db, app.config.ANALYST_STATEMENT_SECONDS)
     for (const statement of cancelled) {
@@ -109,7 +110,7 @@ function ticksOf(app: App): RunningTick[] {
       name: 'expire-fares',
       everyMs: TICK_EVERY_MS['expire-fares'],
       run: async (signal) => {
-        await expireFares({ db, log: app.log, metrics: app.metrics }, signal)
+        await expireFares({ db, log: app.log, metrics: app.metrics, rules }, signal)
         await askEnded(db, signal)
       },
     },
@@ -121,7 +122,7 @@ function ticksOf(app: App): RunningTick[] {
     {
       name: 'settle-incidents',
       everyMs: TICK_EVERY_MS['settle-incidents'],
-      run: () => closeUncheckedIncidents({ db, log: app.log }),
+      run: () => closeUncheckedIncidents({ db, log: app.log }, rules.massHoldMs),
     },
     { name: 'cancel-analysts', everyMs: TICK_EVERY_MS['cancel-analysts'], run: cancelAnalysts },
     { name: 'prune', everyMs: TICK_EVERY_MS.prune, run: prune },

@@ -67,9 +67,10 @@ export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 export const WATCH_CHANGE_KINDS = ['watch_started', ...AVAILABILITY_CHANGE_KINDS] as const
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
 
-/** The kinds of changes that no market makes to many fares at once: an incident holds a mass of them. */
+/** The kinds of changes that no market makes to many fares at once: a mass of them waits. */
 export const HELD_KINDS = [
   'became_unavailable',
+  'became_available',
   'identity_changed',
   'itinerary_changed',
   'price_changed',
@@ -80,6 +81,7 @@ export type HeldKind = (typeof HELD_KINDS)[number]
 /** The incidents that a mass of changes opens. */
 export const MASS_KINDS = [
   'mass_loss',
+  'mass_gain',
   'mass_identity_change',
   'mass_itinerary_change',
   'mass_price_change',
@@ -98,11 +100,18 @@ export const BELIEFS = ['available', 'unavailable', 'unknown'] as const
 export type Belief = (typeof BELIEFS)[number]
 
 /** Why the last answers did not show the price of a bookable fare. */
-export const PRICE_REASONS = ['unreadable', 'unconfirmed', 'mixed_currencies'] as const
+export const PRICE_REASONS = ['unreadable', 'unconfirmed', 'mixed_currencies', 'held'] as const
 export type PriceReason = (typeof PRICE_REASONS)[number]
 /** Why a price is shown as unknown, or the last answers did not show it. */
 export const SHOWN_PRICE_REASONS = [...PRICE_REASONS, 'stale'] as const
 export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
+
+/** Why a belief is not shown, although it is fresh: its answers contradict it, or an operator has reverted its records. */
+export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'reverted'] as const
+export type HiddenReason = (typeof HIDDEN_REASONS)[number]
+/** Why a fare is shown as unknown. */
+export const SHOWN_REASONS = [...HIDDEN_REASONS, 'stale'] as const
+export type ShownReason = (typeof SHOWN_REASONS)[number]
 
 /** The states of a fare in which the schedule estimates how often it changes. */
 export const RATED_STATES = ['available', 'unavailable'] as const
@@ -138,6 +147,8 @@ export const UNKNOWN_REASONS = [
   'malformed',
   'contract_violation',
   'id_missing',
+  'other_flight',
+  'other_passengers',
   'identity_mismatch',
 ] as const
 /** With `circuit_open` no request was sent, so it is no result of a check. */

@@ -25,6 +25,7 @@ export const AvailabilityChange = object(
     after: Type.Unsafe<unknown>(Belief),
     lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),
     detectedAt: Instant,
+    heldSince: orNull(Instant, 'Since when a mass of such changes held it. Null if none did.'),
     recordedAt: Instant,
   },
   { title: 'AvailabilityChange' },

@@ -15,6 +15,8 @@ export interface AvailabilityChangeDraft {
   readonly lastGoodCheckAt: string | null
   /** When the first check that showed the change began: it happened by then. */
   readonly detectedAt: string
+  /** Since when a mass held it; null if none did. */
+  readonly heldSince: string | null
   readonly evidenceHash: string | null
   readonly provenance: object
 }
@@ -44,14 +46,15 @@ export async function appendAvailabilityChanges(
   )
   const { rows } = await sql<AppendedChange>`
     insert into availability_change
-           (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, evidence_hash, provenance)
+           (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, held_since,
+            evidence_hash, provenance)
     select ${before} + d.position, d.kind, d.reason, d."fareId", d.before, d.after,
-           d."lastGoodCheckAt", d."detectedAt", d."evidenceHash", d.provenance
+           d."lastGoodCheckAt", d."detectedAt", d."heldSince", d."evidenceHash", d.provenance
       from rows from (jsonb_to_recordset(${JSON.stringify(drafts)}::jsonb)
              as ("fareId" bigint, kind text, reason text, before jsonb, after jsonb, "lastGoodCheckAt" timestamptz,
-                 "detectedAt" timestamptz, "evidenceHash" text, provenance jsonb))
-           with ordinality d ("fareId", kind, reason, before, after, "lastGoodCheckAt", "detectedAt", "evidenceHash",
-                              provenance, position)
+                 "detectedAt" timestamptz, "heldSince" timestamptz, "evidenceHash" text, provenance jsonb))
+           with ordinality d ("fareId", kind, reason, before, after, "lastGoodCheckAt", "detectedAt", "heldSince",
+                              "evidenceHash", provenance, position)
     returning id, seq, tracked_fare_id as "fareId"
   `.execute(tx)
   return rows
@@ -70,6 +73,7 @@ export interface AvailabilityChange {
   readonly after: unknown
   readonly lastGoodCheckAt: Date | null
   readonly detectedAt: Date
+  readonly heldSince: Date | null
   readonly recordedAt: Date
 }
 
@@ -110,6 +114,7 @@ function shown(db: Db) {
       'c.after',
       'c.last_good_check_at as lastGoodCheckAt',
       'c.detected_at as detectedAt',
+      'c.held_since as heldSince',
       'c.recorded_at as recordedAt',
     ])
 }

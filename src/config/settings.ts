@@ -66,8 +66,12 @@ export const COMMON_SETTINGS = {
   GAIN_CONFIRMATIONS: integer('number of checks in a row that must report a gain', {
     min: 1,
     max: 10,
-    preset: 1,
+    preset: 2,
   }),
+  MASS_HOLD_MINUTES: integer(
+    'minutes after which a change that a mass holds is asked once more and recorded',
+    { min: 1, max: 1_440, preset: 10 },
+  ),
   API_HOST: address('address on which the API listens; 0.0.0.0 means all addresses', '127.0.0.1'),
   API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
   API_REQUESTS_PER_SECOND: decimal(

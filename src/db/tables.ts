@@ -27,6 +27,8 @@ export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[] ? U[] : ArrayTyp
 export type ArrayTypeImpl<T> =
   T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S[], I[], U[]> : T[]
 
+export type FareStateHidden = 'held' | 'identity_mismatch' | 'reverted'
+
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
@@ -52,11 +54,21 @@ export interface Archive {
   started_at: Generated<Date>
 }
 
+export interface AskedFlight {
+  asked_at: Generated<Date>
+  fare_id: number
+  flight_id: string
+  is_available: boolean
+  seq: Generated<number>
+  shows: string | null
+}
+
 export interface AvailabilityChange {
   after: ColumnType<unknown, string, string>
   before: ColumnType<unknown, string, string>
   detected_at: Date
   evidence_hash: string | null
+  held_since: Date | null
   id: Generated<string>
   kind: AvailabilityChangeKind
   last_good_check_at: Date | null
@@ -152,13 +164,16 @@ export interface FareState {
   asked_at: Date | null
   believed_since: Generated<Date>
   checks: Generated<number>
+  contradicted_since: Date | null
   currency: string | null
   departs_at: Date | null
   ever_available_at: Date | null
   expired_at: Date | null
   flights_id: number | null
   held: Generated<string[]>
+  held_since: Date | null
   held_until: Date | null
+  hidden: FareStateHidden | null
   last_check_at: Date | null
   last_check_why: CheckReason | null
   last_good_check_at: Date | null
@@ -446,6 +461,7 @@ export interface WebhookEndpoint {
 export interface DB {
   airport: Airport
   archive: Archive
+  asked_flight: AskedFlight
   availability_change: AvailabilityChange
   call_minute: CallMinute
   check_minute: CheckMinute

@@ -5,10 +5,10 @@ import { FLOOR } from './policy/ticket.ts'
 import { addCredit, movingRoutes, pullRoutes } from './pull-routes.ts'
 import { type CheckRating, type CheckToRate, rateFares } from './rate-fares.ts'
 import type { RateStore } from './rate-store.ts'
-import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS, type RecheckRules } from './recheck-rules.ts'
+import { RETRY_AFTER_SECONDS, type RecheckRules } from './recheck-rules.ts'
 
-/** What follows a check: the next one by the schedule, a confirmation soon, one early retry, or the next one in an hour. */
-export type FollowUp = 'normal' | 'confirm' | 'retry' | 'hourly'
+/** What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one in an hour. */
+export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
 
 export interface CompletedCheck {
   readonly fareId: number
@@ -74,17 +74,19 @@ export async function reschedule(
                                       else 0 end),
            lane = i.lane,
            lane_due_at = case i.lane
-             when 'confirmation' then clock_timestamp() + make_interval(secs => ${CONFIRM_AFTER_SECONDS})
+             when 'confirmation' then i.confirm_at
              when 'retry' then clock_timestamp() + make_interval(secs => ${RETRY_AFTER_SECONDS})
            end
-      from (select d.fare_id, d.asked_at, ${maxDelayOf(sql`old.payer`, sql`${minRecheckSeconds}::int`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
+      from (select d.fare_id, d.asked_at, d.confirm_at, ${maxDelayOf(sql`old.payer`, sql`${minRecheckSeconds}::int`)} as max_delay_seconds, ${requestsPerSecond}::float8 as budget,
                    greatest(${minRecheckSeconds}::int, coalesce(f.min_interval_seconds, 0),
                             case when d.next = 'hourly' then 3600 end) as seconds,
                    case when d.next = 'confirm' then 'confirmation'
                         when d.next = 'retry' and old.lane is distinct from 'retry' then 'retry'
                    end as lane, r.*
-              from unnest(${checks.map((c) => c.fareId)}::bigint[], ${checks.map((c) => c.next)}::text[],
-                           ${checks.map((c) => c.askedAt)}::timestamptz[]) d (fare_id, next, asked_at)
+              from unnest(${checks.map((c) => c.fareId)}::bigint[],
+                           ${checks.map(({ next }) => (typeof next === 'string' ? next : 'confirm'))}::text[],
+                           ${checks.map(({ next }) => (typeof next === 'string' ? null : next.confirmAt))}::timestamptz[],
+                           ${checks.map((c) => c.askedAt)}::timestamptz[]) d (fare_id, next, confirm_at, asked_at)
               join tracked_fare f on f.id = d.fare_id
               join fare_schedule old on old.tracked_fare_id = d.fare_id
               left join jsonb_to_recordset(${JSON.stringify(rated)}::jsonb)

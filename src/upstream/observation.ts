@@ -30,6 +30,8 @@ export type LegObservation =
 export interface ObservedFlight {
   /** Null if the upstream's price is unreadable. The flight stays available. */
   readonly price: Money | null
+  /** Whether the price is doubtful for itself: a total unlike the sum of its parts, or zero. */
+  readonly priceIsOdd: boolean
   /**
    * The identity of the flight as canonical text: airline, number of legs, end places, local date of departure. Two
    * texts are equal exactly if the identities are equal.
@@ -53,7 +55,10 @@ export interface FlightSummary {
   readonly stops: readonly string[]
 }
 
-/** Deviations of an answer from the contract. They are counted, and never change the meaning of `available`. */
+/**
+ * Deviations of an answer from the contract. They are counted, and never change the meaning of `available`. What was asked
+ * was another question, by `flight_id_unlike_key` and `categories_unlike_request`: such a flight is unknown.
+ */
 export type AnswerAnomaly =
   | 'list_for_object'
   | 'doubled_names'
@@ -61,6 +66,7 @@ export type AnswerAnomaly =
   | 'blank_texts'
   | 'price_unreadable'
   | 'total_unlike_sum'
+  | 'zero_price'
   | 'categories_unlike_request'
   | 'duration_unlike_times'
   | 'flight_id_unlike_key'
@@ -76,6 +82,8 @@ export interface Observation {
   readonly anomalies: readonly AnswerAnomaly[]
   /** Why a leg is unknown, for people. Scrubbed. No decision depends on it. */
   readonly detail?: string
+  /** How old the answer was when it was sent, by its header `Age`; 0 without a valid one. */
+  readonly ageSeconds: number
   /** The wait that the upstream asked for, capped by the client. */
   readonly retryAfterMs?: number
   readonly evidence: Evidence

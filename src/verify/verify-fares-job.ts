@@ -18,11 +18,11 @@ import {
   checkFares,
   findClaimedFares,
 } from './checks/check-fares.ts'
-import { type RecordedCheck, recordChecks } from './checks/record-checks.ts'
-import type { DecisionRules } from './decide/decide-leg.ts'
+import { countChecks, type RecordedCheck, recordChecks } from './checks/record-checks.ts'
+import type { DecisionRules } from './decide/confirmations.ts'
 import { reviveEnded } from './expiry/ask-ended.ts'
 import { type IncidentTransition, reportIncidents } from './incidents/change-incidents.ts'
-import { guardChanges } from './incidents/guard-changes.ts'
+import { assessTrouble, guardChanges } from './incidents/guard-changes.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -30,7 +30,7 @@ export interface VerifyDeps {
   /** The circuit breaker of the client's calls; absent where there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
   readonly clock: Clock
-  readonly rules: Omit<DecisionRules, 'holds'> & RecheckRules
+  readonly rules: DecisionRules & RecheckRules
   readonly metrics: Metrics
   /** Counts what is taken from the budget. If unset, it is not counted. */
   readonly countCall?: CallLedger['count']
@@ -86,7 +86,7 @@ function readClaim({ db, clock }: VerifyDeps, claim: ClaimRef) {
 }
 
 function recordBatch(
-  { db, rules: ordinary }: VerifyDeps,
+  { db, rules }: VerifyDeps,
   claim: ClaimRef,
   { checks, late, blocked }: CheckBatch,
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
@@ -94,14 +94,12 @@ function recordBatch(
   return inTransaction(db, async (tx) => {
     await reviveEnded(tx, claim, checks)
     const locked = await lockClaimed(tx, claim)
-    const { rules, transitions } = await guardChanges(tx, {
-      checks,
-      locked,
-      rules: ordinary,
-      claimId,
-    })
-    const recorded = await recordChecks(tx, { checks, locked, rules, claimId })
+    const counted = countChecks(checks, locked)
+    const { context, transitions } = await guardChanges(tx, counted, rules)
+    const args = { checks, locked, counted, context, rules, claimId }
+    const recorded = await recordChecks(tx, args)
+    const trouble = await assessTrouble(tx, recorded, checks.length)
     await releaseClaims(tx, claimId, [...late, ...blocked])
-    return { recorded, transitions }
+    return { recorded, transitions: [...transitions, ...trouble] }
   })
 }

@@ -86,35 +86,18 @@ async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[
   return believed.map(({ id }) => id)
 }
 
-const NO_FLIGHT = sql`jsonb_build_object('identity', null, 'itinerary', null, 'flight', null)`
-
-function shownLeg(leg: 'outbound' | 'return', freshSince: RawBuilder<Date>): RawBuilder<unknown> {
-  const pricedAt = sql`(s.state #>> array[${leg}::text, 'pricedAt'])::timestamptz`
-  return sql`
-    jsonb_build_object('belief', s.state #> array[${leg}::text, 'belief'],
-                       'price', case when s.pair = 'bookable' and ${pricedAt} >= ${freshSince}
-                                     then s.state #> array[${leg}::text, 'price'] end)
-    || case when s.state #>> array[${leg}::text, 'belief'] = 'available'
-            then jsonb_build_object('identity', s.state #> array[${leg}::text, 'identity'],
-                                    'itinerary', s.state #> array[${leg}::text, 'itinerary'],
-                                    'flight', s.state #> array[${leg}::text, 'flight'])
-            else ${NO_FLIGHT} end
-  `
-}
-
 /**
- * What a record shows of the belief of a fare, from its row `s` of fare_state, which a check has written and which has
- * not expired: the same as `viewOf` gives (src/verify/decide/fare-state.ts), without prices that no check has shown since
- * `freshSince`. In SQL, so that an import can start many thousand watches in one statement.
+ * The belief of a fare from its row `s` of fare_state, which a check has written and which has not expired, without a price
+ * that no check has shown since `freshSince`, or that a mass holds. In SQL, so that an import can start many thousand
+ * watches in one statement.
  */
 export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
   return sql`
-    jsonb_build_object(
-      'pair', s.pair,
-      'outbound', ${shownLeg('outbound', freshSince)},
-      'return', case when s.return is not null then ${shownLeg('return', freshSince)} end,
-      'price', case when s.price is not null and s.price_checked_at >= ${freshSince}
-                    then jsonb_build_object('amount', s.price::text, 'currency', s.currency) end)
+    case when s.price_checked_at >= ${freshSince} and coalesce(s.price_reason, '') <> 'held' then s.state -> 'belief'
+         else (s.state -> 'belief') || jsonb_build_object(
+                'price', null,
+                'outbound', (s.state #> '{belief,outbound}') || '{"price": null}',
+                'return', case when s.return is not null then (s.state #> '{belief,return}') || '{"price": null}' end) end
   `
 }
 
@@ -137,7 +120,7 @@ async function draftStarts(
       ${seconds}::float8, ${FRESH_INTERVALS}::int * coalesce(${interval}, 0)))
   `
   const isFresh = onlyFresh
-    ? sql`s.last_good_check_at >= ${freshSince(sql`w.min_interval_seconds`)}
+    ? sql`s.last_good_check_at >= ${freshSince(sql`w.min_interval_seconds`)} and s.hidden is null
           and not ${isAhead(sql`s.last_good_check_at`)}`
     : sql`true`
   await sql`

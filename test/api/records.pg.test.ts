@@ -1,12 +1,20 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record } from '../verify/fare-fixtures.ts'
+import { available, gone, passSeconds, record } from '../verify/fare-fixtures.ts'
 import { fareOf, itemsOf } from './reseller-calls.ts'
 import { seedApi } from './seed.ts'
+
+/** Two answers that it is gone. */
+async function loseFare(db: Db, fareId: number): Promise<void> {
+  for (const _ of [1, 2]) {
+    await passSeconds(db, 20)
+    await record(db, fareId, new Date(), gone)
+  }
+}
 
 describe('a record, its evidence and its deliveries', () => {
   it('shows a reseller the answer behind its record and where the record was sent', async ({
@@ -14,8 +22,7 @@ describe('a record, its evidence and its deliveries', () => {
   }) => {
     const { keys } = await seedApi(db)
     const fareId = await fareOf(db, '101')
-    await record(db, fareId, new Date(), gone)
-    await record(db, fareId, new Date(Date.now() + 10), gone)
+    await loseFare(db, fareId)
     const { id } = await createReseller(db, 'without watches')
     const { text: newcomer } = await createApiKey(db, { resellerId: id })
     const base = await startApi(db)
@@ -51,9 +58,8 @@ describe('a record, its evidence and its deliveries', () => {
   }) => {
     const { keys } = await seedApi(db)
     const fareId = await fareOf(db, '101')
-    await record(db, fareId, new Date(), gone)
-    await record(db, fareId, new Date(Date.now() + 10), gone)
-    await record(db, fareId, new Date(Date.now() + 20), available('77.70'))
+    await loseFare(db, fareId)
+    await record(db, fareId, new Date(), available('77.70'))
     const base = await startApi(db)
     const get = (path: string) => ask(`${base}/api/v1${path}`, { headers: bearer(keys.operator) })
 
@@ -73,8 +79,7 @@ describe('a record, its evidence and its deliveries', () => {
   it('shows an operator where a change of a fare was sent, by reseller', async ({ db }) => {
     const { keys } = await seedApi(db)
     const fareId = await fareOf(db, '101')
-    await record(db, fareId, new Date(), gone)
-    await record(db, fareId, new Date(Date.now() + 10), gone)
+    await loseFare(db, fareId)
     await sql`update delivery set seq = 2, previous_seq = 1`.execute(db)
     const base = await startApi(db)
     const get = (seq: number, key = keys.operator) =>

@@ -41,6 +41,7 @@ describe('the status', () => {
       beliefs: { fares: 0, unanswered: 0, stale: 0, ageSeconds: null },
       upstream: { pausedUntil: null, openBreakers: [] },
       incidents: [],
+      held: [],
       budget: {
         requestsPerSecond: 5,
         share: 1,

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
-import { kinds, trackFare } from '../verify/fare-fixtures.ts'
+import { kinds, passSeconds, trackFare } from '../verify/fare-fixtures.ts'
 import { flightFor } from '../verify/verify-server.ts'
 import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
@@ -206,7 +206,7 @@ describe('an unknown availability', () => {
       minRecheckSeconds: 60,
       lossConfirmations: 2,
       gainConfirmations: 1,
-      countGapMs: 0,
+      massHoldMs: 600_000,
     }
     const { get, asked } = await startFixture(db, GONE, { rules, slotTimeoutMs: 0 })
     const first = await get(`flightId=1234&${ONE_ADULT}`)
@@ -233,6 +233,7 @@ describe('a tracked fare', () => {
     await get(`flightId=1234&${ONE_ADULT}`)
     expect(await kinds(db, fareId)).toEqual(['became_available'])
 
+    await passSeconds(db, 20)
     await get(`flightId=1234&${ONE_ADULT}`)
 
     expect(await kinds(db, fareId)).toEqual(['became_available', 'became_unavailable'])

@@ -124,18 +124,18 @@ describe('a watch', () => {
     expect(slow.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
   })
 
-  it('a watch shows a known leg while the other is unknown', async ({ db }) => {
+  it('a watch shows a leg that is lost while nothing is known of the other', async ({ db }) => {
     const { ana, fareId } = await addWatch(db, { returnFlightId: '202' })
-    await record(db, fareId, ago(10), available(), silent)
+    for (const minutes of [11, 10]) await record(db, fareId, ago(minutes), silent, gone)
 
     const { body } = await ana.get(A_1)
 
     expect(body).toMatchObject({
       status: 'followed',
       belief: {
-        pair: 'unknown',
-        outbound: { belief: 'available' },
-        return: { belief: 'unknown', flight: null },
+        pair: 'not_bookable',
+        outbound: { belief: 'unknown' },
+        return: { belief: 'unavailable', flight: null },
       },
       lastGoodCheckAt: null,
       lastCheckAt: ago(10).toISOString(),

@@ -95,6 +95,16 @@ const INCIDENTS = [
   { id: 12_346, kind: 'mass_loss', openedAt: AT, closedAt: null },
 ] as const
 
+const HELD = [
+  {
+    kind: 'became_unavailable',
+    fares: 12_345,
+    since: AT,
+    latestSince: AT,
+    watches: 123_456,
+  },
+] as const
+
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['sync runs', (width) => runsText(RUNS, width)],
   ['sync review', (width) => heldText(RUNS, width)],
@@ -107,7 +117,7 @@ const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['upstream probe', (width) => probeText(PROBE, width)],
   [
     'incidents list',
-    (width) => incidentsText(INCIDENTS, { held: { mass_loss: 12_345 }, now: AT, width }),
+    (width) => incidentsText(INCIDENTS, { held: HELD, holdMs: 600_000, now: AT, width }),
   ],
 ]
 

@@ -33,6 +33,7 @@ const WELL: Overview = {
   },
   upstream: { pausedUntil: null, openBreakers: [] },
   incidents: [],
+  held: [],
   budget: {
     requestsPerSecond: 5,
     share: 1,

@@ -11,7 +11,7 @@ import {
   verifyFaresJob,
 } from '../../src/verify/verify-fares-job.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { RULES } from '../verify/fare-fixtures.ts'
+import { passSeconds, RULES } from '../verify/fare-fixtures.ts'
 import { makeDue } from '../verify/worker-fixtures.ts'
 
 const REQUESTS_PER_SECOND = 1_000
@@ -52,7 +52,7 @@ export async function fareFacts(db: Db): Promise<FareFacts[]> {
 
 /** Deletes all fares, and the health of the upstream. */
 export async function deleteFares(db: Db): Promise<void> {
-  await sql`truncate tracked_fare, reseller, evidence, incident, check_minute restart identity cascade`.execute(
+  await sql`truncate tracked_fare, reseller, evidence, incident, check_minute, asked_flight restart identity cascade`.execute(
     db,
   )
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
@@ -84,7 +84,7 @@ export interface Verifier {
   readonly deps: VerifyJobDeps
   /** Claims due fares and checks them. Returns their number. */
   round(): Promise<number>
-  /** The same with every fare due, regardless of its interval. */
+  /** The same with every fare due, as if twenty seconds had passed: no answer repeats the one before. */
   fullRound(): Promise<number>
 }
 
@@ -124,6 +124,7 @@ export function verifierOf(
   }
   const fullRound = async () => {
     await makeDue(db)
+    await passSeconds(db, 20)
     return round()
   }
   return { deps, round, fullRound }

@@ -18,7 +18,7 @@ it('checks go on within a minute, or the interval of their watches, after the cl
   const askedAt = new Date()
   await dispatch(db, RATE)
   await complete(db, [
-    { fareId: often, askedAt, next: 'confirm' },
+    { fareId: often, askedAt, next: { confirmAt: new Date(askedAt.getTime() + 20_000) } },
     { fareId: seldom, askedAt, next: 'normal' },
   ])
   await dispatch(db, RATE)

@@ -59,10 +59,10 @@ describe('a completed check', () => {
     expect((await scheduleOf(db, ahead)).vdue).toBe(99)
   })
 
-  it('a first loss is confirmed in about twenty seconds', async ({ db }) => {
+  it('a confirmation is due at the instant that the decision names', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
 
-    await complete(db, [{ fareId: fare, askedAt: ago(0), next: 'confirm' }])
+    await complete(db, [{ fareId: fare, askedAt: ago(0), next: { confirmAt: ago(-20) } }])
 
     const row = await scheduleOf(db, fare)
     expect(row.lane).toBe('confirmation')

@@ -6,14 +6,17 @@ import type {
   Observation,
   ObservedFlight,
 } from '../../src/upstream/observation.ts'
-import { COUNT_GAP_MS, type DecisionRules } from '../../src/verify/decide/decide-leg.ts'
+import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
+import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'
 
 export const RULES: DecisionRules = {
   lossConfirmations: 2,
-  gainConfirmations: 1,
-  countGapMs: COUNT_GAP_MS,
-  holds: [],
+  gainConfirmations: 2,
+  massHoldMs: 600_000,
 }
+
+/** No other fare changes. */
+export const CALM: MassContext = { masses: new Set(), crowded: false, releasedAt: new Map() }
 
 export const START = Date.parse('2026-03-01T08:00:00.000Z')
 
@@ -42,11 +45,13 @@ export function flight(
     readonly price?: Money | null
     readonly identity?: string
     readonly itinerary?: string
+    readonly odd?: boolean
   } = {},
 ): ObservedFlight {
   const { price = eur('100.00'), identity = 'T1 PMI-MAD 2026-05-01', itinerary = '10:00' } = args
   return {
     price,
+    priceIsOdd: args.odd ?? false,
     identity,
     itinerary,
     departsAt: SUMMARY.departsAt,
@@ -72,6 +77,7 @@ export function observation(
     outbound,
     return: back,
     anomalies: [],
+    ageSeconds: 0,
     evidence: {
       body: null,
       status: 200,

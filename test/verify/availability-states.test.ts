@@ -2,18 +2,19 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
+import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'
 import { type Decision, decide } from '../../src/verify/decide/decide.ts'
-import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import {
   type FareState,
+  hiddenReasonOf,
   initialState,
-  pairOf,
-  shownPrice,
-  viewOf,
+  legsOf,
+  priceReasonOf,
 } from '../../src/verify/decide/fare-state.ts'
-import { at, available, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import { at, CALM, observation, RULES, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'
-import { diagramArrows, tableRows } from './markdown-page.ts'
+import { tableRows } from './markdown-page.ts'
 
 const PAGE = readFileSync(
   path.resolve(import.meta.dirname, '../../docs/reference/availability-states.md'),
@@ -25,11 +26,16 @@ interface Answers {
   readonly seconds: number
   readonly legs: readonly LegObservation[]
   readonly rules?: DecisionRules
+  readonly context?: MassContext
 }
 
-function ask(state: FareState, { seconds, legs, rules = RULES }: Answers): Decision {
+function ask(
+  state: FareState,
+  { seconds, legs, rules = RULES, context = CALM }: Answers,
+): Decision {
   const [outbound = unknown(), back = null] = legs
-  return decide(state, { askedAt: at(seconds), observation: observation(outbound, back) }, rules)
+  const answer = { askedAt: at(seconds), observation: observation(outbound, back) }
+  return decide(state, answer, rules, context)
 }
 
 function believing(believed: string): FareState {
@@ -40,26 +46,37 @@ function believing(believed: string): FareState {
   )
 }
 
-function beliefsOf(state: FareState): string {
-  const { outbound, return: back } = viewOf(state)
-  return [outbound, ...(back ? [back] : [])].map((leg) => leg.belief).join(' / ')
+function beliefsOf({ belief }: FareState): string {
+  return legsOf(belief)
+    .map((leg) => leg.belief)
+    .join(' / ')
+}
+
+function nextText(next: Decision['next'], askedAt: Date): string {
+  if (typeof next === 'string') return next
+  const seconds = (next.confirmAt.getTime() - askedAt.getTime()) / 1000
+  return `after ${seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`}`
 }
 
 function play(believed: string, answers: string) {
   let state = believing(believed)
   let seconds = 1_000
   const kinds: string[] = []
+  const releasedAt = new Map()
   let next = ''
-  for (const { afterMs, rules, legs } of parseAnswers(answers)) {
+  for (const { afterMs, rules, context, released, legs } of parseAnswers(answers)) {
     seconds += afterMs / 1000
-    const decision = ask(state, { seconds, legs, rules })
+    for (const kind of released) releasedAt.set(kind, at(seconds - 1))
+    const decision = ask(state, { seconds, legs, rules, context: { ...context, releasedAt } })
     kinds.push(...decision.changes.map((change) => change.kind))
-    next = decision.next
+    next = nextText(decision.next, at(seconds))
     state = decision.state
   }
-  const price = shownPrice(state)
+  const { price } = state.belief
   return {
     'then believed': beliefsOf(state),
+    shown:
+      hiddenReasonOf(state) ?? (priceReasonOf(state) === 'held' ? 'price held' : 'as believed'),
     'price then': price === null ? '—' : `${price.amount} ${price.currency}`,
     recorded: kinds.join(', ') || '—',
     next,
@@ -80,68 +97,3 @@ describe('the table of cases', () => {
     },
   )
 })
-
-describe('the diagrams', () => {
-  const [legArrows = [], pairArrows = []] = diagramArrows(PAGE)
-
-  it('the first diagram shows every move of a leg, and no other', () => {
-    const nameOf = ({ outbound: { belief, contradictions } }: FareState) =>
-      contradictions === 0 ? belief : `${belief}_${contradictions}`
-    const answers = [[available()], [UNAVAILABLE], [unknown()]]
-
-    const moves = explore(answers, { nameOf, labelsOf: ({ outcome }) => [outcome.outbound] })
-
-    const arrows = moves.filter(([from, to]) => from !== to).map(arrow)
-    expect(new Set(arrows)).toEqual(new Set(legArrows))
-  })
-
-  it('the second diagram shows every move of a pair with its record, and no other', () => {
-    const one = [available(), UNAVAILABLE, unknown()]
-    const answers = one.flatMap((outbound) => one.map((back) => [outbound, back]))
-
-    const moves = explore(answers, {
-      nameOf: pairOf,
-      labelsOf: ({ changes }) => changes.map(({ kind }) => kind),
-    })
-
-    expect(new Set(moves.map(arrow))).toEqual(new Set(pairArrows))
-  })
-})
-
-type Move = readonly [from: string, to: string, label: string]
-
-function arrow([from, to, label]: Move): string {
-  return `${from} --> ${to}: ${label}`
-}
-
-interface Naming {
-  readonly nameOf: (state: FareState) => string
-  readonly labelsOf: (decision: Decision) => string[]
-}
-
-/** Every move that the answers can cause, from the initial state on, each once. */
-function explore(answers: readonly (readonly LegObservation[])[], naming: Naming): Move[] {
-  const moves = new Map<string, Move>()
-  const seen = new Set<string>()
-  const open = [initialState(answers[0]?.length === 2)]
-  let seconds = 0
-  for (let state = open.pop(); state !== undefined; state = open.pop()) {
-    seconds += 20
-    const key = keyOf(state)
-    if (seen.has(key)) continue
-    seen.add(key)
-    for (const legs of answers) {
-      const decision = ask(state, { seconds, legs })
-      for (const label of naming.labelsOf(decision)) {
-        const move: Move = [naming.nameOf(state), naming.nameOf(decision.state), label]
-        moves.set(arrow(move), move)
-      }
-      open.push(decision.state)
-    }
-  }
-  return [...moves.values()]
-}
-
-function keyOf(state: FareState): string {
-  return [state.outbound, state.return].map((leg) => `${leg?.belief}${leg?.contradictions}`).join()
-}

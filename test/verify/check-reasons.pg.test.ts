@@ -13,6 +13,7 @@ import {
   available,
   gone,
   observation,
+  passSeconds,
   RULES,
   silent,
   trackFare,
@@ -56,12 +57,19 @@ describe('the reason of the last check', () => {
     await makeDue(db)
     expect(await checkDue(db, gone, fareId)).toBe('scheduled')
     await makeDue(db)
+    await passSeconds(db, 20)
     expect(await checkDue(db, gone, fareId)).toBe('confirmation')
     await makeDue(db)
     expect(await checkDue(db, silent, fareId)).toBe('scheduled')
     await makeDue(db)
     expect(await checkDue(db, available(), fareId)).toBe('retry')
     await makeDue(db)
+    // It was lost a moment ago: three answers confirm that it is back, each in the lane of confirmations.
+    for (const _ of [2, 3]) {
+      await passSeconds(db, 30)
+      expect(await checkDue(db, available(), fareId)).toBe('confirmation')
+      await makeDue(db)
+    }
     await set('surprise = 2')
     expect(await checkDue(db, available(), fareId)).toBe('route_moved')
   })

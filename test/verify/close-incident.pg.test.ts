@@ -3,26 +3,26 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
-import { countHeld, listIncidents } from '../../src/verify/incidents/incident-queries.ts'
+import { listIncidents, readHeld } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record, trackFare } from './fare-fixtures.ts'
-
-/** Returns instants 10 ms apart: each request begins after the one before. */
-function requestTimes(): () => Date {
-  let ms = Date.now() - 60_000
-  return () => {
-    ms += 10
-    return new Date(ms)
-  }
-}
+import {
+  available,
+  closedAt,
+  gone,
+  minute,
+  recordAll,
+  trackFare,
+  watchFare,
+} from './fare-fixtures.ts'
 
 async function openIncidents(db: Db): Promise<string[]> {
   return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
 }
 
 async function countHeldLosses(db: Db): Promise<number> {
-  return (await countHeld(db)).mass_loss ?? 0
+  const held = await readHeld(db)
+  return held.find(({ kind }) => kind === 'became_unavailable')?.fares ?? 0
 }
 
 async function countLost(db: Db): Promise<number> {
@@ -35,99 +35,84 @@ async function countLost(db: Db): Promise<number> {
   return count
 }
 
-async function laneOf(db: Db, fareId: number): Promise<string | null> {
-  const { lane } = await selectOne(
-    sql<{ lane: string | null }>`
-      select lane from fare_schedule where tracked_fare_id = ${fareId}
+async function laneOf(db: Db, fareId: number): Promise<Date | null> {
+  const { due } = await selectOne(
+    sql<{ due: Date | null }>`
+      select lane_due_at as due from fare_schedule where tracked_fare_id = ${fareId}
     `,
     db,
   )
-  return lane
+  return due
 }
 
-/** Sixty bookable fares. The losses of forty of them are held once the incident opens. */
+/** Sixty bookable fares. The losses of forty of them are held. */
 async function openMassLoss(db: Db) {
-  const next = requestTimes()
   const fares: number[] = []
-  for (let i = 0; i < 60; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
-  for (const fare of fares) await record(db, fare, next(), available())
+  for (let i = 0; i < 60; i += 1) {
+    const fare = await trackFare(db, { flightId: `F${i}` })
+    await watchFare(db, 'ana', fare)
+    fares.push(fare)
+  }
+  await recordAll(db, fares, minute(0), available())
   const [losing, rest] = [fares.slice(0, 40), fares.slice(40)]
-  for (const fare of losing) await record(db, fare, next(), gone)
-  for (const fare of losing) await record(db, fare, next(), gone)
-  return { next, losing, rest }
+  for (const n of [1, 2]) await recordAll(db, losing, minute(n), gone)
+  return { losing, rest }
 }
 
 describe('an operator who closes a mass loss', () => {
-  it('the held losses are checked again and recorded, and no new incident opens', async ({
+  it('has the held losses checked again and recorded, and those of later are held again', async ({
     db,
   }) => {
-    const { next, losing, rest } = await openMassLoss(db)
+    const { losing, rest } = await openMassLoss(db)
     expect(await openIncidents(db)).toEqual(['mass_loss'])
-    const before = await countLost(db)
-    const held = await countHeldLosses(db)
-    expect(before + held).toBe(40)
+    expect(await countHeldLosses(db)).toBe(40)
 
     const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_loss')
 
-    expect(askedAgain).toBe(held)
-    expect(await countLost(db)).toBe(before)
-    for (const fare of losing) await record(db, fare, next(), gone)
+    await closedAt(db, minute(2))
+    expect(askedAgain).toBe(40)
+    expect(await countLost(db)).toBe(0)
+    await recordAll(db, losing, minute(3), gone)
     expect(await countLost(db)).toBe(40)
-    for (const fare of [...rest, ...rest]) await record(db, fare, next(), gone)
-    expect(await countLost(db)).toBe(60)
     expect(await openIncidents(db)).toEqual([])
-  })
-
-  it('a fare that is available again is not lost', async ({ db }) => {
-    const { next, losing } = await openMassLoss(db)
-    const before = await countLost(db)
-
-    await closeIncident({ db, log: silentLog }, 'mass_loss')
-    for (const fare of losing) await record(db, fare, next(), available())
-
-    expect(await countLost(db)).toBe(before)
-    expect(await countHeldLosses(db)).toBe(0)
-  })
-
-  it('the next mass loss opens an incident again', async ({ db }) => {
-    const { next, losing, rest } = await openMassLoss(db)
-    await closeIncident({ db, log: silentLog }, 'mass_loss')
-    for (const fare of losing) await record(db, fare, next(), gone)
-    await sql`
-      update availability_change set recorded_at = recorded_at - interval '6 minutes'
-    `.execute(db)
-    const [first = 0] = rest
-    await record(db, first, next(), gone)
-    await record(db, first, next(), gone)
-    const others: number[] = []
-    for (let i = 0; i < 40; i += 1) others.push(await trackFare(db, { flightId: `G${i}` }))
-    for (const fare of others) await record(db, fare, next(), available())
-
-    for (const fare of [...others, ...others]) await record(db, fare, next(), gone)
-
+    for (const n of [4, 5]) await recordAll(db, rest, minute(n), gone)
+    expect(await countLost(db)).toBe(40)
+    expect(await countHeldLosses(db)).toBe(20)
     expect(await openIncidents(db)).toEqual(['mass_loss'])
   })
 
-  it('a fare that is no longer watched counts neither as held nor as lost', async ({ db }) => {
-    const { next, losing, rest } = await openMassLoss(db)
-    await sql`delete from fare_schedule where tracked_fare_id = any(${losing}::bigint[])`.execute(
-      db,
-    )
+  it('does not lose a fare that is available again', async ({ db }) => {
+    const { losing } = await openMassLoss(db)
 
-    const held = await countHeldLosses(db)
-    const [first = 0] = rest
-    await record(db, first, next(), gone)
-    await record(db, first, next(), gone)
+    await closeIncident({ db, log: silentLog }, 'mass_loss')
+    await recordAll(db, losing, minute(3), available())
 
-    expect(held).toBe(0)
-    expect(await openIncidents(db)).toEqual([])
+    expect(await countLost(db)).toBe(0)
+    expect(await countHeldLosses(db)).toBe(0)
+    // Nothing waits any more, so the next loss is a new one.
+    await recordAll(db, losing, minute(4), gone)
+    expect(await countLost(db)).toBe(0)
   })
 
-  it('the operator does not wait for a transaction that has locked a fare: it may wait for the operator', async ({
+  it('reads how many watches wait until when, without fares that are no longer watched', async ({
     db,
   }) => {
     const { losing } = await openMassLoss(db)
-    const held = await countHeldLosses(db)
+    await watchFare(db, 'ben', losing[0] ?? 0)
+    const held = { kind: 'became_unavailable', since: minute(1), latestSince: minute(1) }
+    expect(await readHeld(db)).toEqual([{ ...held, fares: 40, watches: 41 }])
+
+    await sql`
+      update watch set ended_at = clock_timestamp() where tracked_fare_id = any(${losing.slice(1)}::bigint[])
+    `.execute(db)
+
+    expect(await readHeld(db)).toEqual([{ ...held, fares: 1, watches: 2 }])
+  })
+
+  it('does not wait for a transaction that has locked a fare: it may wait for the operator', async ({
+    db,
+  }) => {
+    const { losing } = await openMassLoss(db)
     const last = losing.at(-1) ?? 0
 
     const askedAgain = await inTransaction(db, async (tx) => {
@@ -135,11 +120,12 @@ describe('an operator who closes a mass loss', () => {
       return (await closeIncident({ db, log: silentLog }, 'mass_loss')).askedAgain
     })
 
-    expect(askedAgain).toBe(held - 1)
-    expect(await laneOf(db, last)).not.toBe(await laneOf(db, losing.at(-2) ?? 0))
+    expect(askedAgain).toBe(39)
+    // Its hold ends ten minutes after it began.
+    expect(await laneOf(db, last)).toEqual(minute(11))
   })
 
-  it('the operator gets an error if no incident is open', async ({ db }) => {
+  it('gets an error if no incident is open', async ({ db }) => {
     await expect(closeIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(
       NoIncidentError,
     )

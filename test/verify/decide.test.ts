@@ -1,18 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
+import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'
 import { type Decision, decide } from '../../src/verify/decide/decide.ts'
-import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { initialState } from '../../src/verify/decide/fare-state.ts'
-import { at, available, eur, flight, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import {
+  at,
+  available,
+  CALM,
+  eur,
+  flight,
+  observation,
+  RULES,
+  UNAVAILABLE,
+  unknown,
+} from './answers.ts'
 
 type Asked = readonly [seconds: number, outbound: LegObservation, back?: LegObservation]
 
 /** Decides one answer after the other. Returns the last decision, and every change on the way. */
-function decideAll(story: readonly Asked[], rules: Partial<DecisionRules> = {}) {
+function decideAll(
+  story: readonly Asked[],
+  { masses = CALM.masses, ...rules }: Partial<DecisionRules & MassContext> = {},
+) {
   let state = initialState(story[0]?.[2] !== undefined)
   const decisions: Decision[] = story.map(([seconds, outbound, back]) => {
     const input = { askedAt: at(seconds), observation: observation(outbound, back ?? null) }
-    const decision = decide(state, input, { ...RULES, ...rules })
+    const decision = decide(state, input, { ...RULES, ...rules }, { ...CALM, masses })
     state = decision.state
     return decision
   })
@@ -112,6 +126,7 @@ describe('the interval of a change', () => {
       [140, OTHER],
       [200, UNAVAILABLE],
       [260, OTHER],
+      [265, OTHER],
     ])
 
     expect(changes.slice(2)).toMatchObject([
@@ -119,22 +134,20 @@ describe('the interval of a change', () => {
     ])
   })
 
-  it('the interval of a pair that became bookable ends with the first answer that shows its last leg', () => {
-    const { change } = decideAll(
-      [
-        [0, UNAVAILABLE, UNAVAILABLE],
-        [20, UNAVAILABLE, UNAVAILABLE],
-        [60, available(), unknown()],
-        [80, unknown(), available()],
-        [100, available(), available()],
-      ],
-      { gainConfirmations: 2 },
-    )
+  it('the interval of a pair that became bookable ends with the first complete answer that shows a gain', () => {
+    const { change } = decideAll([
+      [0, UNAVAILABLE, UNAVAILABLE],
+      [20, UNAVAILABLE, UNAVAILABLE],
+      [60, available(), unknown()],
+      [80, unknown(), available()],
+      [100, available(), available()],
+      [105, available(), available()],
+    ])
 
     expect(change).toMatchObject({
       kind: 'became_available',
       lastGoodCheckAt: iso(20),
-      detectedAt: iso(80),
+      detectedAt: iso(100),
     })
   })
 
@@ -226,7 +239,7 @@ describe('before and after of a change', () => {
     ])
 
     expect(changes).toHaveLength(1)
-    expect(state.outbound).toMatchObject({ price: eur('100.00'), flight: { airline: 'T1' } })
+    expect(state.belief.outbound).toMatchObject({ price: eur('100.00'), flight: { airline: 'T1' } })
   })
 })
 
@@ -253,6 +266,7 @@ describe('a decision', () => {
       initialState(true),
       { askedAt: at(0), observation: observation(available(), null) },
       RULES,
+      CALM,
     )
 
     expect(both.outcome).toEqual({ outbound: 'available', return: 'unknown:id_missing' })
@@ -264,10 +278,11 @@ describe('a decision', () => {
       initialState(false),
       { askedAt: at(0), observation: observation(available(), UNAVAILABLE) },
       RULES,
+      CALM,
     )
 
     expect(one.outcome).toEqual({ outbound: 'available', return: null })
-    expect(one.state.return).toBeNull()
+    expect(one.state.belief.return).toBeNull()
   })
 
   it('the state keeps when the fare was first bookable', () => {
@@ -284,20 +299,46 @@ describe('a decision', () => {
     expect(whole.state.everAvailableAt).toBe(iso(60))
   })
 
-  it('a decision reports a loss that an incident holds, and nothing else as held', () => {
-    const hold = { holds: ['became_unavailable' as const] }
+  it('a decision names the kind of change that a mass holds, and nothing else', () => {
+    const mass = { masses: new Set(['became_unavailable'] as const) }
 
-    expect(decideAll([[0, UNAVAILABLE]], hold).last?.held).toEqual(['became_unavailable'])
-    expect(decideAll([[0, available()]], hold).last?.held).toEqual([])
-    expect(decideAll([[0, unknown()]], hold).last?.held).toEqual([])
-    expect(decideAll([[0, UNAVAILABLE]]).last?.held).toEqual([])
+    expect(
+      decideAll(
+        [
+          [0, available()],
+          [60, UNAVAILABLE],
+        ],
+        mass,
+      ).state.held,
+    ).toBe('became_unavailable')
+    expect(decideAll([[0, UNAVAILABLE]], mass).state.held).toBeNull()
+    expect(
+      decideAll(
+        [
+          [0, available()],
+          [60, unknown()],
+        ],
+        mass,
+      ).state.held,
+    ).toBeNull()
+    expect(
+      decideAll([
+        [0, available()],
+        [60, UNAVAILABLE],
+      ]).state.held,
+    ).toBeNull()
   })
 
   it('decide does not modify the state it is given', () => {
     const state = initialState(true)
     const copy = structuredClone(state)
 
-    decide(state, { askedAt: at(0), observation: observation(available(), UNAVAILABLE) }, RULES)
+    decide(
+      state,
+      { askedAt: at(0), observation: observation(available(), UNAVAILABLE) },
+      RULES,
+      CALM,
+    )
 
     expect(state).toEqual(copy)
   })

@@ -6,6 +6,7 @@ import type { FlightSummary, LegObservation } from '../../src/upstream/observati
 import { decide } from '../../src/verify/decide/decide.ts'
 import { departsAt, lossReason } from '../../src/verify/decide/departure.ts'
 import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'
+import { CALM } from './answers.ts'
 import { available, gone, observation, RULES } from './fare-fixtures.ts'
 
 function flight(from: string, departsAt: string): FlightSummary {
@@ -15,11 +16,7 @@ function flight(from: string, departsAt: string): FlightSummary {
 
 function fare(outbound: FlightSummary | null, back?: FlightSummary | null): FareState {
   const state = initialState(back !== undefined)
-  return {
-    ...state,
-    outbound: { ...state.outbound, flight: outbound },
-    return: state.return && { ...state.return, flight: back ?? null },
-  }
+  return { ...state, lastFlights: { outbound, return: back ?? null } }
 }
 
 describe('the instant of departure', () => {
@@ -98,9 +95,13 @@ describe('the instant of departure', () => {
 
 describe('an answer after the departure', () => {
   const departs = Date.parse('2027-01-10T07:00:00Z')
-  const rules = { ...RULES, holds: [] }
   const check = (state: FareState, ms: number, answer: LegObservation) =>
-    decide(state, { askedAt: new Date(departs + ms), observation: observation(answer) }, rules)
+    decide(
+      state,
+      { askedAt: new Date(departs + ms), observation: observation(answer) },
+      RULES,
+      CALM,
+    )
 
   it.each([
     [-60_000, ['became_unavailable']],

@@ -12,7 +12,16 @@ async function changeWithin(db: Db, flightId: string, seconds: number): Promise<
   const first = minute(0)
   await record(db, fareId, first, available('100.00'))
   await record(db, fareId, new Date(first.getTime() + seconds * 1000), available('110.00'))
+  await recordedAfter(db, fareId, 0)
   return fareId
+}
+
+/** The changes of a fare were recorded so many seconds after the first answer that showed them. */
+async function recordedAfter(db: Db, fareId: number, seconds: number): Promise<void> {
+  await sql`
+    update availability_change set recorded_at = detected_at + make_interval(secs => ${seconds})
+     where tracked_fare_id = ${fareId}
+  `.execute(db)
 }
 
 /** The smallest value that at least this share of the values does not exceed. */
@@ -79,14 +88,18 @@ describe('the detection delay', () => {
     ])
   })
 
-  it('of a confirmed loss ends with the first answer that showed it', async ({ db }) => {
+  it('ends with the record: the time for confirmations and in a hold is part of it', async ({
+    db,
+  }) => {
     const fareId = await trackFare(db)
     await record(db, fareId, minute(0), available())
     await record(db, fareId, minute(4), gone)
     await record(db, fareId, minute(5), gone)
+    await recordedAfter(db, fareId, 60)
 
+    // The loss was between the minutes 0 and 4, and recorded in minute 5.
     expect(await readDetectionDelays(db)).toMatchObject([
-      { changes: 1, atMostSeconds: { p50: 240, p95: 240 } },
+      { changes: 1, midpointSeconds: { p50: 180 }, atMostSeconds: { p50: 300, p95: 300 } },
     ])
   })
 

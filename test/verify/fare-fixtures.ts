@@ -1,19 +1,26 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import type { RecheckRules } from '../../src/recheck/recheck-rules.ts'
 import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
-import { type RecordedCheck, recordChecks } from '../../src/verify/checks/record-checks.ts'
+import {
+  countChecks,
+  type RecordedCheck,
+  recordChecks,
+} from '../../src/verify/checks/record-checks.ts'
+import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
 import { endDeparted, expireFares } from '../../src/verify/expiry/expire-fares-job.ts'
-import { guardChanges } from '../../src/verify/incidents/guard-changes.ts'
+import { assessTrouble, guardChanges } from '../../src/verify/incidents/guard-changes.ts'
 import { silentLog } from '../support/silent-log.ts'
 
+/** One answer confirms a gain, so that a story need not begin with two. */
 export const RULES = {
   requestsPerSecond: 5,
   minRecheckSeconds: 60,
   lossConfirmations: 2,
   gainConfirmations: 1,
-  countGapMs: 0,
+  massHoldMs: 600_000,
 }
 
 /** A scheduled fare, as an import would leave it. */
@@ -75,12 +82,13 @@ export async function watchFare(
 
 export function available(
   amount = '100.00',
-  changes: Partial<Pick<ObservedFlight, 'identity' | 'itinerary' | 'price'>> = {},
+  changes: Partial<Pick<ObservedFlight, 'identity' | 'itinerary' | 'price' | 'priceIsOdd'>> = {},
 ): LegObservation {
   return {
     kind: 'available',
     flight: {
       price: { amount, currency: 'EUR' },
+      priceIsOdd: false,
       identity: 'VY|1|PMI-MAD|2027-01-10',
       itinerary: '08:00|3900',
       departsAt: '2027-01-10 08:00',
@@ -109,6 +117,7 @@ export function observation(
     outbound,
     return: back,
     anomalies: [],
+    ageSeconds: 0,
     evidence: {
       body: JSON.stringify(outbound),
       status: 200,
@@ -135,8 +144,9 @@ export async function record(
   at: Date,
   outbound: LegObservation,
   back: LegObservation | null = null,
+  rules: DecisionRules & RecheckRules = RULES,
 ): Promise<RecordedCheck[]> {
-  return recordAll(db, [fareId], at, outbound, back)
+  return recordAll(db, [fareId], at, outbound, back, rules)
 }
 
 /** Records the same answer for fares, in one batch. */
@@ -146,6 +156,7 @@ export async function recordAll(
   at: Date,
   outbound: LegObservation,
   back: LegObservation | null = null,
+  rules: DecisionRules & RecheckRules = RULES,
 ): Promise<RecordedCheck[]> {
   const checks = fareIds.map((fareId) => ({
     fareId,
@@ -155,8 +166,18 @@ export async function recordAll(
   }))
   return inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, fareIds)
-    const { rules } = await guardChanges(tx, { checks, locked, rules: RULES, claimId: null })
-    return recordChecks(tx, { checks, locked, rules, claimId: null })
+    const counted = countChecks(checks, locked)
+    const { context } = await guardChanges(tx, counted, rules)
+    const recorded = await recordChecks(tx, {
+      checks,
+      locked,
+      counted,
+      context,
+      rules,
+      claimId: null,
+    })
+    await assessTrouble(tx, recorded, checks.length)
+    return recorded
   })
 }
 
@@ -188,6 +209,48 @@ export async function watchFeed(db: Db, resellerId: number): Promise<[number, st
 
 /** Ends the fares that have departed or expired. Returns how many. */
 export async function endFares(db: Db): Promise<number> {
-  const deps = { db, log: silentLog, metrics: createMetrics() }
+  const deps = { db, log: silentLog, metrics: createMetrics(), rules: RULES }
   return (await endDeparted(deps)) + (await expireFares(deps))
+}
+
+const INSTANT = /"(\d{4}-\d\d-\d\dT[^"]+Z)"/g
+
+/** Moves all that is known of fares so many seconds into the past. Their departures stay. */
+export async function passSeconds(db: Db, seconds: number): Promise<void> {
+  const earlier = (column: string) =>
+    sql.raw(`${column} = ${column} - interval '${seconds} seconds'`)
+  const { rows } = await sql<{ id: number; state: object }>`
+    select tracked_fare_id as id, state from fare_state
+  `.execute(db)
+  const states = JSON.stringify(rows).replaceAll(INSTANT, (_, at: string) =>
+    JSON.stringify(new Date(Date.parse(at) - seconds * 1000)),
+  )
+  await sql`
+    update fare_state s
+       set state = b.state, ${earlier('asked_at')}, ${earlier('last_check_at')}, ${earlier('last_good_check_at')},
+           ${earlier('price_checked_at')}, ${earlier('contradicted_since')}, ${earlier('held_since')},
+           ${earlier('ever_available_at')}
+      from jsonb_to_recordset(${states}::jsonb) as b (id bigint, state jsonb)
+     where b.id = s.tracked_fare_id
+  `.execute(db)
+  await sql`
+    update availability_change
+       set ${earlier('detected_at')}, ${earlier('last_good_check_at')}, ${earlier('recorded_at')}, ${earlier('held_since')}
+  `.execute(db)
+  await sql`update asked_flight set ${earlier('asked_at')}`.execute(db)
+  await sql`update incident set ${earlier('opened_at')}, ${earlier('closed_at')}`.execute(db)
+  // In two steps: one row must not get the beginning that another one still has.
+  for (const step of ["interval '1000 years'", `interval '-1000 years -${seconds} seconds'`]) {
+    await sql`
+      update fare_belief_version set valid_from = valid_from + ${sql.raw(step)}, valid_to = valid_to + ${sql.raw(step)}
+    `.execute(db)
+  }
+  await sql`update watch set ${earlier('began_at')}, ${earlier('started_at')}`.execute(db)
+}
+
+/** The incident was closed at an instant of the test: its answers are of the last half hour. */
+export async function closedAt(db: Db, at: Date): Promise<void> {
+  await sql`
+    update incident set opened_at = least(opened_at, ${at}), closed_at = ${at} where closed_at is not null
+  `.execute(db)
 }

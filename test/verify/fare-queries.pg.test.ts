@@ -36,8 +36,9 @@ describe('findFare', () => {
       pair: 'bookable',
       price: '100.00',
       currency: 'EUR',
-      lastGoodCheckAt: minute(2),
-      next: { why: expect.stringContaining('a loss, another flight or a doubtful price') },
+      lastGoodCheckAt: minute(1),
+      contradictedSince: minute(2),
+      next: { why: expect.stringContaining('contradicts the belief') },
     })
   })
 

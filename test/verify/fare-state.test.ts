@@ -1,27 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Belief } from '../../src/base/kinds.ts'
-import { decide } from '../../src/verify/decide/decide.ts'
-import {
-  type FareState,
-  initialState,
-  type LegState,
-  pairOf,
-  shownPrice,
-  UNKNOWN_LEG,
-} from '../../src/verify/decide/fare-state.ts'
-import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
-import { at, available, eur, observation, RULES, UNAVAILABLE } from './answers.ts'
+import { type LegView, viewOf } from '../../src/verify/decide/fare-state.ts'
+import { type StateRow, stateOfRow } from '../../src/verify/decide/stored-state.ts'
+import { eur } from './answers.ts'
 
-function fare(legs: readonly Partial<LegState>[]): FareState {
-  const [outbound, back] = legs
-  return {
-    ...initialState(false),
-    outbound: { ...UNKNOWN_LEG, ...outbound },
-    return: back ? { ...UNKNOWN_LEG, ...back } : null,
-  }
+function leg(belief: Belief, price: LegView['price'] = null): LegView {
+  return { belief, price, identity: null, itinerary: null, flight: null }
 }
 
-it.each<[Belief[], string]>([
+it.each<[[Belief, Belief?], string]>([
   [['available'], 'bookable'],
   [['unavailable'], 'not_bookable'],
   [['unknown'], 'unknown'],
@@ -29,97 +16,52 @@ it.each<[Belief[], string]>([
   [['available', 'unknown'], 'unknown'],
   [['unknown', 'unavailable'], 'not_bookable'],
   [['unavailable', 'available'], 'not_bookable'],
-])('legs %j are %s', (beliefs, pair) => {
-  expect(pairOf(fare(beliefs.map((belief) => ({ belief }))))).toBe(pair)
+])('legs %j are %s', ([outbound, back], pair) => {
+  expect(viewOf(leg(outbound), back ? leg(back) : null).pair).toBe(pair)
 })
 
 describe('the price of a fare', () => {
-  const leg = (amount: string, currency = 'EUR'): Partial<LegState> => {
-    return { belief: 'available', price: { amount, currency } }
-  }
+  const priced = (amount: string, currency = 'EUR') => leg('available', { amount, currency })
 
   it('a fare has the sum of its legs as its price', () => {
-    expect(shownPrice(fare([leg('10.10'), leg('20.95')]))).toEqual(eur('31.05'))
+    expect(viewOf(priced('10.10'), priced('20.95')).price).toEqual(eur('31.05'))
   })
 
   it('a fare has no price where a leg has none, or another currency', () => {
-    expect(shownPrice(fare([leg('10.10'), { belief: 'available' }]))).toBeNull()
-    expect(shownPrice(fare([leg('10.10'), leg('20.95', 'USD')]))).toBeNull()
-    expect(shownPrice(fare([{ belief: 'unavailable' }]))).toBeNull()
+    expect(viewOf(priced('10.10'), leg('available')).price).toBeNull()
+    expect(viewOf(priced('10.10'), priced('20.95', 'USD')).price).toBeNull()
+  })
+
+  it('a fare that is not bookable shows the price of no leg', () => {
+    expect(viewOf(priced('10.10'), leg('unavailable'))).toMatchObject({
+      price: null,
+      outbound: { price: null },
+    })
   })
 })
 
 describe('a stored state', () => {
-  const contradicted = { askedAt: at(60), observation: observation(UNAVAILABLE, available()) }
-  const seen = { askedAt: at(0), observation: observation(available(), available()) }
-  const state = decide(decide(initialState(true), seen, RULES).state, contradicted, RULES).state
-  const stored = JSON.stringify(state)
-
-  function damaged(change: (json: { outbound: Record<string, unknown> }) => void): unknown {
-    const json = JSON.parse(stored)
-    change(json)
-    return json
+  const row: StateRow = {
+    state: {},
+    hasReturn: false,
+    lastGoodCheckAt: null,
+    priceCheckedAt: null,
+    priceReason: null,
+    everAvailableAt: null,
   }
 
-  it('a stored state is read without unknown fields', () => {
-    const newer = { ...JSON.parse(stored), unknown: 'field' }
-
-    expect(parseFareState(newer)).toEqual(state)
-  })
-
-  it.each<[string, (json: { outbound: Record<string, unknown> }) => void, string]>([
-    ['another belief', ({ outbound }) => Object.assign(outbound, { belief: 'sold' }), 'belief'],
-    ['a belief left out', ({ outbound }) => delete outbound.belief, 'belief'],
-    [
-      'a negative count',
-      ({ outbound }) => Object.assign(outbound, { contradictions: -1 }),
-      'contradictions',
-    ],
-    [
-      'half a count',
-      ({ outbound }) => Object.assign(outbound, { contradictions: 0.5 }),
-      'contradictions',
-    ],
-    [
-      'contradictions without a time',
-      ({ outbound }) => Object.assign(outbound, { contradictedSince: null }),
-      'contradictedSince',
-    ],
-    [
-      'a time of another form',
-      ({ outbound }) => Object.assign(outbound, { confirmedAt: '2026-03-01 08:00:00+00' }),
-      'confirmedAt',
-    ],
-    [
-      'a price as a number',
-      ({ outbound }) => Object.assign(outbound, { price: { amount: 100, currency: 'EUR' } }),
-      'price',
-    ],
-    [
-      'a flight number as text',
-      ({ outbound }) => Object.assign(outbound.flight as object, { numbers: ['101'] }),
-      'flight.numbers[0]',
-    ],
-    [
-      'stops as text',
-      ({ outbound }) => Object.assign(outbound.flight as object, { stops: 'BCN' }),
-      'flight.stops',
-    ],
-    [
-      'a candidate as text',
-      ({ outbound }) => Object.assign(outbound, { candidate: 'L2' }),
-      'candidate',
-    ],
-  ])('a stored state with %s is refused, with the path to it', (_what, damage, place) => {
-    expect(() => parseFareState(damaged(damage))).toThrow(
-      expect.objectContaining({
-        code: 'verify.state_malformed',
-        where: `outbound.${place}`,
-      }),
+  it('a fare without a check has a state that says nothing', () => {
+    expect(stateOfRow(row).belief.pair).toBe('unknown')
+    expect(stateOfRow({ ...row, state: null, hasReturn: true }).belief.return?.belief).toBe(
+      'unknown',
     )
   })
 
-  it.each([null, undefined, [], 'state', {}])('a stored state that is %j is refused', (value) => {
-    expect(() => parseFareState(value)).toThrow('the stored state of a fare is malformed')
+  it('a state of another version is refused, with the part that is missing', () => {
+    const older = { outbound: { belief: 'available' }, return: null }
+
+    expect(() => stateOfRow({ ...row, state: older })).toThrow(
+      'the stored state of a fare is malformed: belief is missing',
+    )
   })
 })

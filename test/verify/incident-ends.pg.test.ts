@@ -8,7 +8,7 @@ import {
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record, silent, trackFare } from './fare-fixtures.ts'
+import { available, gone, passSeconds, RULES, record, silent, trackFare } from './fare-fixtures.ts'
 
 const FARES = 30
 
@@ -16,12 +16,13 @@ async function openKinds(db: Db): Promise<string[]> {
   return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
 }
 
-/** Tracks fares and returns a function that records the same answer for them, each 10 ms after the one before. */
+/** Tracks fares and returns a function that records the same answer for them, each round half a minute after the one before. */
 async function trackFares(db: Db) {
   const fares: number[] = []
   for (let i = 0; i < FARES; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
-  let askedMs = Date.now() - 60_000
+  let askedMs = Date.now() - 600_000
   return async (leg: LegObservation, count = FARES) => {
+    askedMs += 30_000
     for (const fare of fares.slice(0, count)) {
       askedMs += 10
       await record(db, fare, new Date(askedMs), leg)
@@ -62,7 +63,7 @@ describe('upstream trouble', () => {
     for (let minute = 0; minute < 6; minute += 1) {
       await passMinutes(db, 3)
       await recordAll(silent, 2)
-      await closeUncheckedIncidents({ db, log: silentLog })
+      await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)
       expect(await openKinds(db)).toEqual(['upstream_trouble'])
     }
 
@@ -90,7 +91,7 @@ describe('upstream trouble', () => {
     await recordAll(silent)
     await passMinutes(db, 120)
 
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
 
     expect(await openKinds(db)).toEqual(['upstream_trouble'])
   })
@@ -116,30 +117,24 @@ describe('an incident without further checks', () => {
     for (let round = 0; round < 2; round += 1) await recordAll(gone)
     for (let round = 0; round < 4; round += 1) await recordAll(silent)
     expect(await openKinds(db)).toEqual(['upstream_trouble', 'mass_loss'])
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
 
     await watchNothing(db)
 
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(2)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(2)
     expect(await openKinds(db)).toEqual([])
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
   })
 
-  it('a mass loss ends once the lost fares are no longer watched', async ({ db }) => {
+  it('a mass loss ends once its last answers are older than a hold lasts', async ({ db }) => {
     const recordAll = await trackFares(db)
     await recordAll(available())
     for (let round = 0; round < 2; round += 1) await recordAll(gone)
-    await sql`update fare_state set last_good_check_at = last_good_check_at - interval '6 minutes'`.execute(
-      db,
-    )
-    await sql`
-      update availability_change set recorded_at = recorded_at - interval '6 minutes'
-    `.execute(db)
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
-    await watchNothing(db)
-    await trackFare(db, { flightId: 'another' })
+    await passSeconds(db, 500)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
+    await passSeconds(db, 101)
 
-    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(1)
+    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(1)
 
     expect(await openKinds(db)).toEqual([])
   })

@@ -54,9 +54,7 @@ describe('the log of an incident', () => {
     const { checkAll, lines } = await startFixture(db)
 
     await checkAll(gone, 3)
-    expect(lines).toEqual([
-      { ...opened, id: 1, kind: 'mass_loss', asked: FARES, changed: FARES, waiting: FARES },
-    ])
+    expect(lines).toEqual([{ ...opened, id: 1, kind: 'mass_loss', asked: FARES, changed: FARES }])
     await checkAll(available(), 2)
 
     expect(lines.slice(1)).toEqual([
@@ -68,7 +66,6 @@ describe('the log of an incident', () => {
         askedAgain: expect.any(Number) as number,
         asked: FARES,
         changed: 0,
-        waiting: 0,
       },
     ])
   })

@@ -1,25 +1,21 @@
 import { type Money, sameMoney, sumMoney } from '../../src/base/money.ts'
 
-/** The answer for one leg: a flight with its price, that there is none, nothing usable, or a gain that does not count. */
+/** The answer for one leg: a flight with its price, that there is none, or nothing usable. */
 export type LegAnswer =
   | { readonly price: Money | null; readonly identity: string; readonly itinerary: string }
   | 'unavailable'
   | 'nothing'
-  | 'lone gain'
 
 /** One check of a fare. A story has them in the order of their requests. */
 export interface ModelCheck {
   readonly askedAt: Date
   readonly outbound: LegAnswer
   readonly return: LegAnswer | null
-  /** Whether an incident was open when the check was decided. */
-  readonly held?: boolean
 }
 
 export interface ModelRules {
   readonly lossConfirmations: number
   readonly gainConfirmations: number
-  readonly countGapMs: number
 }
 
 /** A change that must have been recorded. */
@@ -32,283 +28,275 @@ export interface ExpectedChange {
   readonly price: Money | null
 }
 
-interface LegFacts {
-  readonly belief: 'available' | 'unavailable' | 'unknown'
-  readonly identity: string | null
-  readonly itinerary: string | null
-  readonly price: Money | null
-  /** The result for the known flight. Null if the answer says nothing about it. */
-  readonly says: 'yes' | 'no' | 'lone gain' | null
-  /** Positions of the first answers that showed the changes of this one. */
-  readonly moved?: number
-  readonly replaced?: number
-  readonly retimed?: number
-  readonly repriced?: number
+type Fare = readonly LegAnswer[]
+type Kind = 'loss' | 'gain' | 'identity' | 'itinerary' | 'price'
+
+/** What is believed after each check, and since when. */
+interface Believed {
+  readonly fare: Fare
+  /** The position of the check that made it the belief; -1 where nothing is believed. */
+  readonly at: number
 }
 
-const NOTHING_KNOWN: LegFacts = {
-  belief: 'unknown',
-  identity: null,
-  itinerary: null,
-  price: null,
-  says: null,
-}
-const IDENTITY_GAP_MS = 20_000
-
-/**
- * The changes that must have been recorded of a fare. It reads all answers again at every check: slow, without counters
- * and without state, so that it cannot share an error with `decide`.
- */
-export function expectedChanges(story: readonly ModelCheck[], rules: ModelRules): ExpectedChange[] {
-  const legs = legsOf(story, rules)
-  return story.flatMap((_, i) => changesAt(story, legs, i))
-}
-
-/** Whether the last check was good: it showed the state of every leg. */
-export function wasLastGood(story: readonly ModelCheck[], rules: ModelRules): boolean {
-  return legsOf(story, rules).every((leg) => leg.at(-1)?.says !== null)
-}
-
-/**
- * Reads the story again and again, each time without the first gain that does not count: its other leg is
- * believed available, and the same answer does not show that leg.
- */
-function legsOf(story: readonly ModelCheck[], rules: ModelRules): LegFacts[][] {
-  const legs = factsOfLegs(story, rules)
-  const [out = [], back = []] = legs
-  const isLone = (leg: LegFacts[], other: LegFacts[], i: number) =>
-    leg[i]?.says === 'yes' &&
-    leg[i - 1]?.belief !== 'available' &&
-    other[i]?.belief === 'available' &&
-    other[i]?.says !== 'yes'
-  const at = story.findIndex((_, i) => isLone(out, back, i) || isLone(back, out, i))
-  if (at === -1) return legs
-  const gain = isLone(out, back, at) ? { outbound: 'lone gain' } : { return: 'lone gain' }
-  return legsOf(story.with(at, { ...story[at], ...gain } as ModelCheck), rules)
-}
-
-/** What is believed of each leg after each check. */
-function factsOfLegs(story: readonly ModelCheck[], rules: ModelRules): LegFacts[][] {
-  const answersOf = [(check: ModelCheck) => check.outbound]
-  if (story[0] && story[0].return !== null) answersOf.push((check) => check.return ?? 'nothing')
-  const legs = answersOf.map((): LegFacts[] => [])
-  for (const [i, check] of story.entries()) {
-    const wasBookable = pairAt(legs, i - 1) === 'bookable'
-    const now = legs.map((facts, leg) => {
-      const answerOf = answersOf[leg] ?? (() => 'nothing')
-      const before = facts[i - 1] ?? NOTHING_KNOWN
-      return factsAfter({ story, answerOf, rules, facts, before, wasBookable, i, check })
-    })
-    for (const [leg, facts] of legs.entries()) facts.push(now[leg] ?? NOTHING_KNOWN)
-  }
-  return legs
-}
-
-interface FactsArgs {
-  readonly story: readonly ModelCheck[]
-  readonly answerOf: (check: ModelCheck) => LegAnswer
+interface Story {
+  readonly checks: readonly ModelCheck[]
+  readonly fares: readonly Fare[]
+  /** One after each check so far. */
+  readonly beliefs: Believed[]
   readonly rules: ModelRules
-  readonly facts: readonly LegFacts[]
-  readonly before: LegFacts
-  readonly wasBookable: boolean
-  readonly i: number
-  readonly check: ModelCheck
 }
 
-function factsAfter(args: FactsArgs): LegFacts {
-  const { before, i, check, answerOf } = args
-  const { belief, identity, itinerary, price } = before
-  const unchanged: LegFacts = { belief, identity, itinerary, price, says: null }
-  const answer = answerOf(check)
-  if (answer === 'nothing') return unchanged
-  if (answer === 'lone gain') return { ...unchanged, says: 'lone gain' }
-  if (answer === 'unavailable') {
-    const lost = believedAfter(args, 'no')
-    if (lost === undefined) return { ...unchanged, says: 'no' }
-    return { ...unchanged, belief: 'unavailable', price: null, says: 'no', moved: lost }
-  }
-  const replaced = replacedSince(args, answer.identity)
-  if (replaced === 'not yet') return unchanged
-  const known: LegFacts =
-    replaced === 'same'
-      ? { ...unchanged, says: 'yes' }
-      : { ...unchanged, ...answer, price: null, says: 'yes', replaced }
-  const gained = believedAfter(args, 'yes')
-  if (belief !== 'available' && gained === undefined) return known
-  const repriced = repricedSince(args, known.price, answer)
-  const now = {
-    ...known,
-    ...answer,
-    price: repriced === undefined ? keptPrice(args, known, answer) : answer.price,
-    belief: 'available' as const,
-  }
-  if (gained !== undefined) return { ...now, moved: gained }
-  if (replaced !== 'same') return now
-  return {
-    ...now,
-    ...(answer.itinerary === itinerary ? {} : { retimed: i }),
-    ...(repriced === undefined ? {} : { repriced }),
-  }
-}
-
-/** A pair that is not shown as bookable keeps no price that an answer with the flight does not show. */
-function keptPrice(
-  { wasBookable }: FactsArgs,
-  { price }: LegFacts,
-  seen: { readonly price: Money | null },
-): Money | null {
-  return seen.price === null && !wasBookable ? null : price
-}
-
-/** The position of the first answer of the row that changes the belief; undefined where the belief stays. */
-function believedAfter(
-  { story, facts, before, i, check, rules }: FactsArgs,
-  says: 'yes' | 'no',
-): number | undefined {
-  if (before.belief === (says === 'yes' ? 'available' : 'unavailable')) return undefined
-  if (says === 'yes' && before.belief === 'unknown') return i
-  if (says === 'no' && check.held === true) return undefined
-  const answered = facts.flatMap((fact, at) =>
-    fact.says === null || fact.says === 'lone gain' ? [] : [{ says: fact.says, at }],
-  )
-  answered.push({ says, at: i })
-  const run = answered.slice(answered.findLastIndex((one) => one.says !== says) + 1)
-  const needed = says === 'no' ? rules.lossConfirmations : rules.gainConfirmations
-  return countedOf(
-    run.map(({ at }) => story[at] ?? check),
-    rules,
-  ) >= needed
-    ? run[0]?.at
-    : undefined
-}
-
-/** How many of these answers count: the first does, and each later one that is a gap after the first for each counted before. */
-function countedOf(run: readonly ModelCheck[], { countGapMs }: ModelRules): number {
-  let counted = 0
-  for (const { askedAt } of run) {
-    const sinceMs = askedAt.getTime() - (run[0] ?? { askedAt }).askedAt.getTime()
-    if (sinceMs >= counted * countGapMs) counted += 1
-  }
-  return counted
-}
-
-/** Whether the flight is the known one; otherwise the position from which on another one has been shown that replaces it. */
-function replacedSince(
-  { story, answerOf, before, i, check }: FactsArgs,
-  identity: string,
-): 'same' | 'not yet' | number {
-  if (before.identity === null || before.identity === identity) return 'same'
-  let first = i
-  for (let at = i - 1; at >= 0; at -= 1) {
-    const earlier = story[at]
-    const answer = earlier ? answerOf(earlier) : 'nothing'
-    if (typeof answer === 'string') continue
-    if (answer.identity !== identity) break
-    first = at
-  }
-  const firstAt = story[first]?.askedAt ?? check.askedAt
-  return check.askedAt.getTime() - firstAt.getTime() >= IDENTITY_GAP_MS ? first : 'not yet'
-}
-
-/** The position from which on the answers have shown the price that replaces the believed one; undefined if none does. */
-function repricedSince(
-  { story, answerOf, facts, wasBookable, i, check, rules }: FactsArgs,
-  believed: Money | null,
-  { price: seen, identity }: { readonly price: Money | null; readonly identity: string },
-): number | undefined {
-  if (seen === null || sameMoney(seen, believed)) return undefined
-  if (believed === null || !wasBookable) return i
-  const ratio = Number(seen.amount) / Number(believed.amount)
-  if (seen.currency === believed.currency && ratio >= 0.5 && ratio <= 1.5) return i
-  let first = i
-  for (let at = i - 1; at >= 0; at -= 1) {
-    const earlier = story[at]
-    const answer = earlier ? answerOf(earlier) : 'nothing'
-    if (typeof answer === 'string' || facts[at]?.says !== 'yes') continue
-    if (answer.price === null || answer.identity !== identity) continue
-    if (!sameMoney(answer.price, seen)) break
-    first = at
-  }
-  const firstAt = story[first]?.askedAt ?? check.askedAt
-  const isConfirmed = check.askedAt.getTime() - firstAt.getTime() >= rules.countGapMs
-  return first < i && isConfirmed ? first : undefined
-}
-
-function changesAt(
-  story: readonly ModelCheck[],
-  legs: readonly (readonly LegFacts[])[],
-  i: number,
+/**
+ * The changes that must have been recorded of a fare, no mass being about. It reads the answers since the belief began
+ * again at every check: slow, and without counters, so that it cannot share an error with `decide`.
+ */
+export function expectedChanges(
+  checks: readonly ModelCheck[],
+  rules: ModelRules,
 ): ExpectedChange[] {
-  const wasPair = pairAt(legs, i - 1)
-  const pair = pairAt(legs, i)
-  const beliefKind =
-    wasPair !== 'bookable' && pair === 'bookable'
-      ? 'became_available'
-      : wasPair === 'bookable' && pair !== 'bookable'
-        ? 'became_unavailable'
-        : 'legs_changed'
-  const record = (kind: string, mark: 'moved' | 'replaced' | 'retimed' | 'repriced') => {
-    const concerned = legs.filter(
-      (leg) =>
-        leg[i]?.[mark] !== undefined &&
-        (kind !== 'identity_changed' || leg[i - 1]?.belief === 'available'),
-    )
-    if (concerned.length === 0) return []
-    const firsts = concerned.map((leg) => leg[i]?.[mark] ?? i)
-    const begins = concerned.map((leg, at) => lastConfirmed(story, { legs, leg }, firsts[at] ?? i))
-    const found = kind === 'became_available' ? Math.max(...firsts) : Math.min(...firsts)
-    const begin = begins.includes(-1) ? -1 : Math.min(...begins)
-    return [
-      {
-        kind,
-        detectedAt: timeAt(story, found) ?? '',
-        lastGoodCheckAt: timeAt(story, begin),
-        pair,
-        price: priceAt(legs, i),
-      },
-    ]
-  }
-  const greater = [...record('identity_changed', 'replaced'), ...record(beliefKind, 'moved')]
-  if (greater.some((change) => change.kind !== 'legs_changed')) return greater
-  const priced = wasPair === 'bookable' && pair === 'bookable'
-  return [
-    ...greater,
-    ...record('itinerary_changed', 'retimed'),
-    ...(priced ? record('price_changed', 'repriced') : []),
-  ]
+  const story = readBeliefs(checks, rules)
+  return checks.flatMap((_, i) => changesAt(story, i))
 }
 
-/** The position of the last good check before another that showed exactly what was believed of the leg; or -1. */
-function lastConfirmed(
-  story: readonly ModelCheck[],
-  { legs, leg }: { legs: readonly (readonly LegFacts[])[]; leg: readonly LegFacts[] },
-  before: number,
-): number {
-  const isOutbound = leg === legs[0]
-  for (let at = before - 1; at >= 0; at -= 1) {
-    const fact = leg[at]
-    const check = story[at]
-    if (!fact || !check || legs.some((any) => any[at]?.says === null)) continue
-    const answer = isOutbound ? check.outbound : check.return
-    if (fact.says === 'no' && fact.belief === 'unavailable') return at
-    if (fact.says !== 'yes' || fact.belief !== 'available' || typeof answer !== 'object') continue
-    if (fact.price === null || sameMoney(answer?.price ?? null, fact.price)) return at
+/** Whether the last check was good: it agrees with what is believed after it, prices apart. */
+export function wasLastGood(checks: readonly ModelCheck[], rules: ModelRules): boolean {
+  return isGood(readBeliefs(checks, rules), checks.length - 1)
+}
+
+function readBeliefs(checks: readonly ModelCheck[], rules: ModelRules): Story {
+  const fares = checks.map(({ outbound, return: back }) =>
+    back === null ? [outbound] : [outbound, back],
+  )
+  const story: Story = { checks, fares, beliefs: [], rules }
+  for (const i of checks.keys()) {
+    const before = beliefBefore(story, i)
+    story.beliefs.push(isAdopted(story, i) ? { fare: adopted(story, i), at: i } : before)
+  }
+  return story
+}
+
+function beliefBefore({ beliefs, fares }: Story, i: number): Believed {
+  return beliefs[i - 1] ?? { fare: (fares[0] ?? []).map(() => 'nothing'), at: -1 }
+}
+
+function fareAt({ fares }: Story, i: number): Fare {
+  return fares[i] ?? []
+}
+
+function adopted(story: Story, i: number): Fare {
+  const believed = beliefBefore(story, i).fare
+  const fare = fareAt(story, i).map((leg, at) => (leg === 'nothing' ? (believed[at] ?? leg) : leg))
+  return bare(fare)
+}
+
+/** A fare that is not bookable has no prices. */
+function bare(fare: Fare): Fare {
+  if (pairOf(fare) === 'bookable') return fare
+  return fare.map((leg) => (typeof leg === 'string' ? leg : { ...leg, price: null }))
+}
+
+function pairOf(fare: Fare): string {
+  if (fare.includes('unavailable')) return 'not_bookable'
+  return fare.includes('nothing') ? 'unknown' : 'bookable'
+}
+
+/** The first difference by rank; null where the answer agrees, and 'silent' where it says nothing of the whole fare. */
+function kindOf(believed: Fare, fare: Fare): Kind | 'silent' | null {
+  const legs = fare.map((is, at) => [believed[at] ?? 'nothing', is] as const)
+  if (legs.some(([was, is]) => is === 'unavailable' && was !== 'unavailable')) return 'loss'
+  if (fare.includes('nothing')) return 'silent'
+  if (legs.some(([was, is]) => typeof is === 'object' && typeof was !== 'object')) return 'gain'
+  const differ = (field: 'identity' | 'itinerary') =>
+    legs.some(
+      ([was, is]) => typeof was === 'object' && typeof is === 'object' && was[field] !== is[field],
+    )
+  if (differ('identity')) return 'identity'
+  if (differ('itinerary')) return 'itinerary'
+  if (pairOf(fare) !== 'bookable' || pricesOf(fare).length < fare.length) return null
+  return samePrices(believed, fare) ? null : 'price'
+}
+
+function pricesOf(fare: Fare): Money[] {
+  return fare.flatMap((leg) => (typeof leg === 'object' && leg.price !== null ? [leg.price] : []))
+}
+
+function priceOfLeg(leg: LegAnswer | undefined): Money | null {
+  return typeof leg === 'object' ? leg.price : null
+}
+
+function samePrices(one: Fare, other: Fare): boolean {
+  return one.every((leg, at) => sameMoney(priceOfLeg(leg), priceOfLeg(other[at])))
+}
+
+function sumOf(fare: Fare): Money | null {
+  const prices = pricesOf(fare)
+  return pairOf(fare) === 'bookable' && prices.length === fare.length ? sumMoney(prices) : null
+}
+
+/** Whether every leg and the sum have prices that differ by at most a part, or none in both. */
+function near(one: Fare, other: Fare, part: number): boolean {
+  const pairs = one.map((leg, at) => [priceOfLeg(leg), priceOfLeg(other[at])] as const)
+  return [...pairs, [sumOf(one), sumOf(other)] as const].every(([from, to]) => {
+    if (from === null || to === null) return from === to
+    const difference = Math.abs(Number(to.amount) - Number(from.amount))
+    return from.currency === to.currency && difference <= part * Number(from.amount) + 1e-9
+  })
+}
+
+function sameAtAnyPrice(one: Fare, other: Fare): boolean {
+  return one.every((a, at) => {
+    const b = other[at]
+    if (typeof a !== 'object' || typeof b !== 'object') return a === b
+    const currencies = [a.price?.currency ?? null, b.price?.currency ?? null]
+    return (
+      a.identity === b.identity && a.itinerary === b.itinerary && currencies[0] === currencies[1]
+    )
+  })
+}
+
+function agree(story: Story, [first, second]: readonly [number, number], kind: Kind) {
+  const believed = beliefBefore(story, second).fare
+  const [one, other] = [bare(fareAt(story, first)), bare(fareAt(story, second))]
+  if (kind === 'loss') {
+    const same = one.some(
+      (leg, at) =>
+        leg === 'unavailable' && other[at] === 'unavailable' && believed[at] !== 'unavailable',
+    )
+    return { same, atAnyPrice: same }
+  }
+  const atAnyPrice = sameAtAnyPrice(one, other)
+  return { same: atAnyPrice && near(one, other, 0.2), atAnyPrice }
+}
+
+/** How many answers a contradiction needs, and how far apart in seconds. */
+function needed(story: Story, i: number, kind: Kind): { answers: number; gap: number } {
+  const { rules, checks, beliefs } = story
+  const believed = beliefBefore(story, i).fare
+  const fare = bare(fareAt(story, i))
+  const moved = fare.flatMap((leg, at) => {
+    const was = believed[at] ?? 'nothing'
+    const isMoved =
+      leg !== 'nothing' && (typeof leg === 'object' ? typeof was !== 'object' : was !== leg)
+    return isMoved ? [was] : []
+  })
+  const isFirst = moved.length > 0 && moved.every((was) => was === 'nothing')
+  const now = checks[i]?.askedAt.getTime() ?? 0
+  const undoes = [...new Set(beliefs.map(({ at }) => at))].some((at) => {
+    if (at < 0 || now - (checks[at]?.askedAt.getTime() ?? 0) >= 600_000) return false
+    const replaced = beliefBefore(story, at).fare
+    if (replaced.includes('nothing') || !isRecorded(story, at)) return false
+    const isSame = sameAtAnyPrice(replaced, fare) && near(replaced, fare, 0.2)
+    return isSame && (kind !== 'price' || samePrices(replaced, fare))
+  })
+  const least = undoes ? 3 : 1
+  if (kind === 'loss') {
+    return { answers: Math.max(least, rules.lossConfirmations), gap: undoes ? 30 : 20 }
+  }
+  if (kind === 'gain' && isFirst) return { answers: 1, gap: 0 }
+  if (kind === 'gain') {
+    return { answers: Math.max(least, rules.gainConfirmations), gap: undoes ? 30 : 5 }
+  }
+  if (undoes) return { answers: 3, gap: 30 }
+  if (kind !== 'price') return { answers: 2, gap: 20 }
+  const isNear = pricesOf(believed).length < believed.length || near(believed, fare, 0.5)
+  return isNear ? { answers: 1, gap: 0 } : { answers: 2, gap: 20 }
+}
+
+function isRecorded(story: Story, at: number): boolean {
+  return namesAt(story, at).length > 0
+}
+
+/** The positions of the answers up to this one that contradict the same belief in the same way, without one that agrees. */
+function runOf(story: Story, i: number, kind: Kind): number[] {
+  const { fare, at } = beliefBefore(story, i)
+  const run = [i]
+  for (let j = i - 1; j > at; j -= 1) {
+    const earlier = kindOf(fare, fareAt(story, j))
+    const saysNothing =
+      earlier === null && kind === 'price' && pricesOf(fareAt(story, j)).length < fare.length
+    if (earlier === 'silent' || saysNothing) continue
+    if (earlier !== kind) break
+    run.unshift(j)
+  }
+  return run
+}
+
+function isAdopted(story: Story, i: number): boolean {
+  const kind = kindOf(beliefBefore(story, i).fare, fareAt(story, i))
+  if (kind === null || kind === 'silent') return false
+  const { checks } = story
+  const counted: number[] = []
+  for (const j of runOf(story, i, kind)) {
+    const last = checks[counted.at(-1) ?? j]?.askedAt.getTime() ?? 0
+    const waited = (checks[j]?.askedAt.getTime() ?? 0) - last
+    if (counted.length === 0 || waited >= needed(story, j, kind).gap * 1_000) counted.push(j)
+  }
+  if (counted.at(-1) !== i) return false
+  const { answers } = needed(story, i, kind)
+  const tail = (of: 'same' | 'atAnyPrice') => {
+    let length = 1
+    for (let k = counted.length - 1; k > 0; k -= 1) {
+      if (!agree(story, [counted[k - 1] ?? i, counted[k] ?? i], kind)[of]) break
+      length += 1
+    }
+    return length
+  }
+  return tail('same') >= answers || tail('atAnyPrice') >= Math.max(3, answers)
+}
+
+function isGood(story: Story, i: number): boolean {
+  const fare = fareAt(story, i)
+  if (fare.includes('nothing')) return false
+  if (story.beliefs[i]?.at === i) return true
+  const kind = kindOf(beliefBefore(story, i).fare, fare)
+  return kind === null || kind === 'price'
+}
+
+function namesAt(story: Story, i: number): string[] {
+  const now = story.beliefs[i]
+  if (now?.at !== i) return []
+  const was = beliefBefore(story, i).fare
+  const is = now.fare
+  const pairs = is.map((leg, at) => [was[at] ?? 'nothing', leg] as const)
+  const differ = (field: 'identity' | 'itinerary') =>
+    pairs.some(([a, b]) => typeof a === 'object' && typeof b === 'object' && a[field] !== b[field])
+  const moved = pairs.some(
+    ([a, b]) => (typeof a === 'object' ? 'yes' : a) !== (typeof b === 'object' ? 'yes' : b),
+  )
+  if (pairOf(was) !== pairOf(is) && pairOf(is) === 'bookable') return ['became_available']
+  if (pairOf(was) !== pairOf(is) && pairOf(was) === 'bookable') return ['became_unavailable']
+  const names = differ('identity') ? ['identity_changed'] : []
+  if (moved) names.push('legs_changed')
+  if (differ('identity')) return names
+  if (differ('itinerary')) names.push('itinerary_changed')
+  const isPriced = pairOf(is) === 'bookable' && pricesOf(is).length === is.length
+  return isPriced && !samePrices(was, is) ? [...names, 'price_changed'] : names
+}
+
+function changesAt(story: Story, i: number): ExpectedChange[] {
+  const now = story.beliefs[i]
+  if (now?.at !== i) return []
+  const kind = kindOf(beliefBefore(story, i).fare, fareAt(story, i))
+  const [first = i] = kind === null || kind === 'silent' ? [i] : runOf(story, i, kind)
+  const timeOf = (at: number) => story.checks[at]?.askedAt.toISOString() ?? null
+  const good = story.checks.findLastIndex((_, at) => at < i && isGood(story, at))
+  return namesAt(story, i).map((name) => ({
+    kind: name,
+    detectedAt: timeOf(first) ?? '',
+    lastGoodCheckAt: timeOf(name === 'price_changed' ? lastPriced(story, i) : good),
+    pair: pairOf(now.fare),
+    price: sumOf(now.fare),
+  }))
+}
+
+/** The last check before another that showed the believed price; -1 where none is believed. */
+function lastPriced(story: Story, i: number): number {
+  const { fare, at } = beliefBefore(story, i)
+  if (pricesOf(fare).length < fare.length) return -1
+  for (let j = i - 1; j >= at; j -= 1) {
+    const answer = fareAt(story, j)
+    const kind = kindOf(fare, answer)
+    if (j === at || (kind === null && pricesOf(answer).length === fare.length)) return j
   }
   return -1
-}
-
-function pairAt(legs: readonly (readonly LegFacts[])[], i: number): string {
-  const beliefs = legs.map((leg) => leg[i]?.belief ?? 'unknown')
-  if (beliefs.includes('unavailable')) return 'not_bookable'
-  return beliefs.includes('unknown') ? 'unknown' : 'bookable'
-}
-
-function priceAt(legs: readonly (readonly LegFacts[])[], i: number): Money | null {
-  if (pairAt(legs, i) !== 'bookable') return null
-  const prices = legs.flatMap((leg) => leg[i]?.price ?? [])
-  return prices.length === legs.length ? sumMoney(prices) : null
-}
-
-function timeAt(story: readonly ModelCheck[], i: number): string | null {
-  return story[i]?.askedAt.toISOString() ?? null
 }

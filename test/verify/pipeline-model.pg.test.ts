@@ -4,8 +4,8 @@ import type { Money } from '../../src/base/money.ts'
 import type { AvailabilityChange } from '../../src/changes/availability-feed.ts'
 import { readAvailabilityChanges } from '../../src/changes/availability-feed.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { type FareView, initialState, viewOf } from '../../src/verify/decide/fare-state.ts'
-import { parseFareState } from '../../src/verify/decide/parse-fare-state.ts'
+import { type FareView, unknownView } from '../../src/verify/decide/fare-state.ts'
+import type { StoredState } from '../../src/verify/decide/stored-state.ts'
 import { it } from '../support/test-database.ts'
 import { endFares } from './fare-fixtures.ts'
 import { type ExpectedRecord, type ModelFare, PipelineModel } from './pipeline-model.ts'
@@ -28,7 +28,7 @@ async function readHeld(db: Db): Promise<HeldFare[]> {
     flightId: string
     hasReturn: boolean
     checks: number
-    state: object
+    state: StoredState | Record<never, never>
     shown: object
     history: { shown: object; from: string; to: string | null }[]
   }>`
@@ -47,7 +47,7 @@ async function readHeld(db: Db): Promise<HeldFare[]> {
     question: questionOf(flightId),
     checks,
     shown,
-    view: viewOf(Object.keys(state).length === 0 ? initialState(hasReturn) : parseFareState(state)),
+    view: 'belief' in state ? state.belief : unknownView(hasReturn),
     history: history.map((h) => ({
       shown: h.shown,
       validFrom: new Date(h.from),
@@ -82,7 +82,7 @@ async function readFeeds(db: Db) {
 
 /** Records of one check share before and after; every other record begins where the last one ended. */
 function replay(changes: readonly AvailabilityChange[], hasReturn: boolean): unknown {
-  let from: unknown = viewOf(initialState(hasReturn))
+  let from: unknown = unknownView(hasReturn)
   let to = from
   for (const { before, after } of changes) {
     const together = [before, after]
@@ -195,7 +195,7 @@ describe('in any order of jobs, crashes and changes of watches', () => {
       await fc.assert(
         fc.asyncProperty(anyScript, async (script) => {
           await clearWorld(db)
-          const model = new PipelineModel({ ...script.counts, countGapMs: 0 })
+          const model = new PipelineModel(script.counts)
 
           const playing = await playScript(db, script, model)
 

@@ -1,5 +1,4 @@
 import type { Money } from '../../src/base/money.ts'
-import { isTroubleOver, isUpstreamTrouble } from '../../src/verify/incidents/incident.ts'
 import {
   type ExpectedChange,
   expectedChanges,
@@ -40,6 +39,8 @@ export interface ModelFare {
   changes: ExpectedChange[]
   /** Whether it had a good check. A world is so short that the belief stays fresh. */
   known: boolean
+  /** Whether its last answers showed another flight than is believed: then no belief is shown. */
+  hidden: boolean
   /** The claim whose answer would count. */
   claim: string | null
   lastCounted: number
@@ -48,13 +49,11 @@ export interface ModelFare {
 /** The results that a script must have: which checks count, and which records each reseller receives. */
 export class PipelineModel {
   readonly fares: ModelFare[] = QUESTIONS.map(() => {
-    return { story: [], changes: [], known: false, claim: null, lastCounted: -1 }
+    return { story: [], changes: [], known: false, hidden: false, claim: null, lastCounted: -1 }
   })
   readonly watches: ModelWatch[] = []
   readonly feeds = { ana: [] as ExpectedRecord[], ben: [] as ExpectedRecord[] }
   readonly #rules: ModelRules
-  readonly #minute = { checks: 0, unknown: 0 }
-  #trouble: 'open' | 'none' = 'none'
 
   constructor(rules: ModelRules) {
     this.#rules = rules
@@ -106,27 +105,14 @@ export class PipelineModel {
     })
   }
 
-  /** Whether there is upstream trouble, so that losses are held; the answers of the batch count already. */
-  hasTrouble(answers: readonly Answer[], questions: readonly number[]): boolean {
-    this.#minute.checks += questions.length
-    this.#minute.unknown += questions.filter((question) => {
-      const { outbound, back } = legsOf(answers, question)
-      return outbound.kind === 'unknown' || back?.kind === 'unknown'
-    }).length
-    const isOpen = (this.#trouble as string) === 'open'
-    const goesOn = isOpen ? !isTroubleOver(this.#minute) : isUpstreamTrouble(this.#minute)
-    this.#trouble = goesOn ? 'open' : 'none'
-    return goesOn
-  }
-
   /** Counts an answer: its changes, and the records of resellers. */
   count(
     call: Call,
-    { answers, ...when }: { answers: readonly Answer[]; askedAt: Date; held: boolean },
+    { answers, askedAt, hidden }: { answers: readonly Answer[]; askedAt: Date; hidden: boolean },
   ): void {
     const fare = this.fare(call.question)
     const { outbound, back } = legsOf(answers, call.question)
-    fare.story.push({ ...when, outbound: answerOf(outbound), return: back && answerOf(back) })
+    fare.story.push({ askedAt, outbound: answerOf(outbound), return: back && answerOf(back) })
     fare.claim = null
     fare.lastCounted = call.order
     const before = fare.changes.at(-1)?.price ?? null
@@ -135,6 +121,7 @@ export class PipelineModel {
     const changes = fare.changes.slice(known)
     const isGood = wasLastGood(fare.story, this.#rules)
     fare.known ||= isGood
+    fare.hidden = hidden
     for (const watch of this.watches) {
       if (watch.question !== call.question || watch.paused) continue
       if (isGood && !watch.started) this.#startIfKnown(watch)
@@ -144,8 +131,8 @@ export class PipelineModel {
 
   /** Writes the one record of a beginning, with the present belief. */
   #startIfKnown(watch: ModelWatch): void {
-    const { known, changes } = this.fare(watch.question)
-    if (!known) return
+    const { known, hidden, changes } = this.fare(watch.question)
+    if (!known || hidden) return
     const { pair, price } = changes.at(-1) ?? { pair: 'unknown', price: null }
     const { reference } = watch
     this.feeds[watch.reseller].push({ reference, kind: 'watch_started', pair, price })

@@ -27,18 +27,26 @@ export interface Playing {
   /** The newest first. */
   readonly claims: string[]
   readonly waiting: Waiting[]
+  /** How many seconds ago the answers to the next questions are made. */
+  ageSeconds: number
   asked: number
 }
+
+/** Answers begin half an hour ago, and each is younger than the one before: a belief is fresh all the time. */
+const FIRST_AGE_SECONDS = 1_800
+/** Some answers come too soon after the one before to count. */
+const GAP_SECONDS = [21, 31, 6, 31, 3, 21]
 
 /** Plays a script on the product and on the model. */
 export async function playScript(db: Db, script: Script, model: PipelineModel): Promise<Playing> {
   const playing: Playing = {
     db,
     model,
-    jobs: createJobs(db, script.counts),
+    jobs: createJobs(db, script.counts, () => playing.ageSeconds),
     resellers: { ana: await newReseller(db, 'ana'), ben: await newReseller(db, 'ben') },
     claims: [],
     waiting: [],
+    ageSeconds: FIRST_AGE_SECONDS,
     asked: 0,
   }
   for (const plan of script.watches) await addWatch(playing, plan)
@@ -114,7 +122,7 @@ async function ask(
   const claimId = claims[claim % claims.length]
   if (claimId === undefined) return
   const held = QUESTIONS.map((_, i) => i).filter((i) => model.fare(i).claim === claimId)
-  await untilNextMoment()
+  await untilNextMoment(playing)
   await moveSlots(db, claimId, { late })
   const job = await jobs.claim(claimId, late ? 0 : held.length)
   expect(new Set(job.asked())).toEqual(new Set(late ? [] : held))
@@ -123,7 +131,7 @@ async function ask(
 }
 
 async function askOnDemand(playing: Playing, question: number): Promise<void> {
-  await untilNextMoment()
+  await untilNextMoment(playing)
   wait(playing, await playing.jobs.onDemand(question))
 }
 
@@ -164,35 +172,32 @@ async function countAnswers(
   // An on-demand check of a fare without an active watch is not recorded.
   const recorded = calls.filter(({ question }) => job.claim !== null || model.isActive(question))
   if (recorded.length === 0) return
-  const held = model.hasTrouble(
-    answers,
-    recorded.map((one) => one.question),
-  )
   for (const counted of model.countable(job.claim, recorded)) {
-    const askedAt = await readAskedAt(db, counted.question)
-    model.count(counted, { answers, askedAt, held })
+    model.count(counted, { answers, ...(await readCounted(db, counted.question)) })
   }
 }
 
-/** When the request of the last counted answer began: only the product knows. */
-async function readAskedAt(db: Db, question: number): Promise<Date> {
-  const { rows } = await sql<{ askedAt: Date | null }>`
-    select s.asked_at as "askedAt" from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
+/** When the last counted answer was made: only the product knows. And whether the fare shows no belief since. */
+async function readCounted(db: Db, question: number): Promise<{ askedAt: Date; hidden: boolean }> {
+  const { rows } = await sql<{ askedAt: Date | null; hidden: boolean }>`
+    select s.asked_at as "askedAt", s.hidden is not null as hidden
+      from fare_state s join tracked_fare f on f.id = s.tracked_fare_id
      where f.flight_id = ${QUESTIONS[question]?.flightId ?? ''}
   `.execute(db)
-  expect(rows[0]?.askedAt).toBeInstanceOf(Date)
-  return rows[0]?.askedAt ?? new Date(0)
+  const { askedAt, hidden = false } = rows[0] ?? {}
+  expect(askedAt).toBeInstanceOf(Date)
+  return { askedAt: askedAt ?? new Date(0), hidden }
 }
 
-/** Waits until the next millisecond. Requests of one fare are ordered by the time at which they begin. */
-async function untilNextMoment(): Promise<void> {
+/** Requests of one fare are ordered by the time at which they begin, and count only some time after the one before. */
+async function untilNextMoment(playing: Playing): Promise<void> {
   const from = Date.now()
   await until('the next moment', () => Date.now() > from + 2)
+  playing.ageSeconds -= GAP_SECONDS[playing.asked % GAP_SECONDS.length] ?? 0
 }
 
 async function addWatch(playing: Playing, plan: WatchPlan): Promise<void> {
   const { db, model, resellers } = playing
-  await untilNextMoment()
   const { reference } = model.watch(plan)
   const question = QUESTIONS[plan.question]
   const row = cells({
@@ -213,7 +218,6 @@ async function changeWatch(
 ): Promise<void> {
   const watch = model.watches[at % model.watches.length]
   if (watch === undefined) return
-  await untilNextMoment()
   const selection = {
     resellerId: resellers[watch.reseller],
     list: 'list',

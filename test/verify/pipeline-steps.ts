@@ -71,10 +71,7 @@ export interface Script {
   readonly counts: { readonly lossConfirmations: number; readonly gainConfirmations: number }
 }
 
-/**
- * The most steps of a script. Each records at most one check of each fare, and every third loses at most one: from twenty
- * losses on, the guard against mass losses would hold them.
- */
+/** The most steps of a script: the first answer is still fresh after the last one. */
 const MOST_STEPS = 50
 
 const anyWord: fc.Arbitrary<Word> = fc.oneof(

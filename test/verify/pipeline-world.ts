@@ -34,7 +34,7 @@ export function questionOf(flightId: string): number {
 export async function clearWorld(db: Db): Promise<void> {
   await sql`
     truncate reseller, api_key, tracked_fare, watch_list, watch, fare_state, fare_schedule, fare_belief_version, evidence,
-             availability_change, watch_change, watch_event, incident, check_minute, sabotage
+             availability_change, watch_change, watch_event, incident, check_minute, asked_flight, sabotage
              cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
@@ -57,15 +57,18 @@ export async function prepareSabotage(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** The product's own jobs, with an upstream that answers when the test says so. */
-export function createJobs(db: Db, counts: Script['counts'] & { readonly countGapMs?: number }) {
+/**
+ * The product's own jobs, with an upstream that answers when the test says so.
+ * @param ageSeconds how old the answer to a question of now is when it is made.
+ */
+export function createJobs(db: Db, counts: Script['counts'], ageSeconds: () => number = () => 0) {
   const deps: Omit<VerifyJobDeps, 'upstream'> = {
     db,
     clock: systemClock,
     rules: {
       requestsPerSecond: REQUESTS_PER_SECOND,
       minRecheckSeconds: 60,
-      countGapMs: 0,
+      massHoldMs: 600_000,
       ...counts,
     },
     metrics: createMetrics(),
@@ -77,13 +80,14 @@ export function createJobs(db: Db, counts: Script['counts'] & { readonly countGa
     claim: string | null,
     work: (deps: VerifyJobDeps, signal: AbortSignal) => Promise<unknown>,
   ): WaitingJob {
-    const calls = new Map<number, (observation: Observation) => void>()
+    const calls = new Map<number, (observation: Omit<Observation, 'ageSeconds'>) => void>()
     const killing = new AbortController()
     const upstream: VerifyJobDeps['upstream'] = {
       verifyFares: ({ flightId }, { signal }) =>
         new Promise((resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason))
-          calls.set(questionOf(flightId), resolve)
+          const age = { ageSeconds: ageSeconds() }
+          calls.set(questionOf(flightId), (answer) => resolve({ ...answer, ...age }))
         }),
     }
     const ended = work({ ...deps, upstream }, killing.signal).then(

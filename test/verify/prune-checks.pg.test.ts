@@ -23,7 +23,7 @@ describe('pruning', () => {
     await record(db, fare, minute(1), available('90.00'))
     await sql`update evidence set created_at = created_at - interval '91 days'`.execute(db)
     // The same answer as the first: it is cited again.
-    await record(db, fare, minute(2), available('80.00'))
+    await record(db, fare, minute(12), available('80.00'))
 
     expect(await pruneEvidence(db)).toBe(1)
 

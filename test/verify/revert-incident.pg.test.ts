@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { selectOne } from '../../src/db/transaction.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
-import { revertIncident, UnknownIncidentError } from '../../src/verify/incidents/revert-incident.ts'
+import { revertRecords } from '../../src/verify/incidents/revert-records.ts'
 import { resumeWatches } from '../../src/watch/change-watches.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -13,235 +13,222 @@ import {
   gone,
   kinds,
   minute,
-  pairStates,
-  record,
+  passSeconds,
   recordAll,
   trackFare,
   watchFare,
   watchFeed,
 } from './fare-fixtures.ts'
 
-const FARES = 30
-/** As many as the guard lets pass. */
-const EARLY = 5
+const FARES = 5
 const WRONG = available('70.00', { identity: 'VY|1|PMI-MAD|2026-12-02', itinerary: '09:00|3900' })
 
-async function trackFares(db: Db): Promise<number[]> {
+/** Watched fares whose first answers were recorded an hour ago, and so are not part of the span. */
+async function trackFares(db: Db, count = FARES) {
   const fares: number[] = []
-  for (let i = 0; i < FARES; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
-  return fares
-}
-
-/** Watched fares; some are recorded with another identity before the guard acts, and end by its departure. */
-async function endFalsely(db: Db) {
-  const fares = await trackFares(db)
   let reseller = 0
-  for (const fare of fares) {
+  for (let i = 0; i < count; i += 1) {
+    const fare = await trackFare(db, { flightId: `F${i}` })
     reseller = await watchFare(db, 'ana', fare)
     await sql`update tracked_fare set watchers = 1 where id = ${fare}`.execute(db)
+    fares.push(fare)
   }
   await recordAll(db, fares, minute(0), available())
-  const early = fares.slice(0, EARLY)
-  for (const n of [1, 2]) await recordAll(db, early, minute(n), WRONG)
-  await recordAll(db, fares.slice(EARLY), minute(3), WRONG)
-  await record(db, fares.at(-1) ?? 0, minute(4), WRONG)
-  await sql`
-    update fare_state set departs_at = clock_timestamp() - interval '1 minute'
-     where tracked_fare_id = any(${early}::bigint[])
+  await passSeconds(db, 600)
+  return { fares, reseller }
+}
+
+/** Watched fares that are recorded with another identity, and end by its departure. */
+async function endFalsely(db: Db) {
+  const { fares, reseller } = await trackFares(db)
+  for (const n of [1, 2]) await recordAll(db, fares, minute(n), WRONG)
+  await sql`update fare_state set departs_at = clock_timestamp() - interval '1 minute'`.execute(db)
+  expect(await endFares(db)).toBe(FARES)
+  return { fares, reseller, fare: fares[0] ?? 0 }
+}
+
+/** Reverts what was recorded in the last minutes. */
+function revert(db: Db, dryRun = false) {
+  const now = Date.now()
+  const span = { from: new Date(now - 300_000), to: new Date(now + 60_000) }
+  return revertRecords({ db, log: silentLog }, { ...span, dryRun })
+}
+
+/** An instant after the revert, whose answers count. */
+function soon(seconds: number): Date {
+  return new Date(Date.now() + seconds * 1000)
+}
+
+async function shown(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select distinct outbound, pair, price, hidden_reason as hidden from farewatch.availability_current
   `.execute(db)
-  expect(await endFares(db)).toBe(EARLY)
-  const [incident] = await listIncidents(db, { limit: 10 })
-  return { fares, early, reseller, id: incident?.id ?? 0 }
+  return rows
 }
 
-function revert(db: Db, id: number, dryRun = false) {
-  return revertIncident({ db, log: silentLog }, id, { dryRun })
-}
-
-/** Everything that a revert may write. */
+/** Everything that a revert may write, but when the fares are asked next. */
 async function snapshot(db: Db): Promise<unknown> {
   const { all } = await selectOne(
     sql<{ all: unknown }>`
       select jsonb_build_object(
-               'states', (select jsonb_agg(to_jsonb(s) order by tracked_fare_id) from fare_state s),
+               'states', (select jsonb_agg(to_jsonb(s) - 'asked_at' order by tracked_fare_id) from fare_state s),
                'changes', (select jsonb_agg(to_jsonb(c) order by seq) from availability_change c),
                'feeds', (select jsonb_agg(to_jsonb(c) order by reseller_id, seq) from watch_change c),
                'watches', (select jsonb_agg(to_jsonb(w) order by id) from watch w),
-               'schedule', (select jsonb_agg(to_jsonb(q) order by tracked_fare_id) from fare_schedule q)) as all
+               'schedule', (select jsonb_agg(to_jsonb(q) - 'lane_due_at' order by tracked_fare_id) from fare_schedule q)) as all
     `,
     db,
   )
   return all
 }
 
-describe('the revert of an incident', () => {
-  it('restores the fares that ended by a false date, with new records, and their watches go on', async ({
+describe('the revert of a span of time', () => {
+  it('shows the fares as unknown that ended by a false date, records nothing, and their watches go on', async ({
     db,
   }) => {
-    const { early, reseller, id } = await endFalsely(db)
-    const first = early[0] ?? 0
+    const { fare, reseller } = await endFalsely(db)
     const before = await watchFeed(db, reseller)
 
-    const reversal = await revert(db, id)
+    expect(await revert(db)).toEqual({ fares: FARES, watches: FARES, left: 0 })
 
-    expect(reversal).toEqual({
-      id,
-      kind: 'mass_identity_change',
-      fares: EARLY,
-      records: EARLY,
-      watches: EARLY,
-      left: 0,
-    })
-    expect(await kinds(db, first)).toEqual([
-      'became_available',
-      'identity_changed',
-      'expired',
-      'became_available',
+    expect(await shown(db)).toEqual([
+      { outbound: 'unknown', pair: 'unknown', price: null, hidden: 'reverted' },
     ])
-    const { rows } = await sql<{ before: unknown; after: unknown }>`
-      select before, after from availability_change where tracked_fare_id = ${first} order by seq
-    `.execute(db)
-    expect(rows[3]).toEqual({ before: rows[2]?.after, after: rows[1]?.before })
-    const after = await watchFeed(db, reseller)
-    expect(after.slice(0, before.length)).toEqual(before)
-    const reversals = Array.from({ length: EARLY }, (_, i) => [
-      before.length + i + 1,
-      'became_available',
-    ])
-    expect(after.slice(before.length)).toEqual(reversals)
+    expect(await kinds(db, fare)).toEqual(['became_available', 'identity_changed', 'expired'])
+    expect(await watchFeed(db, reseller)).toEqual(before)
     const open = await sql`
       select (select count(*) from watch where ended_at is not null) as ended,
-             (select count(*) from fare_schedule where lane = 'confirmation' and lane_due_at <= clock_timestamp()
-                 and tracked_fare_id = any(${early}::bigint[])) as soon,
-             (select count(*) from fare_belief_version
-               where valid_to is null and tracked_fare_id = any(${early}::bigint[])) as intervals
+             (select count(*) from fare_schedule
+               where lane = 'confirmation' and lane_due_at <= clock_timestamp()) as soon,
+             (select count(*) from fare_belief_version where valid_to is null) as intervals
     `.execute(db)
-    expect(open.rows).toEqual([{ ended: 0, soon: EARLY, intervals: EARLY }])
-    expect(await pairStates(db, first)).toEqual(['bookable', 'bookable', 'bookable'])
+    expect(open.rows).toEqual([{ ended: 0, soon: FARES, intervals: FARES }])
   })
 
-  it('restores a fare whose only watch is paused: when it is resumed, the flight is as before', async ({
+  it('the next confirmed answer is recorded against what the last record shows', async ({ db }) => {
+    const { fares, fare, reseller } = await endFalsely(db)
+    await revert(db)
+
+    await recordAll(db, fares, soon(1), available())
+
+    expect(await shown(db)).toEqual([
+      { outbound: 'available', pair: 'bookable', price: '100.00', hidden: null },
+    ])
+    expect((await kinds(db, fare)).slice(2)).toEqual(['expired', 'became_available'])
+    const { rows } = await sql<{ before: unknown; after: unknown }>`
+      select before, after from availability_change where tracked_fare_id = ${fare} order by seq
+    `.execute(db)
+    expect(rows[3]).toEqual({ before: rows[2]?.after, after: rows[1]?.before })
+    const feed = await watchFeed(db, reseller)
+    expect(feed.slice(-FARES).map(([, kind]) => kind)).toEqual(
+      Array.from({ length: FARES }, () => 'became_available'),
+    )
+  })
+
+  it('what was recorded truly is not recorded again, nor is anything until a loss is confirmed', async ({
     db,
   }) => {
-    const { early, id, reseller } = await endFalsely(db)
-    const first = early[0] ?? 0
-    await sql`update watch set paused_at = clock_timestamp() where tracked_fare_id = ${first}`.execute(
+    const { fares } = await trackFares(db, 2)
+    const [lost = 0, right = 0] = fares
+    for (const n of [1, 2]) await recordAll(db, fares, minute(n), gone)
+    await revert(db)
+
+    for (const n of [1, 3]) await recordAll(db, [lost], soon(n), gone)
+    expect(await shown(db)).toEqual([
+      { outbound: 'unknown', pair: 'unknown', price: null, hidden: 'reverted' },
+    ])
+    await passSeconds(db, 40)
+    await recordAll(db, [lost], soon(1), gone)
+    await recordAll(db, [right], soon(1), available())
+
+    const both = ['became_available', 'became_unavailable']
+    expect(await kinds(db, lost)).toEqual(both)
+    expect(await kinds(db, right)).toEqual([...both, 'became_available'])
+  })
+
+  it('the answers after it count towards no mass', async ({ db }) => {
+    const { fares } = await trackFares(db, 30)
+    for (const n of [1, 11]) await recordAll(db, fares, minute(n), gone)
+    expect((await revert(db)).fares).toBe(30)
+    await sql`update incident set closed_at = clock_timestamp() where closed_at is null`.execute(db)
+
+    await recordAll(db, fares, soon(1), available())
+
+    expect(await shown(db)).toEqual([
+      { outbound: 'available', pair: 'bookable', price: '100.00', hidden: null },
+    ])
+    expect(await listIncidents(db, { open: true, limit: 10 })).toEqual([])
+  })
+
+  it('a fare whose only watch is paused goes on too: when it is resumed, the watch starts with the next good check', async ({
+    db,
+  }) => {
+    const { fare, reseller } = await endFalsely(db)
+    await sql`update watch set paused_at = clock_timestamp() where tracked_fare_id = ${fare}`.execute(
       db,
     )
 
-    expect(await revert(db, id)).toMatchObject({ fares: EARLY, watches: EARLY, left: 0 })
-    await resumeWatches(db, {
-      resellerId: reseller,
-      list: 'list',
-      references: [`w${first}`],
-    })
+    expect(await revert(db)).toEqual({ fares: FARES, watches: FARES, left: 0 })
+    await resumeWatches(db, { resellerId: reseller, list: 'list', references: [`w${fare}`] })
     await endWatches({ db, log: silentLog })
+    const before = await watchFeed(db, reseller)
+    await recordAll(db, [fare], soon(1), available())
 
     const { rows } = await sql`
-      select s.expired_at is null as lives, s.pair, w.ended_at is null as open, q.lane
+      select s.expired_at is null as lives, s.pair, w.ended_at is null as open
         from fare_state s
         join watch w using (tracked_fare_id)
-        left join fare_schedule q using (tracked_fare_id)
-       where s.tracked_fare_id = ${first}
+       where s.tracked_fare_id = ${fare}
     `.execute(db)
-    expect(rows).toMatchObject([{ lives: true, pair: 'bookable', open: true }])
-    expect((await watchFeed(db, reseller)).at(-1)?.[1]).toBe('watch_started')
-  })
-
-  it('the next check of a restored fare finds nothing new', async ({ db }) => {
-    const { early, id } = await endFalsely(db)
-    const first = early[0] ?? 0
-    await revert(db, id)
-
-    const [check] = await record(db, first, new Date(Date.now() + 60_000), available())
-
-    expect(check?.decision.changes).toEqual([])
+    expect(rows).toEqual([{ lives: true, pair: 'bookable', open: true }])
+    const after = (await watchFeed(db, reseller)).slice(before.length)
+    expect(after.map(([, kind]) => kind)).toEqual(['watch_started'])
   })
 
   it('changes nothing when it runs again', async ({ db }) => {
-    const { id } = await endFalsely(db)
-    await revert(db, id)
+    await endFalsely(db)
+    await revert(db)
     const before = await snapshot(db)
 
-    const again = await revert(db, id)
+    expect(await revert(db)).toEqual({ fares: FARES, watches: 0, left: 0 })
 
-    expect(again).toMatchObject({ fares: 0, records: 0, watches: 0, left: 0 })
     expect(await snapshot(db)).toEqual(before)
   })
 
   it('a dry run reports the same and changes nothing', async ({ db }) => {
-    const { id } = await endFalsely(db)
+    await endFalsely(db)
     const before = await snapshot(db)
 
-    const planned = await revert(db, id, true)
+    const planned = await revert(db, true)
 
     expect(await snapshot(db)).toEqual(before)
-    expect(await revert(db, id)).toEqual(planned)
+    expect(await revert(db)).toEqual(planned)
   })
 
-  it('a fare that has changed otherwise or departed since is left as it is', async ({ db }) => {
-    const { fares, early, id } = await endFalsely(db)
-    const [departed = 0] = early
+  it('a fare that has departed by its true date is left as it is, and so is one without a record in the span', async ({
+    db,
+  }) => {
+    const { fare } = await endFalsely(db)
+    const other = await trackFare(db, { flightId: 'other' })
+    await recordAll(db, [other], minute(1), available())
+    await sql`
+      update availability_change set recorded_at = recorded_at - interval '1 hour' where tracked_fare_id = ${other}
+    `.execute(db)
     await sql`
       update availability_change c
          set before = jsonb_set(before, '{outbound,flight,departsAt}', '"2026-01-01 10:00"')
-       where kind = 'identity_changed' and tracked_fare_id = ${departed}
+       where kind = 'identity_changed' and tracked_fare_id = ${fare}
     `.execute(db)
-    const others = fares.slice(EARLY)
 
-    expect(await revert(db, id)).toMatchObject({ fares: EARLY - 1, left: 1 })
+    expect(await revert(db)).toEqual({ fares: FARES - 1, watches: FARES - 1, left: 1 })
 
-    expect(await kinds(db, departed)).toEqual(['became_available', 'identity_changed', 'expired'])
-    for (const fare of others) expect(await kinds(db, fare)).toEqual(['became_available'])
-  })
-
-  it('false losses are taken back as gains, except where a gain was recorded already', async ({
-    db,
-  }) => {
-    const fares = await trackFares(db)
-    await recordAll(db, fares, minute(0), available())
-    for (const n of [1, 2]) await recordAll(db, fares.slice(0, EARLY), minute(n), gone)
-    for (const n of [3, 4]) await recordAll(db, fares.slice(EARLY), minute(n), gone)
-    const [back = 0, lost = 0] = fares
-    await record(db, back, minute(5), available())
-    const id = (await listIncidents(db, { limit: 1 }))[0]?.id ?? 0
-
-    const reversal = await revert(db, id)
-
-    expect(reversal).toMatchObject({ kind: 'mass_loss', fares: EARLY - 1 })
-    expect(await kinds(db, lost)).toEqual([
-      'became_available',
-      'became_unavailable',
-      'became_available',
-    ])
-    expect(await kinds(db, back)).toHaveLength(3)
-  })
-
-  it('false prices are taken back with the instant of their last check, and ordinary ones stay', async ({
-    db,
-  }) => {
-    const fares = await trackFares(db)
-    const [ordinary = 0, far = 0] = fares
-    await recordAll(db, fares, minute(0), available())
-    await record(db, ordinary, minute(1), available('104.00'))
-    for (const n of [2, 3]) await recordAll(db, fares.slice(1, EARLY), minute(n), available('9.00'))
-    for (const n of [4, 5]) await recordAll(db, fares.slice(EARLY), minute(n), available('9.00'))
-    const [incident] = await listIncidents(db, { limit: 1 })
-
-    const reversal = await revert(db, incident?.id ?? 0)
-
-    expect(reversal).toMatchObject({ kind: 'mass_price_change', fares: EARLY - 1, left: 0 })
-    const prices = await sql`
-      select tracked_fare_id as fare, price, price_checked_at as priced, last_good_check_at as checked
-        from fare_state where tracked_fare_id in (${ordinary}, ${far}) order by 1
+    const { rows } = await sql`
+      select tracked_fare_id as fare, expired_at is not null as ended, hidden from fare_state
+       where tracked_fare_id in (${fare}, ${other}) order by 1
     `.execute(db)
-    expect(prices.rows).toEqual([
-      { fare: ordinary, price: '104.00', priced: minute(1), checked: minute(1) },
-      { fare: far, price: '100.00', priced: minute(0), checked: minute(0) },
+    expect(rows).toEqual([
+      { fare, ended: true, hidden: null },
+      { fare: other, ended: false, hidden: null },
     ])
-  })
-
-  it('an unknown incident is refused', async ({ db }) => {
-    await expect(revert(db, 7)).rejects.toThrow(UnknownIncidentError)
   })
 })

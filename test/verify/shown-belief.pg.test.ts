@@ -1,45 +1,39 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import {
-  pairOf,
-  priceCheckOf,
-  shownPrice,
-  viewOf,
-  withoutOldPrices,
-} from '../../src/verify/decide/fare-state.ts'
+import { priceReasonOf, withoutPrice } from '../../src/verify/decide/fare-state.ts'
+import { storedState } from '../../src/verify/decide/stored-state.ts'
 import { shownBelief } from '../../src/watch/notify-watches.ts'
 import { it } from '../support/test-database.ts'
 import { at } from './answers.ts'
 import { anyStory, play } from './stories.ts'
 
-it('the start of a watch shows of any belief what a change shows of it', async ({ db }) => {
+it('the start of a watch shows the belief, without a price that is old or held', async ({ db }) => {
   const states = fc.sample(anyStory, 500).flatMap((story) => {
     const last = play(story).at(-1)
     return last === undefined ? [] : [last.decision.state]
   })
   const rows = states.map((state, i) => ({
     id: i,
-    outbound: state.outbound.belief,
-    return: state.return?.belief ?? null,
-    pair: pairOf(state),
-    price: shownPrice(state)?.amount ?? null,
-    currency: shownPrice(state)?.currency ?? null,
-    price_checked_at: priceCheckOf(state).checkedAt,
-    state: state,
+    return: state.belief.return?.belief ?? null,
+    price_checked_at: state.pricedAt,
+    price_reason: i % 7 === 0 ? 'held' : priceReasonOf(state),
+    state: storedState(state),
   }))
   const freshSince = at(60)
 
   const { rows: shown } = await sql<{ belief: unknown }>`
     select ${shownBelief(sql`${freshSince}::timestamptz`)} as belief
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-           s (id bigint, outbound text, return text, pair text, price numeric, currency text, price_checked_at timestamptz,
-             state jsonb)
+           s (id bigint, return text, price_checked_at timestamptz, price_reason text, state jsonb)
      order by s.id
   `.execute(db)
 
   expect(shown.map(({ belief }) => belief)).toEqual(
-    states.map((state) => viewOf(withoutOldPrices(state, freshSince))),
+    states.map(({ belief, pricedAt }, i) => {
+      const isShown = pricedAt !== null && Date.parse(pricedAt) >= freshSince.getTime()
+      return isShown && i % 7 !== 0 ? belief : withoutPrice(belief)
+    }),
   )
-  expect(new Set(states.map(pairOf)).size).toBe(3)
+  expect(new Set(states.map(({ belief }) => belief.pair)).size).toBe(3)
 })

@@ -4,16 +4,17 @@ import { findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.
 import { createWorld, type World } from '../../src/sandbox/world/world.ts'
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { decide, type FareChange } from '../../src/verify/decide/decide.ts'
+import { decide } from '../../src/verify/decide/decide.ts'
 import { departsAt } from '../../src/verify/decide/departure.ts'
-import { type FareState, initialState, pairOf } from '../../src/verify/decide/fare-state.ts'
+import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'
+import type { FareChange } from '../../src/verify/decide/name-changes.ts'
+import { CALM, RULES } from './answers.ts'
 import { observation } from './fare-fixtures.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY = Math.floor(Date.parse('2026-10-24T00:00:00Z') / (24 * HOUR_MS))
 const FLIGHTS = 60
-const RULES = { lossConfirmations: 2, gainConfirmations: 1, countGapMs: 10_000, holds: [] }
 const ONE_ADULT = {
   residents: { adults: 0, children: 0, infants: 0 },
   nonResidents: { adults: 1, children: 0, infants: 0 },
@@ -43,16 +44,17 @@ function follow(world: World, flightId: string, departureMs: number): Life {
     const end = departsAt(state)
     if (end !== null && Date.parse(end) <= atMs) {
       const endedAfterMs = Date.parse(end) - departureMs
-      return { losses, endedAfterMs, wasBookable: pairOf(state) === 'bookable' }
+      return { losses, endedAfterMs, wasBookable: state.belief.pair === 'bookable' }
     }
     const answer = observation(answerAt(world, flightId, atMs))
-    const decision = decide(state, { askedAt: new Date(atMs), observation: answer }, RULES)
+    const decision = decide(state, { askedAt: new Date(atMs), observation: answer }, RULES, CALM)
     for (const change of decision.changes) {
       if (change.kind !== 'became_unavailable') continue
       losses.push({ ...change, msToDeparture: departureMs - atMs })
     }
     state = decision.state
-    atMs += decision.next === 'confirm' ? 20_000 : MINUTE_MS
+    const { next } = decision
+    atMs = typeof next === 'object' ? next.confirmAt.getTime() : atMs + MINUTE_MS
   }
   return { losses, endedAfterMs: undefined, wasBookable: false }
 }

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import type { UnknownReason } from '../../src/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
+import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'
 import { type Decision, decide } from '../../src/verify/decide/decide.ts'
-import type { DecisionRules } from '../../src/verify/decide/decide-leg.ts'
 import { type FareState, initialState } from '../../src/verify/decide/fare-state.ts'
-import { at, available, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import { at, available, CALM, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
 import type { LegAnswer } from './naive-model.ts'
 
 /** One check of a random story. */
@@ -71,6 +72,9 @@ export const anyCounts = fc.record({
   gainConfirmations: fc.integer({ min: 1, max: 3 }),
 })
 
+/** Losses are a mass while a situation is held. */
+const MASS_OF_LOSSES: MassContext = { ...CALM, masses: new Set(['became_unavailable']) }
+
 /** One decided check of a story. */
 export interface Played {
   readonly situation: Situation
@@ -79,19 +83,20 @@ export interface Played {
   readonly decision: Decision
 }
 
-export function play(story: readonly Situation[], counts: Partial<DecisionRules> = {}): Played[] {
+/** Plays a story; `context` of every check, or by its situation. */
+export function play(
+  story: readonly Situation[],
+  { context, ...counts }: Partial<DecisionRules> & { readonly context?: MassContext } = {},
+): Played[] {
   let state = initialState(story[0]?.return != null)
   let seconds = 0
   return story.map((situation) => {
     seconds += situation.gapSeconds
     const askedAt = at(seconds)
     const before = state
-    const input = { askedAt, observation: observation(situation.outbound, situation.return) }
-    const decision = decide(before, input, {
-      ...RULES,
-      ...counts,
-      holds: counts.holds ?? (situation.held ? ['became_unavailable'] : []),
-    })
+    const answer = { askedAt, observation: observation(situation.outbound, situation.return) }
+    const around = context ?? (situation.held ? MASS_OF_LOSSES : CALM)
+    const decision = decide(before, answer, { ...RULES, ...counts }, around)
     state = decision.state
     return { situation, askedAt, before, decision }
   })

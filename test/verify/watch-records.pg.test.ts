@@ -37,7 +37,8 @@ describe('a price after a record without one', () => {
     for (const n of [1, 2]) {
       await record(db, fare, minute(n), at('100.00'), at('50.00', 'USD'))
     }
-    for (const n of [3, 4]) await record(db, fare, minute(n), at('100.00'), at('50.00'))
+    // More than ten minutes later, so it is no return of a moment.
+    for (const n of [13, 14]) await record(db, fare, minute(n), at('100.00'), at('50.00'))
 
     const [first, ...later] = await kinds(db, fare)
     expect([first, ...later]).toEqual(['became_available', 'price_changed', 'price_changed'])
@@ -52,8 +53,8 @@ describe('a price after a record without one', () => {
     await record(db, fare, minute(1), gone)
     await record(db, fare, minute(2), gone)
 
-    await record(db, fare, minute(3), at(null))
-    await record(db, fare, minute(4), at('150.00'))
+    await record(db, fare, minute(13), at(null))
+    await record(db, fare, minute(14), at('150.00'))
 
     const [, ...later] = await kinds(db, fare)
     expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])

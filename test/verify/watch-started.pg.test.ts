@@ -4,8 +4,7 @@ import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
-import { recordChecks } from '../../src/verify/checks/record-checks.ts'
-import { viewOf } from '../../src/verify/decide/fare-state.ts'
+import { countChecks, recordChecks } from '../../src/verify/checks/record-checks.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
@@ -205,7 +204,7 @@ describe('a watch of a fare with a fresh belief', () => {
 describe('a watch of a fare without a fresh belief', () => {
   it.for([
     ['available', available(), 'bookable'],
-    ['unavailable, which is a pending loss', gone, 'unknown'],
+    ['unavailable, for the second time', gone, 'not_bookable'],
   ] as const)(
     'the watch starts with the first good check, which says %s',
     async ([, answer, pair], { db }) => {
@@ -215,7 +214,8 @@ describe('a watch of a fare without a fresh belief', () => {
       expect(await kindsOf(db, ana)).toEqual([])
       expect(await lanes(db)).toEqual(['new_watch'])
 
-      await record(db, fareId, ago(20), silent)
+      await record(db, fareId, ago(60), silent)
+      if (answer === gone) await record(db, fareId, ago(40), gone)
       expect(await kindsOf(db, ana)).toEqual([])
       const at = ago(10)
       const [recorded] = await record(db, fareId, at, answer)
@@ -226,7 +226,7 @@ describe('a watch of a fare without a fresh belief', () => {
         { kind: 'watch_started', before: null, after: { pair }, observedAt: at },
       ])
       if (recorded === undefined) throw new Error('the check was not recorded')
-      expect(feed[0]?.after).toEqual(viewOf(recorded.decision.state))
+      expect(feed[0]?.after).toEqual(recorded.decision.state.belief)
     },
   )
 
@@ -239,7 +239,10 @@ describe('a watch of a fare without a fresh belief', () => {
     expect(await kindsOf(db, slow)).toEqual(['watch_started'])
     expect(await lanes(db)).toEqual(['new_watch'])
 
-    await record(db, fare, ago(10), gone)
+    // An answer that contradicts the belief is no good check.
+    await record(db, fare, ago(20), gone)
+    expect(await kindsOf(db, ana)).toEqual([])
+    await record(db, fare, ago(10), available())
 
     expect(await feedOf(db, ana)).toMatchObject([
       { kind: 'watch_started', after: { pair: 'bookable' } },
@@ -247,18 +250,49 @@ describe('a watch of a fare without a fresh belief', () => {
     expect(await kindsOf(db, slow)).toEqual(['watch_started'])
   })
 
-  it('a held loss does not delay the start', async ({ db }) => {
+  it('a held loss delays the start until the belief is shown again', async ({ db }) => {
+    const fareId = await fareAfter(db, [[60, available()]])
+    const checks = [
+      { fareId, askedAt: ago(40), why: 'scheduled' as const, observation: observation(gone) },
+    ]
+    await inTransaction(db, async (tx) => {
+      const locked = await lockFares(tx, [fareId])
+      const masses = new Set(['became_unavailable' as const])
+      const context = { masses, crowded: false, releasedAt: new Map() }
+      const counted = countChecks(checks, locked)
+      return recordChecks(tx, { checks, locked, counted, context, rules: RULES, claimId: null })
+    })
+    const ana = await resellerWith(db, [cells()], 'ana')
+    expect(await kindsOf(db, ana)).toEqual([])
+
+    await record(db, fareId, ago(10), available())
+
+    expect(await feedOf(db, ana)).toMatchObject([
+      { kind: 'watch_started', after: { pair: 'bookable' } },
+    ])
+  })
+
+  it('the first answer that a mass cannot concern starts the watch: nothing was believed before', async ({
+    db,
+  }) => {
     const ana = await resellerWith(db, [cells()], 'ana')
     const [fare] = await fareRows(db)
     const fareId = fare?.id ?? 0
     const checks = [
-      { fareId, askedAt: ago(10), why: 'scheduled' as const, observation: observation(gone) },
+      {
+        fareId,
+        askedAt: ago(10),
+        why: 'scheduled' as const,
+        observation: observation(available()),
+      },
     ]
 
     await inTransaction(db, async (tx) => {
       const locked = await lockFares(tx, [fareId])
-      const rules = { ...RULES, holds: ['became_unavailable' as const] }
-      return recordChecks(tx, { checks, locked, rules, claimId: null })
+      const masses = new Set(['became_available' as const])
+      const context = { masses, crowded: false, releasedAt: new Map() }
+      const counted = countChecks(checks, locked)
+      return recordChecks(tx, { checks, locked, counted, context, rules: RULES, claimId: null })
     })
 
     expect(await kindsOf(db, ana)).toEqual(['watch_started'])
@@ -271,12 +305,14 @@ describe('a watch of a fare without a fresh belief', () => {
     const [fare] = await fareRows(db)
     const fareId = fare?.id ?? 0
 
-    await record(db, fareId, ago(30), available(), silent)
-    await record(db, fareId, ago(20), available(), available('60.00'))
+    // The return flight is lost, whatever the other one shows; no check has shown both yet.
+    for (const seconds of [90, 60]) await record(db, fareId, ago(seconds), silent, gone)
+    expect(await kindsOf(db, ana)).toEqual(['legs_changed'])
+    await record(db, fareId, ago(30), available(), available('60.00'))
 
     expect(await kinds(db, fareId)).toEqual(['legs_changed', 'became_available'])
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'legs_changed', before: { pair: 'unknown' } },
+      { kind: 'legs_changed', before: { pair: 'unknown' }, after: { pair: 'not_bookable' } },
       { kind: 'watch_started', before: null, after: { pair: 'bookable' } },
     ])
   })

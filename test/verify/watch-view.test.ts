@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/verify/decide/decide.ts'
-import { initialState } from '../../src/verify/decide/fare-state.ts'
+import { type FareState, initialState, priceReasonOf } from '../../src/verify/decide/fare-state.ts'
+import { storedState } from '../../src/verify/decide/stored-state.ts'
 import { viewOfWatch, type WatchFacts } from '../../src/verify/read/watch-view.ts'
 import { entryOf } from '../../src/watch/rows/watch-entry.ts'
-import { at, available, observation, RULES, UNAVAILABLE } from './answers.ts'
+import { at, available, CALM, observation, RULES, UNAVAILABLE } from './answers.ts'
 
 const HOUR = 3_600
 
@@ -32,20 +33,36 @@ const BOOKABLE = decide(
   initialState(false),
   { askedAt: at(10), observation: observation(available()) },
   RULES,
+  CALM,
 ).state
+
+function row(state: FareState) {
+  return {
+    state: storedState(state),
+    hasReturn: false,
+    lastGoodCheckAt: state.lastGoodCheckAt === null ? null : new Date(state.lastGoodCheckAt),
+    priceCheckedAt: state.pricedAt === null ? null : new Date(state.pricedAt),
+    priceReason: state.priceReason,
+    shownPriceReason: priceReasonOf(state),
+    everAvailableAt: null,
+    hiddenReason: null,
+    contradictedSince: null,
+    heldSince: null,
+  }
+}
 
 /** A fare that was found bookable ten seconds after the watch began. The view is read five minutes later. */
 function facts(given: Partial<WatchFacts> = {}): WatchFacts {
   return {
     watchId: '019c1f70-0000-7000-8000-000000000001',
-    state: BOOKABLE,
+    ...row(BOOKABLE),
     askedAt: at(10),
-    lastGoodCheckAt: at(10),
     lastReason: null,
     endedAt: null,
     lastCheckWhy: 'scheduled',
     startedAt: at(11),
     lane: null,
+    laneDueAt: null,
     resellerDisabled: false,
     expectedIntervalSeconds: 60,
     now: at(310),
@@ -83,8 +100,8 @@ describe('the belief that a watch shows', () => {
 
   it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
     const asked = { askedAt: at(70), observation: observation(available({ price: null })) }
-    const state = decide(BOOKABLE, asked, RULES).state
-    const later = { state, askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
+    const { state } = decide(BOOKABLE, asked, RULES, CALM)
+    const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
     const price = { amount: '100.00', currency: 'EUR' }
     const unreadable = { priceCheckedAt: at(10), priceReason: 'unreadable' }
 
@@ -186,13 +203,14 @@ const PENDING_LOSS = decide(
   BOOKABLE,
   { askedAt: at(10), observation: observation(UNAVAILABLE) },
   RULES,
+  CALM,
 ).state
 
 describe('the next check', () => {
   it.each([
     ['due after the minimum interval of all fares', null, null, 60, 'scheduled'],
     ['due after the watch’s own interval', null, HOUR, HOUR, 'scheduled'],
-    ['a confirmation after 20 s', 'confirmation', HOUR, 20, 'confirmation'],
+    ['a confirmation when its lane is due', 'confirmation', HOUR, 20, 'confirmation'],
     ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
     [
       'due after its own interval although another watch has an early check',
@@ -204,7 +222,7 @@ describe('the next check', () => {
   ] as const)('the next check is %s', (_, lane, minIntervalSeconds, seconds, why) => {
     const state = lane === 'confirmation' ? PENDING_LOSS : BOOKABLE
 
-    const { next } = view({ lane, state }, watch(minIntervalSeconds))
+    const { next } = view({ lane, laneDueAt: at(30), ...row(state) }, watch(minIntervalSeconds))
 
     expect(next).toEqual({ notBefore: at(10 + seconds), why })
   })
@@ -212,13 +230,31 @@ describe('the next check', () => {
 
 it('a fare that was never available is followed once that is confirmed', () => {
   const check = (state: Parameters<typeof decide>[0], seconds: number) =>
-    decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES).state
+    decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES, CALM)
+      .state
   const once = check(initialState(false), 10)
   const twice = check(once, 30)
 
-  expect(view({ state: once }).status).toBe('new')
-  expect(view({ state: twice })).toMatchObject({
+  expect(view(row(once)).status).toBe('new')
+  expect(view(row(twice))).toMatchObject({
     status: 'followed',
     belief: { pair: 'not_bookable' },
+  })
+})
+
+it('a held belief is shown as unknown, with the instants that explain it', () => {
+  const held = { hiddenReason: 'held', contradictedSince: at(100), heldSince: at(120) } as const
+
+  expect(view(held)).toMatchObject({
+    status: 'followed',
+    belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown' } },
+    ...held,
+  })
+})
+
+it('a held price hides the price alone', () => {
+  expect(view({ shownPriceReason: 'held' })).toMatchObject({
+    belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+    priceReason: 'held',
   })
 })

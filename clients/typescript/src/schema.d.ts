@@ -947,7 +947,7 @@ export interface paths {
         };
         /**
          * List masses of changes and upstream trouble, newest first
-         * @description While an incident is open, changes of its kind are held; during upstream trouble, losses. When it ends, they are checked again.
+         * @description While an incident is open, changes of its kind wait, each for MASS_HOLD_MINUTES at most. Upstream trouble slows the checks.
          */
         get: operations["listIncidents"];
         put?: never;
@@ -1106,6 +1106,8 @@ export interface components {
             lastGoodCheckAt: string | null;
             /** Format: date-time */
             detectedAt: string;
+            /** @description Since when a mass of such changes held it. Null if none did. */
+            heldSince: string | null;
             /** Format: date-time */
             recordedAt: string;
         };
@@ -1132,7 +1134,7 @@ export interface components {
             /** @description When the last check of the interval began that showed the price. After it no check confirmed the price. */
             priceCheckedAt: string | null;
             /** @description Why the last answers of the interval did not show the price of a bookable fare. */
-            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies") | null;
+            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "held") | null;
         };
         BeliefIntervalPage: {
             items: components["schemas"]["BeliefInterval"][];
@@ -1254,6 +1256,12 @@ export interface components {
             priceCheckedAt: string | null;
             /** @description Why the last answers did not show the price. */
             priceReason: string | null;
+            /** @description Why it is shown as unknown although it is fresh. */
+            hiddenReason: ("held" | "identity_mismatch" | "reverted") | null;
+            /** @description When the first answer began that contradicts the belief. */
+            contradictedSince: string | null;
+            /** @description Since when a mass holds the change. */
+            heldSince: string | null;
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
             /** @description Why it was checked last. scheduled: in its turn. route_moved: in its turn, which was sooner because other fares of its route changed. ended: to see whether it has really ended. Null if that was not recorded. */
@@ -1346,7 +1354,7 @@ export interface components {
             closedAt: string | null;
         };
         /** @enum {string} */
-        IncidentKind: "mass_loss" | "mass_identity_change" | "mass_itinerary_change" | "mass_price_change" | "mass_expiry" | "upstream_trouble";
+        IncidentKind: "mass_loss" | "mass_gain" | "mass_identity_change" | "mass_itinerary_change" | "mass_price_change" | "mass_expiry" | "upstream_trouble";
         IncidentPage: {
             items: components["schemas"]["Incident"][];
             /** @description The `cursor` of the next page; null on the last page. */
@@ -1549,7 +1557,7 @@ export interface components {
             /** @description When the last check of the interval began that showed the price. After it no check confirmed the price. */
             priceCheckedAt: string | null;
             /** @description Why the last answers of the interval did not show the price of a bookable fare. */
-            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies") | null;
+            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "held") | null;
         };
         PriceIntervalPage: {
             items: components["schemas"]["PriceInterval"][];
@@ -2205,7 +2213,7 @@ export interface components {
             /** @description new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled. */
             status: components["schemas"]["WatchStatus"];
             belief: components["schemas"]["Belief"];
-            /** @description When the last check began that observed every leg. */
+            /** @description When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age. */
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
             /** @description Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. Null if the watch began after the check. */
@@ -2214,8 +2222,14 @@ export interface components {
             lastReason: string | null;
             /** @description When the last check began that showed the price of every leg. Null unless the fare is bookable. */
             priceCheckedAt: string | null;
-            /** @description Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. mixed_currencies: the legs have no common currency. stale: the last check that showed it is too old. */
-            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "stale") | null;
+            /** @description Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. stale: the last check that showed it is too old. */
+            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "held" | "stale") | null;
+            /** @description Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back. */
+            hiddenReason: ("held" | "identity_mismatch" | "reverted") | null;
+            /** @description When the first answer began that contradicts the belief, without one since that agreed. Null where none does. */
+            contradictedSince: string | null;
+            /** @description Since when a change is held. Null where none is. */
+            heldSince: string | null;
             /** @description The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner if the fare is checked for another reason. Null if the watch is not checked. */
             next: {
                 /** Format: date-time */
@@ -2276,7 +2290,7 @@ export interface components {
             /** @description new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled. */
             status: components["schemas"]["WatchStatus"];
             belief: components["schemas"]["Belief"];
-            /** @description When the last check began that observed every leg. */
+            /** @description When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age. */
             lastGoodCheckAt: string | null;
             lastCheckAt: string | null;
             /** @description Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. Null if the watch began after the check. */
@@ -2285,8 +2299,14 @@ export interface components {
             lastReason: string | null;
             /** @description When the last check began that showed the price of every leg. Null unless the fare is bookable. */
             priceCheckedAt: string | null;
-            /** @description Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. mixed_currencies: the legs have no common currency. stale: the last check that showed it is too old. */
-            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "stale") | null;
+            /** @description Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. stale: the last check that showed it is too old. */
+            priceReason: ("unreadable" | "unconfirmed" | "mixed_currencies" | "held" | "stale") | null;
+            /** @description Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back. */
+            hiddenReason: ("held" | "identity_mismatch" | "reverted") | null;
+            /** @description When the first answer began that contradicts the belief, without one since that agreed. Null where none does. */
+            contradictedSince: string | null;
+            /** @description Since when a change is held. Null where none is. */
+            heldSince: string | null;
             /** @description The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner if the fare is checked for another reason. Null if the watch is not checked. */
             next: {
                 /** Format: date-time */

@@ -3,7 +3,7 @@ import { durationText } from '../../base/text.ts'
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
 import { listDisabled } from '../../delivery/endpoints/endpoint-queries.ts'
 import { listSchedules } from '../../schedules/schedules.ts'
-import { massRuleOf } from '../../verify/incidents/incident.ts'
+import { HELD_BY, isMassKind } from '../../verify/incidents/incident.ts'
 import { countPastDepartures } from '../../verify/read/fare-queries.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../settings-for.ts'
@@ -95,18 +95,13 @@ export function examineIncidents({ incidents, upstream, at }: Status): Finding[]
   const checks = stop === null ? 'checks use a tenth of the budget' : `no fare is checked: ${stop}`
   return incidents.map(({ kind, openedAt }) => {
     const since = sinceText(openedAt, at)
-    const rule = massRuleOf(kind)
-    return rule === undefined
+    return isMassKind(kind)
       ? wrong(
           'incidents',
-          `${kind} since ${since}: losses are held, and ${checks}`,
-          'bin/farewatch upstream probe',
-        )
-      : wrong(
-          'incidents',
-          `${kind} since ${since}: changes of the kind ${rule.holds} are held`,
+          `${kind} since ${since}: changes of the kind ${HELD_BY[kind]} are held`,
           'bin/farewatch incidents list',
         )
+      : wrong('incidents', `${kind} since ${since}: ${checks}`, 'bin/farewatch upstream probe')
   })
 }
 

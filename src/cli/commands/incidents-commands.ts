@@ -2,11 +2,11 @@ import { Argument, type Command } from 'commander'
 import { INCIDENT_KINDS, type IncidentKind, type MassKind } from '../../base/kinds.ts'
 import { durationText } from '../../base/text.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
-import type { Incident } from '../../verify/incidents/incident.ts'
-import { countHeld, listIncidents } from '../../verify/incidents/incident-queries.ts'
-import { type Reversal, revertIncident } from '../../verify/incidents/revert-incident.ts'
+import { HELD_BY, type Incident } from '../../verify/incidents/incident.ts'
+import { type HeldFares, listIncidents, readHeld } from '../../verify/incidents/incident-queries.ts'
+import { type Reversal, revertRecords } from '../../verify/incidents/revert-records.ts'
 import { withApp } from '../context.ts'
-import { integerOption } from '../option-parsers.ts'
+import { instantOption, integerOption } from '../option-parsers.ts'
 import { count, countOf, example, secondText, table, wrapText } from '../text/text-format.ts'
 
 interface ListOptions {
@@ -33,10 +33,11 @@ export function addIncidentsCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-mass_…: close it only if the selling site shows that the changes are true. Each
-held fare is checked once more. If the answer is the same, the change is
-recorded and the resellers are notified. If the answers were wrong, do nothing:
-the incident ends when they are right again.
+mass_…: close it only if the selling site shows that the changes are true. What
+waits now is checked once more, and recorded as that answer shows it. Nothing of
+later is accepted: the next mass opens an incident again. If the answers are
+wrong, do nothing: what disappears is forgotten, and what is still so after
+MASS_HOLD_MINUTES is recorded.
 
 upstream_trouble: it ends when most answers are good again. Closing it lets
 checks return to the whole budget sooner. It opens again if most answers stay
@@ -46,44 +47,51 @@ ${example('incidents close mass_loss')}`,
     .action(close)
   incidents
     .command('revert')
-    .description('Undo what was recorded falsely before an incident held it')
-    .argument('<id>', 'the number of the incident', integerOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--dry-run', 'print what would be undone; change nothing')
+    .description('Take back what was recorded of fares in a span of time')
+    .requiredOption('--from <instant>', 'the beginning of the span', instantOption)
+    .option('--to <instant>', 'its end; now, if unset', instantOption)
+    .option('--dry-run', 'print what would be taken back; change nothing')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Concerns the changes of the incident's kind since five minutes before it opened,
-until it closed, and the ends of their fares that followed. No record is
-deleted: each fare gets a record of the way back, which its watches receive,
-and is checked at once. Watches that ended go on. Fares that have changed
-otherwise or departed since are left as they are. Running it again changes
-nothing.
-${example('incidents revert 3 --dry-run')}`,
+Concerns every fare with a record in the span. Nothing is deleted: the fares are
+shown as unknown (reverted), watches that ended with them go on, and all are
+checked soon. The next confirmed answer is recorded against what the last record
+shows; where that was true, nothing is. Fares that have departed are left as
+they are. Running it again changes nothing.
+${example('incidents revert --from 2026-05-01T03:10Z --to 2026-05-01T03:50Z --dry-run')}`,
     )
     .action(revert)
 }
 
 async function printIncidents({ limit, json }: ListOptions): Promise<void> {
-  await withApp({ role: 'incidents' }, async ({ database: { db }, clock }, { terminal }) => {
-    const incidents = await listIncidents(db, { limit })
-    const held = incidents.some(isOpen) ? await countHeld(db) : {}
-    terminal.printRows(json, incidents, () =>
-      incidentsText(incidents, { held, now: clock.now(), width: terminal.width }),
-    )
-  })
+  await withApp(
+    { role: 'incidents' },
+    async ({ config, database: { db }, clock }, { terminal }) => {
+      const incidents = await listIncidents(db, { limit })
+      const held = await readHeld(db)
+      const holdMs = config.MASS_HOLD_MINUTES * 60_000
+      terminal.printRows(json, incidents, () =>
+        incidentsText(incidents, { held, holdMs, now: clock.now(), width: terminal.width }),
+      )
+    },
+  )
 }
 
 function isOpen({ closedAt }: Incident): boolean {
   return closedAt === null
 }
 
-type Held = Awaited<ReturnType<typeof countHeld>>
+interface Held {
+  readonly held: readonly HeldFares[]
+  readonly holdMs: number
+}
 
 /** The table of incidents; while one is open also what to do, wrapped to the width. */
 export function incidentsText(
   incidents: readonly Incident[],
-  { held, now, width }: { readonly held: Held; readonly now: Date; readonly width: number },
+  { held, holdMs, now, width }: Held & { readonly now: Date; readonly width: number },
 ): string {
   if (incidents.length === 0) return 'no incidents'
   const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
@@ -94,13 +102,16 @@ export function incidentsText(
     durationText((closedAt ?? now).getTime() - openedAt.getTime()),
   ])
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
-  const advice = incidents.filter(isOpen).map(({ kind }) => adviceText(kind, held, width))
+  const advice = incidents
+    .filter(isOpen)
+    .map(({ kind }) => adviceText(kind, { held, holdMs }, width))
   return [all, ...advice].join('\n\n')
 }
 
 /** What the selling site shows if the held changes are true. */
 const TRUE_IF: Readonly<Record<MassKind, string>> = {
   mass_loss: 'it sells none of them',
+  mass_gain: 'it sells them',
   mass_identity_change: 'it shows other flights or dates for them',
   mass_itinerary_change: 'it shows other times for them',
   mass_price_change: 'it sells them at other prices than "fares show" does',
@@ -110,12 +121,17 @@ const TRUE_IF: Readonly<Record<MassKind, string>> = {
 const TROUBLE_ADVICE = 'What stops the checks: bin/farewatch status'
 
 /** The command has its own line and is not wrapped. */
-function adviceText(kind: IncidentKind, held: Held, width: number): string {
+function adviceText(kind: IncidentKind, { held, holdMs }: Held, width: number): string {
   if (kind === 'upstream_trouble') return TROUBLE_ADVICE
+  const waiting = held.find((one) => one.kind === HELD_BY[kind])
   const sentences = [
-    `${kind}: ${count(held[kind] ?? 0)} fares are held: their last answers showed a change that is not recorded.`,
-    'Compare some of them with the selling site. The answers may be wrong; then the incident ends by itself.',
-    `If ${TRUE_IF[kind]}, the changes are true:`,
+    waiting === undefined
+      ? `${kind}: no fare waits now.`
+      : `${kind}: the change of ${countOf(waiting.fares, 'fare')} waits since ${secondText(waiting.since)}, until ` +
+        `${secondText(new Date(waiting.latestSince.getTime() + holdMs))} at the latest. ` +
+        `${countOf(waiting.watches, 'watch', 'watches')} will be notified of what is still so then.`,
+    'Compare some of them with the selling site. If the answers are wrong, do nothing: what disappears is forgotten.',
+    `If ${TRUE_IF[kind]}, the changes are true, and need not wait:`,
   ]
   const lines = sentences.flatMap((sentence) => wrapText(sentence, width))
   return [...lines, `    bin/farewatch incidents close ${kind}`].join('\n')
@@ -135,19 +151,24 @@ async function close(kind: IncidentKind, { json }: { json?: boolean }): Promise<
   })
 }
 
-async function revert(
-  id: number,
-  { dryRun = false, json }: { dryRun?: boolean; json?: boolean },
-): Promise<void> {
+interface RevertOptions {
+  readonly from: Date
+  readonly to?: Date
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+async function revert({ from, to, dryRun = false, json }: RevertOptions): Promise<void> {
   const needs = { role: 'incidents', quiet: false }
-  await withApp(needs, async ({ database: { db }, log }, { terminal }) => {
-    const reversal = await revertIncident({ db, log }, id, { dryRun })
-    terminal.print(json, { ...reversal, dryRun }, () => reversalText(reversal, dryRun))
+  await withApp(needs, async ({ database: { db }, clock, log }, { terminal }) => {
+    const span = { from, to: to ?? clock.now(), dryRun }
+    const reversal = await revertRecords({ db, log }, span)
+    terminal.print(json, { ...reversal, ...span }, () => reversalText(reversal, dryRun))
   })
 }
 
-function reversalText({ id, kind, fares, records, watches, left }: Reversal, dryRun: boolean) {
-  const [restored, go] = dryRun ? ['would be restored', 'would go'] : ['restored', 'go']
-  const rest = left === 0 ? '' : `; ${countOf(left, 'fare')} changed or departed since: left as is`
-  return `incident ${id} (${kind}): ${countOf(fares, 'fare')} ${restored} with ${countOf(records, 'record')}; ${countOf(watches, 'ended watch', 'ended watches')} ${go} on${rest}`
+function reversalText({ fares, watches, left }: Reversal, dryRun: boolean): string {
+  const [are, go] = dryRun ? ['would be', 'would go'] : ['are', 'go']
+  const rest = left === 0 ? '' : `; ${countOf(left, 'fare')} departed since: left as is`
+  return `${countOf(fares, 'fare')} ${are} shown as unknown until checked again; ${countOf(watches, 'ended watch', 'ended watches')} ${go} on${rest}`
 }

@@ -32,9 +32,14 @@ export function readPrice(
   const categories = categoriesOf(fields, mix)
   const total = possibleTotal(parseMoney(fields.total, fields.currency), categories)
   const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
-  if (categories.some(({ count, each }) => count > 0 !== (each !== undefined))) {
+  if (categories.some(({ count, each }) => count === 0 && each !== undefined)) {
     anomalies.push('categories_unlike_request')
-  } else if (total !== null && !addsUp(total, categories)) anomalies.push('total_unlike_sum')
+  }
+  // The interface leaves out the price of a category that is not priced: then the parts do not add up to the total.
+  const areAllPriced = categories.every(({ count, each }) => count === 0 || each !== undefined)
+  if (total !== null && areAllPriced && !addsUp(total, categories))
+    anomalies.push('total_unlike_sum')
+  if (total !== null && toCents(total.amount) === 0n) anomalies.push('zero_price')
   return { price: total, anomalies }
 }
 

@@ -14,6 +14,7 @@ import {
 import { readPrice } from './flight-price.ts'
 import { assertPossibleTimes, type FlightTimes } from './possible-times.ts'
 
+const ODD_PRICES: readonly AnswerAnomaly[] = ['total_unlike_sum', 'zero_price']
 /** No flight has more. The cap limits what we store of one flight. */
 const MAX_SEGMENTS = 12
 /** Time zones range from UTC-12 to UTC+14. */
@@ -59,7 +60,11 @@ export function readFlight(
     stops: segments.slice(1).map((segment) => placeName(segment.from, show)),
   }
   const itinerary = itineraryOf(whole, segments)
-  return { flight: { price, identity, itinerary, departsAt, flight: summary }, anomalies }
+  const priceIsOdd = ODD_PRICES.some((odd) => anomalies.includes(odd))
+  return {
+    flight: { price, priceIsOdd, identity, itinerary, departsAt, flight: summary },
+    anomalies,
+  }
 }
 
 /** The interface calls it a leg of the flight. Our word *leg* means the outbound or the return flight. */

@@ -13,7 +13,7 @@ const MAX_DEPTH = 32
 const MAX_SHOWN_CHARS = 100
 
 /** The content of an answer, without its evidence. */
-export type VerifyAnswer = Omit<Observation, 'evidence'>
+export type VerifyAnswer = Omit<Observation, 'evidence' | 'ageSeconds'>
 
 /** Why a leg or the whole answer is unknown. `detail` is for people and holds no secret. */
 export interface Unknown {
@@ -123,7 +123,14 @@ function readAvailableLeg(
   const show = (text: string) => quotable(text, scrub, MAX_SHOWN_CHARS)
   try {
     const { flight, anomalies: more } = readFlight(value, { id, passengers, show })
-    return { leg: { kind: 'available', flight }, anomalies: [...anomalies, ...more] }
+    const all = [...anomalies, ...more]
+    if (more.includes('flight_id_unlike_key')) {
+      return unknownLeg('other_flight', 'the flight has another id than its entry', all)
+    }
+    if (more.includes('categories_unlike_request')) {
+      return unknownLeg('other_passengers', 'it has prices of passengers that were not asked', all)
+    }
+    return { leg: { kind: 'available', flight }, anomalies: all }
   } catch (err) {
     if (!(err instanceof UpstreamContractError)) throw err
     return unknownLeg('contract_violation', err.where, anomalies)

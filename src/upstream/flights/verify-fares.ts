@@ -18,7 +18,7 @@ import { VERIFY_ENDPOINT } from './flight-fields.ts'
 import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 
 /** Increased whenever the parser reads the same bytes differently, to tell old evidence from new. */
-export const PARSER_VERSION = 2
+export const PARSER_VERSION = 3
 
 const VERIFY_PATH = '/api/v1/flights/fares/verify'
 const MAX_EVIDENCE_BYTES = 65_536
@@ -65,7 +65,8 @@ export async function verifyFares(deps: VerifyDeps, call: VerifyCall): Promise<O
       : failedAnswer(question, failure)
   record.outcome = failure?.code ?? outcomeOf(answer)
   const status = record.status ?? null
-  return { ...answer, evidence: evidenceOf({ path, result, status, latencyMs, scrub }) }
+  const ageSeconds = result instanceof AppError ? 0 : ageOf(result)
+  return { ...answer, ageSeconds, evidence: evidenceOf({ path, result, status, latencyMs, scrub }) }
 }
 
 /** The observation of a question that the circuit breaker refused: all legs unknown, and when to ask again. */
@@ -77,6 +78,7 @@ export function circuitOpenObservation(
   return {
     ...unknownAnswer(question, { reason: 'circuit_open', detail: error.message }),
     retryAfterMs: Math.max(0, error.until.getTime() - now.getTime()),
+    ageSeconds: 0,
     evidence: {
       body: null,
       status: null,
@@ -108,6 +110,14 @@ function evidenceOf({ path, result, status, latencyMs, scrub }: EvidenceArgs): E
     },
     parserVersion: PARSER_VERSION,
   }
+}
+
+const AGE = /^\d{1,9}$/
+
+/** A header `Age` is a whole number of seconds (RFC 9111, 5.1); any other value is ignored. */
+function ageOf({ headers }: HttpAnswer): number {
+  const { age = '' } = headers
+  return AGE.test(age) ? Number(age) : 0
 }
 
 /** Path and query of a question, without the token. Equal questions have equal texts. */

@@ -1,6 +1,7 @@
 import type { CheckReason } from '../../base/kinds.ts'
 import { isAhead } from '../../db/clock-ahead.ts'
 import { PREPARED, sql, type Tx } from '../../db/database.ts'
+import type { StateRow } from '../decide/stored-state.ts'
 import type { ClaimRef } from './check-fares.ts'
 
 /** The belief of a fare as its history shows it. */
@@ -13,11 +14,9 @@ export interface ShownBelief {
 }
 
 /** A fare whose state this transaction may change. */
-export interface LockedFare extends ShownBelief {
+export interface LockedFare extends ShownBelief, StateRow {
   readonly fareId: number
-  /** A FareState as JSON; an empty object before the first check. */
   readonly state: object
-  readonly hasReturn: boolean
   /** Whether the flights of its state are stored as columns too. */
   readonly hasFlights: boolean
   /** Whether an active watch of it waits for a good check to start. */
@@ -88,6 +87,8 @@ const AHEAD = isAhead(sql`asked_at`)
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`${PREPARED}
     select tracked_fare_id as "fareId", state, coalesce(${AHEAD}, false) as "isAhead",
+           last_good_check_at as "lastGoodCheckAt", price_checked_at as "priceCheckedAt",
+           nullif(price_reason, 'held') as "priceReason", ever_available_at as "everAvailableAt",
            case when not ${AHEAD} then asked_at end as "askedAt", return is not null as "hasReturn",
            flights_id is not null as "hasFlights",
            exists (select from watch w
@@ -112,11 +113,14 @@ export interface BeliefRow extends ShownBelief {
   readonly askedAt: Date
   /** Why the fare was checked; missing if this is no result of a check. */
   readonly why?: CheckReason
-  readonly good: boolean
   readonly reason: string | null
+  readonly lastGoodCheckAt: string | null
   readonly priceCheckedAt: string | null
   readonly priceReason: string | null
+  readonly contradictedSince: string | null
   readonly held: readonly string[]
+  readonly heldSince: string | null
+  readonly hidden: string | null
   /** If set, its flights are stored already. */
   readonly sameFlights?: boolean
   /** Whether the answer showed a departure that was past at first sight. */
@@ -162,8 +166,9 @@ function batchOf(rows: readonly BeliefRow[]) {
   return sql`
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
-            "askedAt" timestamptz, why text, good boolean, reason text, held text[], past boolean,
-            "priceCheckedAt" timestamptz, "priceReason" text, "everAvailableAt" timestamptz, "departsAt" timestamptz)
+            "askedAt" timestamptz, why text, reason text, past boolean, "lastGoodCheckAt" timestamptz,
+            "priceCheckedAt" timestamptz, "priceReason" text, "contradictedSince" timestamptz, held text[],
+            "heldSince" timestamptz, hidden text, "everAvailableAt" timestamptz, "departsAt" timestamptz)
   `
 }
 
@@ -196,12 +201,14 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
            state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = coalesce(b.why, s.last_check_why),
-           last_good_check_at = case when b.good then b."askedAt"
-                                     when not ${isAhead(sql`s.last_good_check_at`)} then s.last_good_check_at end,
+           last_good_check_at = b."lastGoodCheckAt",
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,
-           past_since = case when b.past then coalesce(s.past_since, b."askedAt") when not b.good then s.past_since end,
-           held = case when b.good or b.held <> '{}' then b.held else s.held end,
+           past_since = case when b.past then coalesce(s.past_since, b."askedAt")
+                             when b."lastGoodCheckAt" = b."askedAt" then null else s.past_since end,
+           contradicted_since = b."contradictedSince", held = b.held,
+           held_since = coalesce(b."heldSince", case when b."departsAt" <= s.held_until then s.held_since end),
+           hidden = case when b."departsAt" <= s.held_until then 'held' else b.hidden end,
            last_reason = b.reason, price_checked_at = b."priceCheckedAt", price_reason = b."priceReason",
            departs_at = case when b."departsAt" is not null then greatest(b."departsAt", s.held_until) end,
            held_until = case when b."departsAt" <= s.held_until then s.held_until end,
@@ -214,7 +221,8 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
 /** Stores the flights of the states where they changed, as columns for the public SQL. */
 async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   const flightOf = (leg: string, alias: string) => sql`
-    jsonb_to_record(nullif(b.state #> ${sql.lit(`{${leg},flight}`)}, 'null'))
+    jsonb_to_record(coalesce(nullif(b.state #> ${sql.lit(`{belief,${leg},flight}`)}, 'null'),
+                             nullif(b.state #> ${sql.lit(`{lastFlights,${leg}}`)}, 'null')))
       as ${sql.id(alias)} ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp)`
   await sql`
     with saved as (

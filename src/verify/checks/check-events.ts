@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { FareChange } from '../decide/decide.ts'
+import type { FareChange } from '../decide/name-changes.ts'
 import type { RecordedCheck } from './record-checks.ts'
 
 export interface CheckEventDeps {
@@ -34,7 +34,7 @@ export function reportChecks(
       metrics.observations.inc({ outcome: kind, reason })
     }
     metrics.checkDuration.observe(check.observation.evidence.latencyMs / 1000)
-    for (const kind of decision.held) metrics.changesHeld.inc({ kind })
+    if (decision.state.held !== null) metrics.changesHeld.inc({ kind: decision.state.held })
     for (const change of decision.changes) reportChange({ metrics, log, clock }, fareId, change)
   }
 }

@@ -11,32 +11,41 @@ import type { RecheckRules } from '../../recheck/recheck-rules.ts'
 import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
-import { type Decision, decide } from '../decide/decide.ts'
-import type { DecisionRules } from '../decide/decide-leg.ts'
+import type { DecisionRules } from '../decide/confirmations.ts'
+import { isReleased, type MassContext } from '../decide/count-contradiction.ts'
+import { type AskedLeg, askedLegs, type Decision, decide } from '../decide/decide.ts'
 import { departsAt } from '../decide/departure.ts'
 import {
   type FareState,
-  initialState,
-  pairOf,
-  priceCheckOf,
-  shownPrice,
+  hiddenReasonOf,
+  priceReasonOf,
   withoutInstants,
 } from '../decide/fare-state.ts'
-import { parseFareState } from '../decide/parse-fare-state.ts'
+import { stateOfRow, storedState } from '../decide/stored-state.ts'
 import { type BeliefRow, type LockedFare, saveBeliefs } from './belief-store.ts'
 import type { Check } from './check-fares.ts'
 
-/** A check that counted, and its decision. */
-export interface RecordedCheck {
+/** A check that counts: its fare is locked, and no later answer has been counted. */
+export interface CountedCheck {
   readonly fareId: number
   readonly before: LockedFare
+  readonly state: FareState
   readonly check: Check
+  /** When the answer was made: an answer with an `Age` is so much older than its request. */
+  readonly askedAt: Date
+}
+
+/** A check that counted, and its decision. */
+export interface RecordedCheck extends CountedCheck {
   readonly decision: Decision
 }
 
 export interface RecordArgs {
   readonly checks: readonly Check[]
   readonly locked: readonly LockedFare[]
+  /** Those of the checks that count. */
+  readonly counted: readonly CountedCheck[]
+  readonly context: MassContext
   readonly rules: DecisionRules & RecheckRules
   /** The claim of the schedule; null on demand. */
   readonly claimId: string | null
@@ -48,8 +57,14 @@ export interface RecordArgs {
  * A check is dropped if its request began before that of the last counted one, whose answer is newer, or if the caller
  * holds no lock on its fare.
  */
-export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCheck[]> {
-  const recorded = decideChecks(args)
+export async function recordChecks(
+  tx: Tx,
+  { counted, context, ...args }: RecordArgs,
+): Promise<RecordedCheck[]> {
+  const recorded = counted.map((one) => {
+    const answer = { askedAt: one.askedAt, observation: one.check.observation }
+    return { ...one, decision: decide(one.state, answer, args.rules, context) }
+  })
   await saveBeliefs(tx, recorded.map(beliefRow))
   await reschedule(tx, completedChecks(args, recorded), args.rules)
   // Last: both lock the heads of feeds until the commit.
@@ -58,70 +73,81 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedCh
   return recorded
 }
 
-/** The pure part: which checks count, and the decision of each. */
-export function decideChecks({ checks, locked, rules }: RecordArgs): RecordedCheck[] {
+/** The checks that count. The others are dropped: a later answer has been counted, or the caller holds no lock on the fare. */
+export function countChecks(
+  checks: readonly Check[],
+  locked: readonly LockedFare[],
+): CountedCheck[] {
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   return checks.flatMap((check) => {
-    const fare = byFare.get(check.fareId)
-    if (fare === undefined) return []
-    if (fare.askedAt !== null && check.askedAt <= fare.askedAt) return []
-    const { askedAt, observation } = check
-    return [
-      {
-        fareId: check.fareId,
-        before: fare,
-        check,
-        decision: decide(stateOf(fare), { askedAt, observation }, rules),
-      },
-    ]
+    const before = byFare.get(check.fareId)
+    if (before === undefined) return []
+    const askedAt = new Date(check.askedAt.getTime() - check.observation.ageSeconds * 1000)
+    if (before.askedAt !== null && askedAt <= before.askedAt) return []
+    return [{ fareId: check.fareId, before, state: stateOf(before), check, askedAt }]
   })
 }
 
-function stateOf({ state, hasReturn, isAhead }: LockedFare): FareState {
-  if (Object.keys(state).length === 0) return initialState(hasReturn)
-  return isAhead ? withoutInstants(parseFareState(state)) : parseFareState(state)
+function stateOf(fare: LockedFare): FareState {
+  return fare.isAhead ? withoutInstants(stateOfRow(fare)) : stateOfRow(fare)
 }
 
-function beliefRow({ fareId, before, check, decision }: RecordedCheck): BeliefRow {
-  const { state, good, outcome, held, past } = decision
+/**
+ * What the counted checks show of each leg, for the guard of masses. A change whose hold has ended counts for no mass: it is
+ * decided.
+ */
+export function askedLegsOf(
+  counted: readonly CountedCheck[],
+  { rules, releasedAt }: { readonly rules: DecisionRules } & Pick<MassContext, 'releasedAt'>,
+): readonly (AskedLeg & { readonly fareId: number })[] {
+  return counted.flatMap(({ fareId, state, check: { observation }, askedAt }) =>
+    askedLegs(state, { askedAt, observation }).map(({ leg, isAvailable, shows }) => {
+      const isOver = shows !== null && isReleased(state, shows, { askedAt, rules, releasedAt })
+      return { fareId, leg, isAvailable, shows: isOver ? null : shows }
+    }),
+  )
+}
+
+function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck): BeliefRow {
+  const { state, outcome, past } = decision
   const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
   return {
     fareId,
     before,
     ...beliefColumns(state),
-    askedAt: check.askedAt,
+    askedAt,
     why: check.why,
-    good,
     reason: reason?.slice('unknown:'.length) ?? null,
-    held,
     past,
     sameFlights: before.hasFlights && haveSameFlights(before.state, state),
   }
 }
 
-function haveSameFlights(
-  before: Partial<FareState>,
-  { outbound, return: back }: FareState,
-): boolean {
+function haveSameFlights(before: Partial<FareState>, { belief, lastFlights }: FareState): boolean {
   return (
-    isDeepStrictEqual(before.outbound?.flight, outbound.flight) &&
-    isDeepStrictEqual(before.return?.flight, back?.flight)
+    isDeepStrictEqual(before.belief?.outbound.flight, belief.outbound.flight) &&
+    isDeepStrictEqual(before.belief?.return?.flight, belief.return?.flight) &&
+    isDeepStrictEqual(before.lastFlights, lastFlights)
   )
 }
 
-/** What the row of a fare shows of its state. */
+/** The columns that the row of a fare has of its state. */
 export function beliefColumns(state: FareState) {
-  const price = shownPrice(state)
-  const priceCheck = priceCheckOf(state)
+  const { belief, held, holds } = state
   return {
-    outbound: state.outbound.belief,
-    return: state.return?.belief ?? null,
-    pair: pairOf(state),
-    amount: price?.amount ?? null,
-    currency: price?.currency ?? null,
-    state,
-    priceCheckedAt: priceCheck.checkedAt,
-    priceReason: priceCheck.reason,
+    outbound: belief.outbound.belief,
+    return: belief.return?.belief ?? null,
+    pair: belief.pair,
+    amount: belief.price?.amount ?? null,
+    currency: belief.price?.currency ?? null,
+    state: storedState(state),
+    lastGoodCheckAt: state.lastGoodCheckAt,
+    priceCheckedAt: state.pricedAt,
+    priceReason: priceReasonOf(state),
+    contradictedSince: state.candidate?.since ?? null,
+    held: held === null ? [] : [held],
+    heldSince: held === null ? null : (holds[held] ?? null),
+    hidden: hiddenReasonOf(state),
     everAvailableAt: state.everAvailableAt,
     departsAt: departsAt(state),
   }
@@ -130,7 +156,10 @@ export function beliefColumns(state: FareState) {
 /** Fares that had a good check while a watch of them waits to start. */
 function startingFares(recorded: readonly RecordedCheck[]): number[] {
   return recorded
-    .filter(({ before, decision }) => before.hasUnstartedWatch && decision.good)
+    .filter(
+      ({ before, decision }) =>
+        before.hasUnstartedWatch && decision.good && hiddenReasonOf(decision.state) === null,
+    )
     .map(({ fareId }) => fareId)
 }
 
@@ -185,7 +214,7 @@ function hashOf(body: string): string {
  * the fare since.
  */
 function completedChecks(
-  { locked, checks, claimId }: RecordArgs,
+  { locked, checks, claimId }: Pick<RecordArgs, 'locked' | 'checks' | 'claimId'>,
   recorded: readonly RecordedCheck[],
 ): CompletedCheck[] {
   const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
@@ -204,8 +233,8 @@ function completedChecks(
 
 /** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */
 function ratingOf({ state, changes, good, next }: Decision, claimId: string | null) {
-  const pair = pairOf(state)
-  const { flight } = state.outbound
+  const { pair } = state.belief
+  const flight = state.belief.outbound.flight ?? state.lastFlights.outbound
   if (!good || next !== 'normal' || pair === 'unknown') return undefined
   return {
     state: pair === 'bookable' ? ('available' as const) : ('unavailable' as const),

@@ -1,243 +1,260 @@
-import type { FareChangeKind, HeldKind, LossReason } from '../../base/kinds.ts'
-import type { FollowUp } from '../../recheck/reschedule.ts'
-import type { LegObservation, Observation } from '../../upstream/observation.ts'
+import type { HeldKind } from '../../base/kinds.ts'
+import { contradictionOf, guardedLegsOf, hasPrices, isComplete } from './compare-readings.ts'
+import { type DecisionRules, HELD_KIND, UNDO_MS } from './confirmations.ts'
 import {
-  type CheckContext,
-  type DecisionRules,
-  decideLeg,
-  type Interval,
-  type LegOutcome,
-  type LegStep,
-  unchanged,
-} from './decide-leg.ts'
-import { departsAt, lossReason } from './departure.ts'
-import { type FareState, type FareView, type LegState, pairOf, viewOf } from './fare-state.ts'
+  type Counted,
+  countContradiction,
+  type Deciding,
+  judge,
+  type MassContext,
+  returnsToBeforeHold,
+  type Verdict,
+} from './count-contradiction.ts'
+import {
+  type Candidate,
+  type FareState,
+  type FareView,
+  type LegView,
+  legsOf,
+  viewOf,
+  withoutPrice,
+} from './fare-state.ts'
+import { changesOf, type FareChange } from './name-changes.ts'
+import { type Answer, comparedBelief, type LegOutcome, type Reading, readingOf } from './reading.ts'
 
-export interface DecisionInput {
-  /** When the request began, by the database's clock; later than that of the last decided answer. */
-  readonly askedAt: Date
-  readonly observation: Observation
-}
-
-/** A confirmed change: it happened after `lastGoodCheckAt` (null: nothing was known) and by `detectedAt`. */
-export interface FareChange {
-  readonly kind: FareChangeKind
-  /** Null except for `became_unavailable`. */
-  readonly reason: LossReason | null
-  readonly before: FareView
-  readonly after: FareView
-  /** When the last good check began that showed what was believed before. */
-  readonly lastGoodCheckAt: string | null
-  /** When the first check began that contradicted it. */
-  readonly detectedAt: string
-}
+/** What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next in an hour. */
+export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
 
 export interface Decision {
   readonly state: FareState
   readonly changes: readonly FareChange[]
   readonly next: FollowUp
   readonly outcome: { readonly outbound: LegOutcome; readonly return: LegOutcome | null }
-  /** Whether the answer showed the state of every leg: the age of the belief begins again. */
+  /** Whether the answer agrees with what is believed after it, prices apart: the age of the belief begins again. */
   readonly good: boolean
   /** Whether the answer showed a departure that was past at first sight. */
   readonly past: boolean
-  /** The changes that an open incident keeps from being believed. */
-  readonly held: readonly HeldKind[]
 }
 
-/** An answer that leaves out a leg says nothing of it. */
-const LEFT_OUT: LegObservation = { kind: 'unknown', reason: 'id_missing' }
-
 /**
- * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that
- * confirms, and what follows the check. Pure and total; docs/reference/availability-states.md is its table of cases.
+ * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that confirms, and
+ * what follows the check. Pure and total; docs/reference/availability-states.md is its table of cases.
  *
- * An answer that says nothing of a leg changes nothing of that leg, not even a count: unknown is not unavailable.
+ * The belief is one reading, adopted whole. A reading that contradicts it becomes the candidate, until enough answers show
+ * the same (confirmations.ts) and no mass holds the change. An answer that says nothing changes nothing, not even a count.
  */
 export function decide(
   state: FareState,
-  { askedAt, observation }: DecisionInput,
+  answer: Answer,
   rules: DecisionRules,
+  context: MassContext,
 ): Decision {
-  const context: CheckContext = {
-    askedAt: askedAt.toISOString(),
-    rules,
-    wasBookable: pairOf(state) === 'bookable',
-    hasDeparted: Date.parse(departsAt(state) ?? '') <= askedAt.getTime(),
+  const reading = readingOf(state, answer)
+  const contradiction = contradictionOf(comparedBelief(state), reading.view, reading.isOdd)
+  if (contradiction === null) {
+    return isComplete(reading.view) ? agree(state, reading) : ignore(state, reading, rules)
   }
-  const one = decideLeg(state.outbound, observation.outbound, context)
-  const other = state.return && decideLeg(state.return, observation.return ?? LEFT_OUT, context)
-  const outbound = withoutLoneGain(one, other)
-  const back = other && withoutLoneGain(other, one)
-  const steps = back === null ? [outbound] : [outbound, back]
-  const good = steps.every((step) => !step.outcome.startsWith('unknown:'))
-  const goodAt = good ? context.askedAt : null
+  const deciding = { reading, rules, context }
+  const counted = countContradiction(state, contradiction, deciding)
+  const verdict = judge(state, counted, deciding)
+  return verdict.isConfirmed
+    ? adopt(state, counted, verdict, deciding)
+    : wait(state, counted, verdict, deciding)
+}
+
+/** The answer says nothing: it neither confirms nor cancels. */
+function ignore(state: FareState, reading: Reading, rules: DecisionRules): Decision {
+  return decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
+}
+
+/** Availability, identity and itinerary agree; so does the price, or it is unreadable. */
+function agree(state: FareState, reading: Reading): Decision {
+  const { view, at } = reading
+  const isPriced = view.pair !== 'bookable' || hasPrices(view)
+  const priced = isPriced ? pricedBy(view, at) : ({ priceReason: 'unreadable' } as const)
+  // An unreadable price says nothing about the price that waits.
+  const pending = isPriced || !isOfPrice(state.candidate) ? NOTHING_WAITS : {}
+  const after = { ...state, ...pending, ...priced, lastGoodCheckAt: at }
+  return decisionOf(after, reading, { good: true, next: 'normal' })
+}
+
+const NOTHING_WAITS = { candidate: null, holds: {}, held: null }
+
+/** When the belief's price was shown. A bookable pair with legs in several currencies has no sum. */
+function pricedBy(view: FareView, at: string): Pick<FareState, 'pricedAt' | 'priceReason'> {
+  if (view.pair !== 'bookable') return { pricedAt: null, priceReason: null }
+  if (!hasPrices(view)) return { pricedAt: null, priceReason: 'unreadable' }
+  return { pricedAt: at, priceReason: view.price === null ? 'mixed_currencies' : null }
+}
+
+function isOfPrice(candidate: Candidate | null): boolean {
+  return candidate?.contradiction === 'far_price' || candidate?.contradiction === 'near_price'
+}
+
+/** The contradiction is not believed yet. One of the price alone leaves the rest of the belief confirmed. */
+function wait(
+  state: FareState,
+  { candidate, countsFrom, isReplacement }: Counted,
+  { isHeld, heldSince }: Verdict,
+  { reading, rules }: Deciding,
+): Decision {
+  const kind = HELD_KIND[candidate.contradiction]
+  const good = kind === 'price_changed'
   const after: FareState = {
-    outbound: withConfirmation(outbound, goodAt),
-    return: back && withConfirmation(back, goodAt),
-    lastGoodCheckAt: goodAt ?? state.lastGoodCheckAt,
-    everAvailableAt: state.everAvailableAt,
+    ...state,
+    candidate,
+    holds: {
+      ...holdsAfter(state.holds, kind),
+      ...(heldSince === null ? {} : { [kind]: heldSince }),
+    },
+    held: isHeld ? kind : null,
+    ...(good ? { lastGoodCheckAt: reading.at, priceReason: 'unconfirmed' as const } : {}),
   }
-  return {
-    state: withFirstAvailable(after, context.askedAt),
-    changes: changesOf({ before: state, after }, steps, context.askedAt),
-    next: followUpOf(steps, context, good),
-    outcome: { outbound: outbound.outcome, return: back?.outcome ?? null },
-    good,
-    past: steps.some((step) => step.past),
-    held: [...new Set(steps.flatMap((step) => step.held))],
+  const confirmAt = isHeld && heldSince ? endOfHold(heldSince, rules) : countsFrom
+  // An upstream that shows another flight every time would otherwise be asked every 20 seconds for ever.
+  const next = isReplacement && !isHeld ? 'normal' : { confirmAt }
+  return decisionOf(after, reading, { good, next })
+}
+
+function endOfHold(heldSince: string, { massHoldMs }: DecisionRules): Date {
+  return new Date(Date.parse(heldSince) + massHoldMs)
+}
+
+const BY_RANK: readonly HeldKind[] = [
+  'became_unavailable',
+  'became_available',
+  'identity_changed',
+  'itinerary_changed',
+  'price_changed',
+]
+
+/** A contradiction shows that the belief is right in all that ranks before it: what waited there is forgotten. */
+function holdsAfter(holds: FareState['holds'], kind: HeldKind): FareState['holds'] {
+  const rank = BY_RANK.indexOf(kind)
+  return Object.fromEntries(
+    BY_RANK.slice(rank).flatMap((of) => (holds[of] ? [[of, holds[of]]] : [])),
+  )
+}
+
+/** The reading becomes the belief, as a whole. Only of a lost pair may a leg be unknown: it keeps what is believed of it. */
+function adopt(
+  state: FareState,
+  { candidate }: Counted,
+  { heldSince }: Verdict,
+  { reading }: Deciding,
+): Decision {
+  const { at, isOdd } = reading
+  const isDoubtful = isOdd && candidate.answers < 2
+  const whole = filledUp(reading.view, comparedBelief(state))
+  const belief = isDoubtful ? withoutPrice(whole) : whole
+  const good = isComplete(reading.view)
+  const changes = changesOf(state, belief, { since: candidate.since, at, heldSince })
+  const after: FareState = {
+    belief,
+    lastFlights: {
+      outbound: lastFlight(belief.outbound, state.belief.outbound, state.lastFlights.outbound),
+      return:
+        belief.return && lastFlight(belief.return, state.belief.return, state.lastFlights.return),
+    },
+    ...NOTHING_WAITS,
+    replaced: changes.length === 0 ? state.replaced : replacedAfter(state, at, heldSince !== null),
+    reverted: false,
+    lastGoodCheckAt: good ? at : state.lastGoodCheckAt,
+    ...pricedBy(belief, at),
+    ...(isDoubtful && belief.pair === 'bookable' ? { priceReason: 'unconfirmed' } : {}),
+    everAvailableAt: state.everAvailableAt ?? (belief.pair === 'bookable' ? at : null),
   }
+  const next = good ? 'normal' : 'retry'
+  return { ...decisionOf(after, reading, { good, next }), changes }
 }
 
-/**
- * If the other leg is believed available, a gain makes the pair bookable. Such a gain counts only if the same answer shows that
- * leg available too: otherwise a pair would become bookable while its other leg is being lost.
- */
-function withoutLoneGain(step: LegStep, other: LegStep | null): LegStep {
-  const isGain = step.outcome === 'available' && step.before.belief !== 'available'
-  const isLone = other?.after.belief === 'available' && other.outcome !== 'available'
-  return isGain && isLone ? unchanged(step.before, step.outcome) : step
+function filledUp(reading: FareView, belief: FareView): FareView {
+  const of = (leg: LegView, believed: LegView) => (leg.belief === 'unknown' ? believed : leg)
+  return viewOf(
+    of(reading.outbound, belief.outbound),
+    reading.return && belief.return && of(reading.return, belief.return),
+  )
 }
 
-/** The interval of a later change begins with the last good check that showed what was believed. */
-function withConfirmation({ after, confirmed }: LegStep, goodAt: string | null): LegState {
-  return confirmed && goodAt !== null ? { ...after, confirmedAt: goodAt } : after
+function lastFlight(
+  is: LegView,
+  was: LegView | null,
+  last: FareState['lastFlights']['outbound'],
+): FareState['lastFlights']['outbound'] {
+  return is.flight === null ? (was?.flight ?? last) : null
 }
 
-function withFirstAvailable(state: FareState, askedAt: string): FareState {
-  if (state.everAvailableAt !== null || pairOf(state) !== 'bookable') return state
-  return { ...state, everAvailableAt: askedAt }
+const MOST_REPLACED = 4
+const KEEP_HELD_MS = 24 * 3_600_000
+
+function replacedAfter(
+  { belief, replaced, reverted }: FareState,
+  at: string,
+  held: boolean,
+): FareState['replaced'] {
+  const kept = replaced.filter(
+    (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? KEEP_HELD_MS : UNDO_MS),
+  )
+  if (reverted || !isComplete(belief)) return kept
+  return [{ view: withoutFlights(belief), at, held }, ...kept].slice(0, MOST_REPLACED)
 }
 
-/**
- * For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the
- * schedule: one that answers 404 from its first loss on would otherwise be asked every 20 s for ever.
- */
+/** The identity and the itinerary suffice to compare. */
+function withoutFlights({ outbound, return: back }: FareView): FareView {
+  return viewOf({ ...outbound, flight: null }, back && { ...back, flight: null })
+}
+
+/** For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the schedule. */
 const CONFIRM_TIMEOUT_MS = 10 * 60_000
+const REPEAT_MS = 20_000
 
-function followUpOf(steps: readonly LegStep[], context: CheckContext, good: boolean): FollowUp {
-  const isPending = (step: LegStep) =>
-    awaitsConfirmation(step, context) || awaitsCandidate(step, context)
-  if (steps.some(isPending)) return 'confirm'
-  if (steps.some(isPastAndUnknown)) return 'hourly'
-  return good ? 'normal' : 'retry'
-}
-
-/** Of a fare that was never seen otherwise. One with a known flight is asked as before: the answer is wrong for a time. */
-function isPastAndUnknown({ past, before }: LegStep): boolean {
-  return past && before.identity === null
-}
-
-/** A held change is asked again when the incident ends: confirmations of all of them at once would take the whole budget. */
-function awaitsConfirmation({ before, after }: LegStep, { askedAt, rules }: CheckContext): boolean {
-  if (after.contradictedSince === null) return false
-  if (rules.holds.includes('became_unavailable') && after.belief !== 'unavailable') return false
-  return (
-    after.contradictions !== before.contradictions || isRecent(after.contradictedSince, askedAt)
+function followUnknown(
+  { candidate, held, holds, belief, lastFlights }: FareState,
+  { at, past }: Reading,
+  rules: DecisionRules,
+): FollowUp {
+  const atMs = Date.parse(at)
+  const heldSince = held && holds[held]
+  const holdEnds = heldSince ? endOfHold(heldSince, rules) : null
+  if (holdEnds !== null && holdEnds.getTime() > atMs) return { confirmAt: holdEnds }
+  const since = holdEnds?.getTime() ?? Date.parse(candidate?.since ?? '')
+  if (atMs - since < CONFIRM_TIMEOUT_MS) return { confirmAt: new Date(atMs + REPEAT_MS) }
+  // A fare that was never seen otherwise. One with a known flight is asked as before: the answer is wrong for a time.
+  const isKnown = [...legsOf(belief), lastFlights.outbound, lastFlights.return].some(
+    (known) => known !== null && ('identity' in known ? known.identity !== null : true),
   )
+  return past && !isKnown ? 'hourly' : 'retry'
+}
+
+function decisionOf(
+  state: FareState,
+  { outcome, past }: Reading,
+  { good, next }: Pick<Decision, 'good' | 'next'>,
+): Decision {
+  return { state, changes: [], next, outcome, good, past }
+}
+
+/** What an answer shows of one leg for the guard of masses. */
+export interface AskedLeg {
+  readonly leg: 'outbound' | 'return'
+  /** Whether the leg was believed available: then it can be lost or change, else it can be gained. */
+  readonly isAvailable: boolean
+  /** The kind of change that the answer would make; null where it shows what is believed. */
+  readonly shows: HeldKind | null
 }
 
 /**
- * A candidate that replaces another candidate waits for the next check by the schedule: such an upstream may show a new
- * flight, or a new price, every time. So does the candidate of a flight that is sold out now: there is nothing to confirm.
+ * The legs of a fare that an answer shows. A leg of which nothing was believed counts for no mass, and neither does a
+ * reverted fare. A return to what was believed before a held record shows no change.
  */
-function awaitsCandidate(
-  { before, after, outcome }: LegStep,
-  { askedAt, rules }: CheckContext,
-): boolean {
-  if (outcome === 'unavailable') return false
-  const candidates = [
-    { kind: 'identity_changed', was: before.candidate, is: after.candidate },
-    { kind: 'price_changed', was: before.candidatePrice, is: after.candidatePrice },
-  ] as const
-  return candidates.some(({ kind, was, is }) => {
-    if (!is || rules.holds.includes(kind) || (was && was.firstSeenAt !== is.firstSeenAt))
-      return false
-    return isRecent(is.firstSeenAt, askedAt)
+export function askedLegs(state: FareState, answer: Answer): AskedLeg[] {
+  if (state.reverted) return []
+  const { view } = readingOf(state, answer)
+  const isReturn = returnsToBeforeHold(state, view)
+  return guardedLegsOf(state.belief, view).flatMap(({ believed, shown, shows }, at) => {
+    if (shown === 'unknown' || believed === 'unknown') return []
+    const leg = at === 0 ? 'outbound' : 'return'
+    const kind = shows === null || isReturn ? null : HELD_KIND[shows]
+    return [{ leg, isAvailable: believed === 'available', shows: kind }]
   })
-}
-
-function isRecent(since: string, askedAt: string): boolean {
-  return Date.parse(askedAt) - Date.parse(since) < CONFIRM_TIMEOUT_MS
-}
-
-type Found = Interval & { readonly kind: FareChangeKind }
-
-/**
- * Names what one check changed, in a fixed order: identity, availability, itinerary, price.
- *
- * All records of a check share `before` and `after`: no state in between was believed. Another flight, and entering or
- * leaving `bookable`, include the changes of price and itinerary of the same check: `after` shows them, and the price of
- * another flight is no change of price.
- */
-function changesOf(
-  states: { readonly before: FareState; readonly after: FareState },
-  steps: readonly LegStep[],
-  askedAt: string,
-): FareChange[] {
-  const greater = [identityChange(steps), beliefChange(states, steps)].filter((f) => f !== null)
-  const includesAll = greater.some(({ kind }) => kind !== 'legs_changed')
-  const lesser = includesAll ? [] : [itineraryChange(steps), priceChange(states.after, steps)]
-  const found = [...greater, ...lesser.filter((f) => f !== null)]
-  if (found.length === 0) return []
-  const before = viewOf(states.before)
-  const after = viewOf(states.after)
-  return found.map((change) => {
-    const reason = change.kind === 'became_unavailable' ? lossReason(states.after, askedAt) : null
-    return { before, after, reason, ...change }
-  })
-}
-
-/** Only of a leg that was available: no identity is shown of one that was not, so none can be seen to change. */
-function identityChange(steps: readonly LegStep[]): Found | null {
-  return spanOf('identity_changed', steps, ({ before, reidentified }) =>
-    before.belief === 'available' ? reidentified : null,
-  )
-}
-
-function beliefChange(
-  states: { readonly before: FareState; readonly after: FareState },
-  steps: readonly LegStep[],
-): Found | null {
-  const was = pairOf(states.before) === 'bookable'
-  const is = pairOf(states.after) === 'bookable'
-  if (was && !is) return spanOf('became_unavailable', steps, (step) => step.moved)
-  if (was || !is) return spanOf('legs_changed', steps, (step) => step.moved)
-  const entered = spanOf('became_available', steps, (step) => step.moved)
-  // The pair was bookable no earlier than its last leg.
-  return entered && { ...entered, detectedAt: latest(steps) ?? entered.detectedAt }
-}
-
-function itineraryChange(steps: readonly LegStep[]): Found | null {
-  return spanOf('itinerary_changed', steps, (step) => step.retimed)
-}
-
-/**
- * The fare's price is the pair's: while the pair is not bookable, the price of a leg changes without a record. A pair that
- * becomes bookable with this check has no price change of its own (see `changesOf`).
- */
-function priceChange(after: FareState, steps: readonly LegStep[]): Found | null {
-  if (pairOf(after) !== 'bookable') return null
-  return spanOf('price_changed', steps, (step) => step.repriced)
-}
-
-/** One change of several legs has the widest of their intervals; null where no leg has the change. */
-function spanOf(
-  kind: FareChangeKind,
-  steps: readonly LegStep[],
-  of: (step: LegStep) => Interval | null,
-): Found | null {
-  const intervals = steps.map(of).filter((interval) => interval !== null)
-  const [detectedAt] = intervals.map((interval) => interval.detectedAt).sort()
-  if (detectedAt === undefined) return null
-  const begins = intervals.map((interval) => interval.lastGoodCheckAt)
-  const lastGoodCheckAt = begins.includes(null) ? null : (begins.sort()[0] ?? null)
-  return { kind, lastGoodCheckAt, detectedAt }
-}
-
-function latest(steps: readonly LegStep[]): string | undefined {
-  return steps
-    .flatMap((step) => step.moved?.detectedAt ?? [])
-    .sort()
-    .at(-1)
 }

@@ -2,7 +2,7 @@ import { airportsByIata } from '../../airports/airports.ts'
 import type { LossReason } from '../../base/kinds.ts'
 import { instantOfLocal } from '../../base/local-time.ts'
 import type { FlightSummary, ObservedFlight } from '../../upstream/observation.ts'
-import type { FareState, LegState } from './fare-state.ts'
+import type { FareState } from './fare-state.ts'
 
 const HOUR_MS = 3_600_000
 /** The clocks of UTC−12 are the last to show a local time. */
@@ -10,6 +10,8 @@ const LATEST_ZONE_MS = 12 * HOUR_MS
 /** Sales of a flight close at most this long before its departure. */
 const SALES_CLOSE_MS = 3 * HOUR_MS
 const DAY_MS = 24 * HOUR_MS
+
+type KnownFlights = Pick<FareState, 'belief' | 'lastFlights'>
 
 /** When a flight departs, in milliseconds. Without a known zone, it departs by then: it is the latest possible instant. */
 interface Departure {
@@ -22,7 +24,7 @@ interface Departure {
  *
  * A pair can no longer be bought once one of its flights has departed. The flight of a leg that sold out is still known.
  */
-export function departsAt(state: FareState): string | null {
+export function departsAt(state: KnownFlights): string | null {
   const instants = departuresOf(state).map(({ at }) => at)
   return instants.length === 0 ? null : new Date(Math.min(...instants)).toISOString()
 }
@@ -33,7 +35,7 @@ export function departsAt(state: FareState): string | null {
  * Where the time zone is unknown, a loss within a day of the local departure time, read as UTC, may be a closed sale or a
  * departure: zones are at most 14 hours apart from UTC.
  */
-export function lossReason(state: FareState, confirmedAt: string): LossReason {
+export function lossReason(state: KnownFlights, confirmedAt: string): LossReason {
   const now = Date.parse(confirmedAt)
   const departures = departuresOf(state)
   if (departures.some(({ at, zoneIsKnown }) => zoneIsKnown && at - now < SALES_CLOSE_MS)) {
@@ -51,11 +53,11 @@ export function lossReason(state: FareState, confirmedAt: string): LossReason {
  * is wrong.
  */
 export function isPastAtFirstSight(
-  known: Pick<LegState, 'flight'>,
+  known: FlightSummary | null,
   { flight }: ObservedFlight,
   askedAt: string,
 ): boolean {
-  return known.flight?.departsAt !== flight.departsAt && isPast(flight, new Date(askedAt))
+  return known?.departsAt !== flight.departsAt && isPast(flight, new Date(askedAt))
 }
 
 /** Whether a flight has departed by an instant, wherever on earth. */
@@ -63,8 +65,12 @@ export function isPast(flight: FlightSummary, at: Date): boolean {
   return departureOf(flight).at <= at.getTime()
 }
 
-function departuresOf({ outbound, return: back }: FareState): Departure[] {
-  return [outbound.flight, back?.flight].flatMap((flight) => (flight ? [departureOf(flight)] : []))
+function departuresOf({ belief, lastFlights }: KnownFlights): Departure[] {
+  const flights = [
+    belief.outbound.flight ?? lastFlights.outbound,
+    belief.return?.flight ?? lastFlights.return,
+  ]
+  return flights.flatMap((flight) => (flight ? [departureOf(flight)] : []))
 }
 
 /** A place without an IATA code is shown by its city or id, which is no code of an airport. */

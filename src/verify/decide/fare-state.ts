@@ -1,89 +1,12 @@
-import type { Belief, PairState, PriceReason } from '../../base/kinds.ts'
+import type { Belief, HeldKind, HiddenReason, PairState, PriceReason } from '../../base/kinds.ts'
 import { type Money, sumMoney } from '../../base/money.ts'
-import type { FlightSummary } from '../../upstream/observation.ts'
+import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
+import type { Contradiction } from './confirmations.ts'
 
-/** The price of one leg. */
-export interface LegPrice {
-  /** Null unless the leg is available, and until its price can be read. */
-  readonly price: Money | null
-  /** When the last check began that showed this price; null where there is none. */
-  readonly pricedAt: string | null
-  /** Why the last answer with the flight did not show this price; null where it did. */
-  readonly priceReason: Exclude<PriceReason, 'mixed_currencies'> | null
-  readonly candidatePrice: CandidatePrice | null
-}
-
-/** A price far from the believed one, until a second answer confirms it. */
-export interface CandidatePrice {
-  readonly price: Money
-  readonly firstSeenAt: string
-}
-
-/** The state of one leg. Times are ISO instants in UTC: when requests began. */
-export interface LegState extends LegPrice {
-  readonly belief: Belief
-  /** The number of counted answers in a row that contradict the belief. */
-  readonly contradictions: number
-  /** When the request of the first of these answers began. Null if there are none. */
-  readonly contradictedSince: string | null
-  /** The last good check that showed all that is believed of the leg: the interval of a change begins there. */
-  readonly confirmedAt: string | null
-  /** The flight as last believed; kept while it is unavailable. Null: no answer has shown it yet. */
-  readonly identity: string | null
-  readonly itinerary: string | null
-  readonly flight: FlightSummary | null
-  readonly candidate: CandidateFlight | null
-}
-
-/** Another flight that answers have shown under the leg's id, until a second answer confirms it. */
-export interface CandidateFlight {
-  readonly identity: string
-  readonly itinerary: string
-  readonly firstSeenAt: string
-  /** The leg's `confirmedAt` when the candidate was first seen: the identity changed after that. */
-  readonly lastGoodCheckAt: string | null
-}
-
-export const NO_PRICE: LegPrice = {
-  price: null,
-  pricedAt: null,
-  priceReason: null,
-  candidatePrice: null,
-}
-
-export const UNKNOWN_LEG: LegState = {
-  ...NO_PRICE,
-  belief: 'unknown',
-  contradictions: 0,
-  contradictedSince: null,
-  confirmedAt: null,
-  identity: null,
-  itinerary: null,
-  flight: null,
-  candidate: null,
-}
-
-/** The state of a tracked fare: plain data, stored as JSON and read by `parseFareState`. */
-export interface FareState {
-  readonly outbound: LegState
-  /** Null where the question has no return flight. */
-  readonly return: LegState | null
-  /** When the last good check began: one that showed the state of every leg. */
-  readonly lastGoodCheckAt: string | null
-  /** When the first check began that made the fare bookable. */
-  readonly everAvailableAt: string | null
-}
-
-export function initialState(hasReturn: boolean): FareState {
-  return {
-    outbound: UNKNOWN_LEG,
-    return: hasReturn ? UNKNOWN_LEG : null,
-    lastGoodCheckAt: null,
-    everAvailableAt: null,
-  }
-}
-
-/** What records and pages show of a fare. It changes only with a recorded change. */
+/**
+ * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages show it
+ * as it is. It changes only with a recorded change.
+ */
 export interface FareView {
   readonly pair: PairState
   readonly outbound: LegView
@@ -102,99 +25,152 @@ export interface LegView {
   readonly flight: FlightSummary | null
 }
 
-const NO_FLIGHT = { identity: null, itinerary: null, flight: null }
+/** A reading that contradicts the belief, until enough answers confirm it. Times are ISO instants in UTC. */
+export interface Candidate {
+  readonly contradiction: Contradiction
+  /** When the first answer began that contradicted the belief so, without one in between that agreed. */
+  readonly since: string
+  /** The reading of the last counted answer. */
+  readonly view: FareView
+  /** The number of counted answers in a row that show it. */
+  readonly answers: number
+  /** The number of counted answers in a row that show it at any price. */
+  readonly atAnyPrice: number
+  /** When the last counted answer began. */
+  readonly countedAt: string
+}
 
-export function viewOf(state: FareState): FareView {
-  const pair = pairOf(state)
-  const viewLeg = ({ belief, price, identity, itinerary, flight }: LegState): LegView => ({
-    belief,
-    price: pair === 'bookable' ? price : null,
-    ...(belief === 'available' ? { identity, itinerary, flight } : NO_FLIGHT),
-  })
-  return {
-    pair,
-    outbound: viewLeg(state.outbound),
-    return: state.return && viewLeg(state.return),
-    price: shownPrice(state),
+/** A belief that a record has replaced. */
+export interface ReplacedBelief {
+  readonly view: FareView
+  /** When the answer began that replaced it. */
+  readonly at: string
+  /** Whether the record was held before. */
+  readonly held: boolean
+}
+
+/** The state of a tracked fare: plain data. Its instants are those of requests, as ISO text in UTC. */
+export interface FareState {
+  readonly belief: FareView
+  /** The flight of each leg as last believed, where the belief shows none: it tells the departure of a fare that is sold out. */
+  readonly lastFlights: {
+    readonly outbound: FlightSummary | null
+    readonly return: FlightSummary | null
   }
+  readonly candidate: Candidate | null
+  /** Since when changes of each kind wait for the end of their hold. Empty while the belief is not contradicted. */
+  readonly holds: Readonly<Partial<Record<HeldKind, string>>>
+  /** The kind of change that the last contradiction would have made, had no mass held it. */
+  readonly held: HeldKind | null
+  /** What the records of the last ten minutes have replaced, and those that were held, newest first. */
+  readonly replaced: readonly ReplacedBelief[]
+  /** Whether an operator has reverted its last records: then the belief is only what was recorded last. */
+  readonly reverted: boolean
+  /** When the last good check began: one that agreed in availability, identity and itinerary. */
+  readonly lastGoodCheckAt: string | null
+  /** When the last check began that showed the price; null where none is believed. */
+  readonly pricedAt: string | null
+  /** Why the last answers did not show the price of a bookable fare; null where they did. */
+  readonly priceReason: PriceReason | null
+  /** When the first check began that made the fare bookable. */
+  readonly everAvailableAt: string | null
+}
+
+const NO_FLIGHT = { identity: null, itinerary: null, flight: null }
+const UNKNOWN_LEG: LegView = { belief: 'unknown', price: null, ...NO_FLIGHT }
+const UNAVAILABLE_LEG: LegView = { ...UNKNOWN_LEG, belief: 'unavailable' }
+
+/** What is shown of a fare of which nothing is known. */
+export function unknownView(hasReturn: boolean): FareView {
+  return viewOf(UNKNOWN_LEG, hasReturn ? UNKNOWN_LEG : null)
 }
 
 /** What is shown of a fare that has ended: its flights can no longer be booked. */
 export function endedView(hasReturn: boolean): FareView {
-  const leg: LegView = { belief: 'unavailable', price: null, ...NO_FLIGHT }
-  return { pair: 'not_bookable', outbound: leg, return: hasReturn ? leg : null, price: null }
+  return viewOf(UNAVAILABLE_LEG, hasReturn ? UNAVAILABLE_LEG : null)
+}
+
+export function initialState(hasReturn: boolean): FareState {
+  return {
+    belief: unknownView(hasReturn),
+    lastFlights: { outbound: null, return: null },
+    candidate: null,
+    holds: {},
+    held: null,
+    replaced: [],
+    reverted: false,
+    lastGoodCheckAt: null,
+    pricedAt: null,
+    priceReason: null,
+    everAvailableAt: null,
+  }
+}
+
+/** A fare of these legs. Prices of legs are dropped unless the pair is bookable. */
+export function viewOf(outbound: LegView, back: LegView | null): FareView {
+  const legs = back === null ? [outbound] : [outbound, back]
+  const pair = pairOf(legs.map((leg) => leg.belief))
+  const shown = (leg: LegView) => (pair === 'bookable' ? leg : { ...leg, price: null })
+  const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
+  const isPriced = pair === 'bookable' && prices.length === legs.length
+  return {
+    pair,
+    outbound: shown(outbound),
+    return: back && shown(back),
+    price: isPriced ? sumMoney(prices) : null,
+  }
+}
+
+export function legOf(answer: LegObservation): LegView {
+  if (answer.kind === 'unknown') return UNKNOWN_LEG
+  if (answer.kind === 'unavailable') return UNAVAILABLE_LEG
+  const { price, identity, itinerary, flight } = answer.flight
+  return { belief: 'available', price, identity, itinerary, flight }
 }
 
 /** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: otherwise. */
-export function pairOf(state: FareState): PairState {
-  const beliefs = legsOf(state).map((leg) => leg.belief)
+function pairOf(beliefs: readonly Belief[]): PairState {
   if (beliefs.includes('unavailable')) return 'not_bookable'
   return beliefs.includes('unknown') ? 'unknown' : 'bookable'
 }
 
-/**
- * The price at which the fare can be bought, as one sum; null where there is none. Only available legs have a price, so
- * the pair is bookable where every leg has one.
- */
-export function shownPrice(state: FareState): Money | null {
-  const legs = legsOf(state)
-  const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
-  return prices.length === legs.length ? sumMoney(prices) : null
+export function legsOf({ outbound, return: back }: FareView): LegView[] {
+  return back === null ? [outbound] : [outbound, back]
 }
 
-/** How current the price of a bookable pair is. */
-export interface PriceCheck {
-  /** When the last check began that showed the price of each leg; null where a leg has none. */
-  readonly checkedAt: string | null
-  /** Why the last answers did not show the price; null where they did. */
-  readonly reason: PriceReason | null
+export function withoutPrice({ outbound, return: back }: FareView): FareView {
+  const bare = (leg: LegView): LegView => ({ ...leg, price: null })
+  return viewOf(bare(outbound), back && bare(back))
 }
 
-/** The oldest of the legs' instants, and the first of their reasons. Both are null unless the pair is bookable. */
-export function priceCheckOf(state: FareState): PriceCheck {
-  if (pairOf(state) !== 'bookable') return { checkedAt: null, reason: null }
-  const legs = legsOf(state)
-  const instants = legs.flatMap(({ pricedAt }) => (pricedAt === null ? [] : Date.parse(pricedAt)))
-  const reason = legs.find((leg) => leg.priceReason !== null)?.priceReason ?? null
-  if (instants.length < legs.length) return { checkedAt: null, reason }
-  const mixed = shownPrice(state) === null ? 'mixed_currencies' : null
-  const checkedAt = new Date(Math.min(...instants)).toISOString()
-  return { checkedAt, reason: reason ?? mixed }
+/** The same flights, with nothing shown of their availability and prices. */
+export function hiddenView({ outbound, return: back }: FareView): FareView {
+  const hide = (leg: LegView): LegView => ({ ...leg, belief: 'unknown', price: null })
+  return viewOf(hide(outbound), back && hide(back))
+}
+
+/** Why the belief is not shown, its age apart. The belief itself stays. A held price hides the price alone. */
+export function hiddenReasonOf({ reverted, held, candidate }: FareState): HiddenReason | null {
+  if (reverted) return 'reverted'
+  if (held !== null && held !== 'price_changed') return 'held'
+  return candidate?.contradiction === 'identity' ? 'identity_mismatch' : null
+}
+
+/** Why the price is not shown, or was not shown by the last answers. Null unless the pair is bookable. */
+export function priceReasonOf({ belief, held, priceReason }: FareState): PriceReason | null {
+  if (belief.pair !== 'bookable') return null
+  return held === 'price_changed' ? 'held' : priceReason
 }
 
 /** The same belief, with nothing said about when it was confirmed: the instants may be by a clock that was set back. */
 export function withoutInstants(state: FareState): FareState {
-  const undated = (leg: LegState): LegState => ({
-    ...leg,
-    contradictions: 0,
-    contradictedSince: null,
-    confirmedAt: null,
-    pricedAt: null,
+  return {
+    ...state,
     candidate: null,
-    candidatePrice: null,
-  })
-  const { outbound, return: back } = state
-  return {
-    ...state,
-    outbound: undated(outbound),
-    return: back && undated(back),
+    holds: {},
+    held: null,
+    replaced: [],
     lastGoodCheckAt: null,
+    pricedAt: null,
   }
-}
-
-/** The state without the prices that no check has shown since an instant. */
-export function withoutOldPrices(state: FareState, since: Date): FareState {
-  const current = (leg: LegState): LegState =>
-    leg.pricedAt !== null && Date.parse(leg.pricedAt) < since.getTime()
-      ? { ...leg, ...NO_PRICE }
-      : leg
-  return {
-    ...state,
-    outbound: current(state.outbound),
-    return: state.return && current(state.return),
-  }
-}
-
-function legsOf(state: FareState): LegState[] {
-  return state.return === null ? [state.outbound] : [state.outbound, state.return]
 }

@@ -5,13 +5,12 @@ import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { hasPassed, lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
-import { initialState } from '../decide/fare-state.ts'
-import { parseFareState } from '../decide/parse-fare-state.ts'
+import { type StateRow, stateOfRow } from '../decide/stored-state.ts'
 import { expiryOf, inBatches } from './expiry.ts'
 
 const BATCH = 500
 
-interface EndedWatch {
+interface EndedWatch extends StateRow {
   readonly watchId: string
   readonly reseller: string
   readonly list: string
@@ -19,8 +18,7 @@ interface EndedWatch {
   readonly fareId: number
   /** Null where the question names one flight twice. */
   readonly reason: EndReason | null
-  readonly hasReturn: boolean
-  /** The belief of its fare. Null if the fare had no check or has expired. */
+  /** Null if the fare had no check or has expired. */
   readonly state: object | null
   readonly now: Date
 }
@@ -68,9 +66,9 @@ async function endLocked(tx: Tx, limit: number): Promise<EndedWatch[]> {
 /** One event for all watches of a fare that end for one reason. Returns the events' ids by `eventKey`. */
 async function insertEnds(tx: Tx, ended: readonly EndedWatch[]): Promise<Map<string, string>> {
   const events = [...new Map(ended.map((watch) => [eventKey(watch), watch])).values()]
-  const drafts = events.map(({ fareId, reason, state, hasReturn, now }) => {
-    const believed = state === null ? initialState(hasReturn) : parseFareState(state)
-    return { fareId, ...expiryOf(believed, reason, now) }
+  const drafts = events.map((watch) => {
+    const { fareId, reason, now } = watch
+    return { fareId, ...expiryOf(stateOfRow(watch), reason, now) }
   })
   const ids = await insertWatchEnds(tx, drafts)
   return new Map(ids.flatMap((id, i) => events.slice(i, i + 1).map((one) => [eventKey(one), id])))
@@ -128,7 +126,9 @@ async function findEnded(tx: Tx, fareIds: readonly number[], limit: number): Pro
                 when s.departs_at <= clock_timestamp() then 'departed'
                 when ${hasPassed(sql`w.departs_on`)} then 'departs_on_passed'
                 else 'never_available' end as reason,
-           case when s.expired_at is null then nullif(s.state, '{}') end as state, clock_timestamp() as now
+           case when s.expired_at is null then s.state end as state, clock_timestamp() as now,
+           s.last_good_check_at as "lastGoodCheckAt", s.price_checked_at as "priceCheckedAt",
+           nullif(s.price_reason, 'held') as "priceReason", s.ever_available_at as "everAvailableAt"
       from watch w
       join tracked_fare f on f.id = w.tracked_fare_id
       join watch_list l on l.id = w.watch_list_id

@@ -1,14 +1,18 @@
-import type { EndReason } from '../../base/kinds.ts'
+import type { EndReason, PairState } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { appendAvailabilityChanges } from '../../changes/availability-feed.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
+import { notify } from '../../db/listener.ts'
 import { inTransaction, selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { hasPassed, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
-import { parseFareState } from '../decide/parse-fare-state.ts'
+import type { DecisionRules } from '../decide/confirmations.ts'
+import { type StateRow, stateOfRow } from '../decide/stored-state.ts'
+import type { IncidentTransition } from '../incidents/change-incidents.ts'
 import { reportIncidents } from '../incidents/change-incidents.ts'
-import { holdMassOfEnds } from '../incidents/guard-ends.ts'
+import { guardAsked } from '../incidents/guard-changes.ts'
+import { readIncidentStates } from '../incidents/incident-queries.ts'
 import { expiryOf, inBatches } from './expiry.ts'
 
 const BATCH = 500
@@ -17,6 +21,7 @@ interface ExpiryDeps {
   readonly db: Db
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'availabilityChanges'>
+  readonly rules: Pick<DecisionRules, 'massHoldMs'>
 }
 
 /**
@@ -51,17 +56,19 @@ export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promi
   return inBatches(BATCH, (limit) => expireSome(deps, lockOutdated, limit), signal)
 }
 
-interface EndedFare {
+interface EndedFare extends StateRow {
   readonly fareId: number
-  readonly state: object
   readonly reason: EndReason
   /** Whether its end needs no guard: an incident has held it before, or no answer gave its date. */
   readonly isConfirmed: boolean
+  /** Since when a mass held its end; null if none did. */
+  readonly heldSince: Date | null
+  readonly pair: PairState
   readonly now: Date
 }
 
 async function expireSome(
-  { db, log, metrics }: ExpiryDeps,
+  { db, log, metrics, rules }: ExpiryDeps,
   lockEnded: (tx: Tx, limit: number) => Promise<EndedFare[]>,
   limit: number,
 ): Promise<number> {
@@ -70,10 +77,7 @@ async function expireSome(
     const departing = fares.filter(
       ({ reason, isConfirmed }) => reason === 'departed' && !isConfirmed,
     )
-    const guarded = await holdMassOfEnds(
-      tx,
-      departing.map(({ fareId }) => fareId),
-    )
+    const guarded = await holdMassOfEnds(tx, departing, rules.massHoldMs)
     const over = guarded.areHeld ? fares.filter((fare) => !departing.includes(fare)) : fares
     if (over.length > 0) await expire(tx, over)
     return { found: fares.length, ended: over, transitions: guarded.transitions }
@@ -83,17 +87,59 @@ async function expireSome(
   return found
 }
 
+/**
+ * Holds the end of fares that depart as a mass: their dates may be wrong. Each is asked again at once, and ends with its
+ * hold, unless the answers show another departure by then. A fare is held once, so the caller leaves out those that were.
+ * The caller holds the locks of the fares.
+ */
+async function holdMassOfEnds(
+  tx: Tx,
+  departing: readonly EndedFare[],
+  massHoldMs: number,
+): Promise<{ readonly areHeld: boolean; readonly transitions: readonly IncidentTransition[] }> {
+  if (departing.length === 0) return { areHeld: false, transitions: [] }
+  const asked = departing.map(({ fareId, pair }) => {
+    return { fareId, leg: 'outbound', isAvailable: pair === 'bookable', shows: 'expired' } as const
+  })
+  const states = await readIncidentStates(tx)
+  const { context, transitions } = await guardAsked(tx, { asked, states, withinMs: massHoldMs })
+  const areHeld = context.masses.has('expired')
+  if (areHeld)
+    await postpone(
+      tx,
+      departing.map(({ fareId }) => fareId),
+      massHoldMs,
+    )
+  return { areHeld, transitions }
+}
+
+async function postpone(tx: Tx, fareIds: readonly number[], massHoldMs: number): Promise<void> {
+  await sql`
+    update fare_state s
+       set departs_at = h.until, held_until = h.until, held_since = clock_timestamp(), hidden = 'held'
+      from (select clock_timestamp() + make_interval(secs => ${massHoldMs / 1000}) as until) h
+     where tracked_fare_id = any(${fareIds}::bigint[])
+  `.execute(tx)
+  await sql`
+    update fare_schedule set lane = 'confirmation', lane_due_at = clock_timestamp()
+     where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
+  `.execute(tx)
+  await sql`select ${notify('due')}`.execute(tx)
+}
+
 async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
   const fareIds = ended.map((fare) => fare.fareId)
   await endBeliefs(tx, fareIds)
   await askDaily(tx, ended)
-  const drafts = ended.map(({ fareId, state, reason, now }) => {
-    const provenance = { source: 'expiry' }
+  const drafts = ended.map((fare) => {
+    const { fareId, reason, heldSince, now } = fare
+    const end = expiryOf(stateOfRow(fare), reason, now)
     return {
       fareId,
-      ...expiryOf(parseFareState(state), reason, now),
+      ...end,
+      heldSince: heldSince?.toISOString() ?? null,
       evidenceHash: null,
-      provenance,
+      provenance: { source: 'expiry' },
     }
   })
   const appended = await appendAvailabilityChanges(tx, drafts)
@@ -107,7 +153,8 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
     update fare_state
        set expired_at = clock_timestamp(), outbound = 'unavailable',
            return = case when return is not null then 'unavailable' end,
-           pair = 'not_bookable', price = null, currency = null
+           pair = 'not_bookable', price = null, currency = null,
+           hidden = null, held = '{}', held_since = null, contradicted_since = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
   await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
@@ -149,6 +196,12 @@ async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void
   await syncTrackedFares(tx, fareIds)
 }
 
+const STATE = sql`
+  s.tracked_fare_id as "fareId", s.state, s.return is not null as "hasReturn", s.pair,
+  s.last_good_check_at as "lastGoodCheckAt", s.price_checked_at as "priceCheckedAt",
+  nullif(s.price_reason, 'held') as "priceReason", s.ever_available_at as "everAvailableAt"
+`
+
 /**
  * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A check that
  * is being recorded goes first.
@@ -167,7 +220,7 @@ async function lockDeparted(tx: Tx, limit: number): Promise<EndedFare[]> {
              from fare_schedule
             where tracked_fare_id in (select id from departed)
               for update skip locked)
-    select s.tracked_fare_id as "fareId", s.state, 'departed' as reason, s.held_until is not null as "isConfirmed",
+    select ${STATE}, 'departed' as reason, s.held_until is not null as "isConfirmed", s.held_since as "heldSince",
            clock_timestamp() as now
       from departed d
       join fare_state s on s.tracked_fare_id = d.id
@@ -190,7 +243,7 @@ const IS_PAST_FOR_DAYS = sql<boolean>`
 
 async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
-    select s.tracked_fare_id as "fareId", s.state, clock_timestamp() as now, true as "isConfirmed",
+    select ${STATE}, clock_timestamp() as now, true as "isConfirmed", null as "heldSince",
            case when ${IS_PAST_FOR_DAYS} then 'departed'
                 when ${hasPassed(sql`f.departs_on`)} then 'departs_on_passed' else 'never_available' end as reason
       from fare_state s

@@ -1,5 +1,5 @@
 import type { EndReason } from '../../base/kinds.ts'
-import { endedView, type FareState, viewOf } from '../decide/fare-state.ts'
+import { endedView, type FareState } from '../decide/fare-state.ts'
 
 /**
  * The record of a fare or a watch that has ended: the fare cannot be bought any more. A last check that lies ahead of `now`,
@@ -11,8 +11,8 @@ export function expiryOf(state: FareState, reason: EndReason | null, now: Date) 
   return {
     kind: 'expired' as const,
     reason,
-    before: viewOf(state),
-    after: endedView(state.return !== null),
+    before: state.belief,
+    after: endedView(state.belief.return !== null),
     lastGoodCheckAt: isAhead ? null : lastGoodCheckAt,
     detectedAt: now.toISOString(),
   }

@@ -6,19 +6,18 @@ import { notify } from '../../db/listener.ts'
 import { affected, inTransaction } from '../../db/transaction.ts'
 import {
   type CheckCounts,
-  isMassOver,
+  HELD_BY,
+  isMass,
+  isMassKind,
   isTroubleOver,
-  LOSS_RULE,
   type MassCounts,
-  type MassRule,
-  massRuleOf,
 } from './incident.ts'
 import {
   hasScheduledFares,
-  isWaiting,
-  readCheckCounts,
-  readMassCounts,
-  readOpenKinds,
+  pruneAsked,
+  readIncidentStates,
+  readMasses,
+  readTroubleCounts,
 } from './incident-queries.ts'
 
 /** An incident that opened or closed, in a transaction that may still be rolled back. */
@@ -96,17 +95,16 @@ export class NoIncidentError extends AppError {
 export interface ClosedIncident {
   readonly id: number
   readonly openedAt: Date
-  /** Fares with a held change. They are checked once more, and the change is believed if the answer is the same. */
+  /** Fares with a held change. They are checked once more, and what that answer shows is recorded. */
   readonly askedAgain: number
 }
 
 /**
  * Closes the open incident of a kind for an operator. Throws NoIncidentError.
  *
- * A held change is recorded only after one more answer shows it. Without more, the changes of a mass would open the
- * incident again, so they are accepted, together with those that no check has found yet, until all are recorded or a
- * day has passed. After that the next mass of such changes opens an incident. Upstream trouble opens again if most of
- * the next checks are unknown.
+ * What waits now is asked once more, and recorded as that answer shows it, although the mass may go on. Nothing of later is
+ * accepted: if the next answers make a mass, an incident opens again. Upstream trouble opens again if most of the next
+ * checks are unknown.
  */
 export async function closeIncident(
   { db, log }: { readonly db: Db; readonly log: Logger },
@@ -115,7 +113,9 @@ export async function closeIncident(
   const { lastedMs, ...closed } = await inTransaction(db, async (tx) => {
     const incident = await setClosed(tx, kind)
     if (incident === undefined) throw new NoIncidentError(kind)
-    if (massRuleOf(kind) !== undefined) await acceptMass(tx, incident.id)
+    await sql`
+      update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
+    `.execute(tx)
     return { ...incident, askedAgain: await recheckHeld(tx, kind) }
   })
   const { id, askedAgain } = closed
@@ -126,37 +126,37 @@ export async function closeIncident(
 
 /**
  * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched. While
- * there are checks, each recorded batch closes them (guard-changes.ts). Returns how many it closed. Safe to run twice:
- * it closes open incidents only.
+ * there are checks, each recorded batch closes them (guard-changes.ts). Also deletes what the guard no longer reads.
+ * Returns how many it closed. Safe to run twice: it closes open incidents only.
+ *
+ * @param withinMs how long an answer counts for a mass.
  */
-export async function closeUncheckedIncidents({
-  db,
-  log,
-}: {
-  readonly db: Db
-  readonly log: Logger
-}): Promise<number> {
+export async function closeUncheckedIncidents(
+  { db, log }: { readonly db: Db; readonly log: Logger },
+  withinMs: number,
+): Promise<number> {
   const transitions = await inTransaction(db, async (tx) => {
     const closed: IncidentTransition[] = []
-    for (const kind of await readOpenKinds(tx)) {
-      const { isOver, counts } = await assessOpen(tx, kind)
+    for (const kind of (await readIncidentStates(tx)).open) {
+      const { isOver, counts } = await assessOpen(tx, kind, withinMs)
       const isOngoing = !isOver && (await hasScheduledFares(tx))
       closed.push(...(await applyAssessment(tx, { kind, isOpen: true, isOngoing, counts })))
     }
     return closed
   })
+  await pruneAsked(db)
   reportIncidents({ log }, transitions)
   return transitions.length
 }
 
-async function assessOpen(tx: Tx, kind: IncidentKind) {
-  const rule = massRuleOf(kind)
-  if (rule !== undefined) {
-    const counts = await readMassCounts(tx, rule, [])
-    return { isOver: isMassOver(counts), counts }
+async function assessOpen(tx: Tx, kind: IncidentKind, withinMs: number) {
+  if (!isMassKind(kind)) {
+    const counts = await readTroubleCounts(tx)
+    return { isOver: isTroubleOver(counts), counts }
   }
-  const counts = await readCheckCounts(tx, { open: true })
-  return { isOver: isTroubleOver(counts), counts }
+  const masses = await readMasses(tx, withinMs)
+  const counts = masses.counts.get(HELD_BY[kind]) ?? { asked: 0, changed: 0 }
+  return { isOver: !isMass(counts, { isOpen: true }), counts }
 }
 
 /** At most one incident of a kind is open. */
@@ -175,13 +175,14 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
 }
 
 /**
- * Makes every fare due now that has a change which the incident held, as an unconfirmed loss is. Returns how many.
+ * Makes every fare due now whose change the mass holds, in the lane of confirmations. Returns how many.
  *
  * Skips fares that another transaction has locked: the caller may itself hold the locks of a batch, so no lock order is
- * safe here. Those fares are checked at their due time.
+ * safe here. Those fares are checked when their hold ends.
  */
 async function recheckHeld(tx: Tx, kind: IncidentKind): Promise<number> {
   await sql`select ${notify('due')}`.execute(tx)
+  if (!isMassKind(kind)) return 0
   return affected(
     sql`
       update fare_schedule
@@ -189,37 +190,9 @@ async function recheckHeld(tx: Tx, kind: IncidentKind): Promise<number> {
        where tracked_fare_id in (select q.tracked_fare_id
                                    from fare_schedule q
                                    join fare_state s using (tracked_fare_id)
-                                  where q.claim_id is null and ${isWaiting(massRuleOf(kind) ?? LOSS_RULE)}
+                                  where q.claim_id is null and s.held_since is not null and s.held[1] = ${HELD_BY[kind]}
                                     for update of q skip locked)
     `,
     tx,
   )
-}
-
-/** Marks a mass of changes as true: until it is recorded, it opens no incident. */
-async function acceptMass(tx: Tx, incidentId: number): Promise<void> {
-  await sql`
-    update incident set detail = detail || '{"closedBy": "operator", "accepted": true}' where id = ${incidentId}
-  `.execute(tx)
-}
-
-/** Whether an operator has accepted a mass of changes that is not recorded yet. An acceptance ends after one day. */
-export async function isMassAccepted(tx: Tx, { kind }: MassRule): Promise<boolean> {
-  const accepted = await tx
-    .selectFrom('incident')
-    .select('id')
-    .where('kind', '=', kind)
-    .where(sql<boolean>`detail @> '{"accepted": true}'`)
-    .where('closed_at', '>', sql<Date>`clock_timestamp() - interval '1 day'`)
-    .limit(1)
-    .execute()
-  return accepted.length > 0
-}
-
-/** The accepted mass is recorded: the next one opens an incident again. */
-export async function endAcceptance(tx: Tx, { kind }: MassRule): Promise<void> {
-  await sql`
-    update incident set detail = detail || '{"accepted": false}'
-     where kind = ${kind} and detail @> '{"accepted": true}'
-  `.execute(tx)
 }

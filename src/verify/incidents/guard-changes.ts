@@ -1,150 +1,109 @@
-import type { HeldKind } from '../../base/kinds.ts'
-import { PREPARED, sql, type Tx } from '../../db/database.ts'
-import type { RecheckRules } from '../../recheck/recheck-rules.ts'
+import type { HeldKind, MassKind } from '../../base/kinds.ts'
+import type { Tx } from '../../db/database.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
-import { decideChecks, type RecordArgs, type RecordedCheck } from '../checks/record-checks.ts'
-import type { FareChange } from '../decide/decide.ts'
-import type { DecisionRules } from '../decide/decide-leg.ts'
-import { isUnusual } from '../decide/decide-price.ts'
-import type { LegState } from '../decide/fare-state.ts'
+import { askedLegsOf, type CountedCheck, type RecordedCheck } from '../checks/record-checks.ts'
+import { CROWD, type DecisionRules } from '../decide/confirmations.ts'
+import type { MassContext } from '../decide/count-contradiction.ts'
+import type { FareView } from '../decide/fare-state.ts'
+import { applyAssessment, type IncidentTransition } from './change-incidents.ts'
+import { HELD_BY, isMass, isTroubleOver, isUpstreamTrouble } from './incident.ts'
 import {
-  applyAssessment,
-  endAcceptance,
-  type IncidentTransition,
-  isMassAccepted,
-} from './change-incidents.ts'
-import {
-  isMass,
-  isMassOver,
-  isMassRecorded,
-  isTroubleOver,
-  isUpstreamTrouble,
-  MASS_RULES,
-  type MassRule,
-} from './incident.ts'
-import { readCheckCounts, readMassCounts, readOpenKinds } from './incident-queries.ts'
+  type AskedFlight,
+  addCheckCounts,
+  type IncidentStates,
+  insertAsked,
+  readIncidentStates,
+  readMasses,
+  readTroubleCounts,
+} from './incident-queries.ts'
 
-type Rules = DecisionRules & RecheckRules
-
-export interface GuardArgs extends Omit<RecordArgs, 'rules'> {
-  readonly rules: Omit<Rules, 'holds'>
-}
-
-export interface GuardedRules {
-  readonly rules: Rules
+export interface Guarded {
+  readonly context: MassContext
   /** Report these after the commit. */
   readonly transitions: readonly IncidentTransition[]
 }
 
-/** The masses that answers make. A mass of ends is found when the fares end (guard-ends.ts). */
-const ANSWER_RULES = MASS_RULES.filter(({ holds }) => holds !== 'expired')
+/**
+ * Finds the masses of changes by which a batch is decided. A mass opens an incident, and the counts that open it also close
+ * it; what it held is then checked again. If no more checks come, a tick closes it (`closeUncheckedIncidents`).
+ */
+export async function guardChanges(
+  tx: Tx,
+  counted: readonly CountedCheck[],
+  rules: DecisionRules,
+): Promise<Guarded> {
+  const states = await readIncidentStates(tx)
+  const asked = askedLegsOf(counted, { rules, releasedAt: states.releasedAt })
+  return guardAsked(tx, { asked, states, withinMs: rules.massHoldMs })
+}
+
+export interface AskedArgs {
+  readonly asked: readonly AskedFlight[]
+  readonly states: IncidentStates
+  readonly withinMs: number
+}
+
+export async function guardAsked(
+  tx: Tx,
+  { asked, states: { open, releasedAt }, withinMs }: AskedArgs,
+): Promise<Guarded> {
+  await insertAsked(tx, asked)
+  const kinds = Object.entries(HELD_BY) as [MassKind, HeldKind][]
+  const isQuiet =
+    asked.every(({ shows }) => shows === null) && !kinds.some(([mass]) => open.has(mass))
+  if (isQuiet) {
+    return { context: { masses: new Set(), crowded: false, releasedAt }, transitions: [] }
+  }
+  const { counts, gains } = await readMasses(tx, withinMs)
+  const masses = new Set<HeldKind>()
+  const transitions: IncidentTransition[] = []
+  for (const [mass, held] of kinds) {
+    const found = counts.get(held) ?? { asked: 0, changed: 0 }
+    const isOpen = open.has(mass)
+    const isOngoing = isMass(found, { isOpen })
+    if (isOngoing) masses.add(held)
+    transitions.push(
+      ...(await applyAssessment(tx, { kind: mass, isOpen, isOngoing, counts: found })),
+    )
+  }
+  return { context: { masses, crowded: gains >= CROWD, releasedAt }, transitions }
+}
 
 /**
- * Returns the rules that decide a batch. Changes of a kind are held while the incident of their mass is open, or if this
- * batch opens it; losses also during upstream trouble. All other changes are recorded.
- *
- * The counts that open an incident also close it: a mass when recent and waiting changes are no longer one, upstream
- * trouble when at least half of the checks are good again. What was held is then checked again. A mass that an operator
- * has closed is accepted, and opens no incident until it is recorded. If no more checks come, a tick closes the incident
- * (`closeUncheckedIncidents`).
+ * Counts a decided batch by the minute. Opens or closes upstream trouble, which slows the checks.
+ * @param checks how many were made, those that were dropped included.
  */
-export async function guardChanges(tx: Tx, args: GuardArgs): Promise<GuardedRules> {
-  const unguarded = decideChecks({ ...args, rules: { ...args.rules, holds: [] } })
-  await countChecks(tx, args, unguarded)
-  const open = await readOpenKinds(tx)
-  const holds = new Set<HeldKind>()
-  const transitions: IncidentTransition[] = []
-  for (const rule of ANSWER_RULES) {
-    const changing = faresWith(unguarded, rule.holds)
-    const assessed = await assessMass(tx, rule, { changing, isOpen: open.includes(rule.kind) })
-    if (assessed.isOngoing) holds.add(rule.holds)
-    transitions.push(...assessed.transitions)
-  }
-  const trouble = await assessTrouble(tx, open.includes('upstream_trouble'))
-  if (trouble.isOngoing) holds.add('became_unavailable')
-  return {
-    rules: { ...args.rules, holds: [...holds] },
-    transitions: [...transitions, ...trouble.transitions],
-  }
-}
-
-interface Assessed {
-  readonly isOngoing: boolean
-  readonly transitions: readonly IncidentTransition[]
-}
-
-/** Opens or closes the incident of a mass of changes. `changing` are the fares that would change now. */
-export async function assessMass(
+export async function assessTrouble(
   tx: Tx,
-  rule: MassRule,
-  { changing, isOpen }: { readonly changing: readonly number[]; readonly isOpen: boolean },
-): Promise<Assessed> {
-  // Counting costs more than everything else that records a batch, so it runs only if it can change the outcome.
-  if (changing.length === 0 && !isOpen) return { isOngoing: false, transitions: [] }
-  const counts = await readMassCounts(tx, rule, changing)
-  if (!isOpen && (await isMassAccepted(tx, rule))) {
-    if (isMassRecorded(counts)) await endAcceptance(tx, rule)
-    return { isOngoing: false, transitions: [] }
-  }
-  const isOngoing = isOpen ? !isMassOver(counts) : isMass(counts)
-  const assessment = { kind: rule.kind, isOpen, isOngoing, counts } as const
-  return { isOngoing, transitions: await applyAssessment(tx, assessment) }
-}
-
-async function assessTrouble(tx: Tx, isOpen: boolean): Promise<Assessed> {
-  const counts = await readCheckCounts(tx, { open: isOpen })
+  recorded: readonly RecordedCheck[],
+  checks: number,
+): Promise<readonly IncidentTransition[]> {
+  if (checks === 0) return []
+  const unknown = recorded.filter(isTrouble).length
+  const { open } = await readIncidentStates(tx)
+  const recent = await addCheckCounts(tx, { checks, unknown })
+  const isOpen = open.has('upstream_trouble')
+  const counts = isOpen ? await readTroubleCounts(tx) : recent
   const isOngoing = isOpen ? !isTroubleOver(counts) : isUpstreamTrouble(counts)
-  const assessment = { kind: 'upstream_trouble', isOpen, isOngoing, counts } as const
-  return { isOngoing, transitions: await applyAssessment(tx, assessment) }
-}
-
-function faresWith(decided: readonly RecordedCheck[], kind: HeldKind): number[] {
-  return decided
-    .filter(({ decision }) =>
-      decision.changes.some((change) => change.kind === kind && isGuarded(change)),
-    )
-    .map(({ fareId }) => fareId)
-}
-
-/** An ordinary change of price is no sign of wrong answers, however many fares have one. */
-function isGuarded({ kind, before, after }: FareChange): boolean {
-  if (kind !== 'price_changed') return true
-  return before.price !== null && after.price !== null && isUnusual(after.price, before.price)
-}
-
-/** Adds the batch to the counts by minute that decide whether there is upstream trouble. */
-async function countChecks(
-  tx: Tx,
-  { checks }: GuardArgs,
-  unguarded: readonly RecordedCheck[],
-): Promise<void> {
-  if (checks.length === 0) return
-  await sql`${PREPARED}
-    insert into check_minute as m (minute, checks, unknown)
-    values (date_trunc('minute', clock_timestamp()), ${checks.length}, ${unguarded.filter(isTrouble).length})
-        on conflict (minute) do update
-       set checks = m.checks + excluded.checks, unknown = m.unknown + excluded.unknown
-  `.execute(tx)
+  return applyAssessment(tx, { kind: 'upstream_trouble', isOpen, isOngoing, counts })
 }
 
 /**
  * Whether the upstream did not answer the question, or showed a known flight with another departure that has passed.
  *
  * The rest may be faults of the question: a 4xx, and of a flight that was never seen an answer without its id or a past
- * departure. However many of them a reseller adds, the other fares are checked as often, and their losses are believed.
+ * departure. However many of them a reseller adds, the other fares are checked as often.
  */
 function isTrouble({
   check: { observation },
   decision: { past, next, state },
 }: RecordedCheck): boolean {
   if (past) return next !== 'hourly'
-  return (
-    isUnanswered(observation.outbound, state.outbound) ||
-    isUnanswered(observation.return, state.return)
-  )
+  const { outbound, return: back } = observation
+  return isUnanswered(outbound, state.belief) || (back !== null && isUnanswered(back, state.belief))
 }
 
-function isUnanswered(answer: LegObservation | null, known: LegState | null): boolean {
-  if (answer?.kind !== 'unknown' || answer.reason === 'http_4xx') return false
-  return answer.reason !== 'id_missing' || known?.identity != null
+function isUnanswered(answer: LegObservation, { pair }: FareView): boolean {
+  if (answer.kind !== 'unknown' || answer.reason === 'http_4xx') return false
+  return answer.reason !== 'id_missing' || pair !== 'unknown'
 }

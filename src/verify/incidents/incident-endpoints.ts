@@ -27,7 +27,7 @@ const listAll = operator({
   tag: 'Operators',
   summary: 'List masses of changes and upstream trouble, newest first',
   description:
-    'While an incident is open, changes of its kind are held; during upstream trouble, losses. When it ends, they are checked again.',
+    'While an incident is open, changes of its kind wait, each for MASS_HOLD_MINUTES at most. Upstream trouble slows the checks.',
   scope: 'operate',
   query: object({
     open: Type.Optional(

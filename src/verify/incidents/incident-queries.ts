@@ -1,12 +1,15 @@
-import type { HeldKind, IncidentKind, MassKind } from '../../base/kinds.ts'
-import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import { HELD_KINDS, type HeldKind, type IncidentKind } from '../../base/kinds.ts'
+import type { ResellerId } from '../../base/reseller-id.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
+import { affected, selectOne } from '../../db/transaction.ts'
+import type { AskedLeg } from '../decide/decide.ts'
 import {
   type CheckCounts,
+  HELD_BY,
   type Incident,
-  MASS_RULES,
+  isMassKind,
+  MASS_FLIGHTS,
   type MassCounts,
-  type MassRule,
   TROUBLE_OVER_MINIMUM,
 } from './incident.ts'
 
@@ -33,125 +36,185 @@ export async function listIncidents(
   return query.execute()
 }
 
-/** The kinds of the open incidents. */
-export async function readOpenKinds(db: Db): Promise<IncidentKind[]> {
-  const rows = await db
-    .selectFrom('incident')
-    .select('kind')
-    .where('closed_at', 'is', null)
-    .modifyEnd(PREPARED)
-    .execute()
-  return rows.map((row) => row.kind)
+export interface IncidentStates {
+  readonly open: ReadonlySet<IncidentKind>
+  /** When an operator last closed a mass, by the kind of change that it held: what waited then is released. */
+  readonly releasedAt: ReadonlyMap<HeldKind, Date>
 }
 
-/** Fares `s` whose last answers showed a change that is not believed yet, by the kind of the change. */
-const IS_WAITING: Readonly<Record<HeldKind, RawBuilder<boolean>>> = {
-  became_unavailable: sql`
-    coalesce(s.state #>> '{outbound,contradictions}' <> '0' or s.state #>> '{return,contradictions}' <> '0', false)
-  `,
-  identity_changed: sql`
-    (s.state #>> '{outbound,candidate}' is not null or s.state #>> '{return,candidate}' is not null)
-  `,
-  itinerary_changed: sql`'itinerary_changed' = any(s.held)`,
-  // A price where none was believed is no change.
-  price_changed: sql`
-    (s.price is not null
-     and (s.state #>> '{outbound,candidatePrice}' is not null or s.state #>> '{return,candidatePrice}' is not null))
-  `,
-  expired: sql`coalesce(s.held_until > clock_timestamp(), false)`,
+/** The open incidents, and what operators have released in the last day. */
+export async function readIncidentStates(db: Db): Promise<IncidentStates> {
+  const { rows } = await sql<{
+    kind: IncidentKind
+    isOpen: boolean
+    releasedAt: Date | null
+  }>`${PREPARED}
+    select kind, bool_or(closed_at is null) as "isOpen",
+           max(closed_at) filter (where detail @> '{"closedBy": "operator"}') as "releasedAt"
+      from incident
+     where closed_at is null or closed_at > clock_timestamp() - interval '1 day'
+     group by kind
+  `.execute(db)
+  return {
+    open: new Set(rows.flatMap(({ kind, isOpen }) => (isOpen ? [kind] : []))),
+    releasedAt: new Map(
+      rows.flatMap(({ kind, releasedAt }) =>
+        isMassKind(kind) && releasedAt !== null ? [[HELD_BY[kind], releasedAt]] : [],
+      ),
+    ),
+  }
+}
+
+/** What one answer showed of one flight. */
+export type AskedFlight = AskedLeg & { readonly fareId: number }
+
+/** Keeps what answers showed of flights, as the last that was shown of them. */
+export async function insertAsked(tx: Tx, asked: readonly AskedFlight[]): Promise<void> {
+  if (asked.length === 0) return
+  await sql`${PREPARED}
+    insert into asked_flight (flight_id, is_available, shows, fare_id)
+    select case a.leg when 'outbound' then f.flight_id else f.return_flight_id end, a.is_available, a.shows, f.id
+      from unnest(${asked.map((a) => a.fareId)}::bigint[], ${asked.map((a) => a.leg)}::text[],
+                  ${asked.map((a) => a.isAvailable)}::boolean[], ${asked.map((a) => a.shows)}::text[])
+             as a (fare_id, leg, is_available, shows)
+      join tracked_fare f on f.id = a.fare_id
+  `.execute(tx)
+}
+
+/** A flight may be asked several times, so more rows are read than flights are judged. */
+const ROWS_READ = 10 * MASS_FLIGHTS
+/** A gain waits for its confirmation at most about as long. */
+const CANDIDATE_SECONDS = 60
+
+export interface Masses {
+  readonly counts: ReadonlyMap<HeldKind, MassCounts>
+  /** The flights with a gain that is not confirmed yet. */
+  readonly gains: number
 }
 
 /**
- * False for a change `c` of the price that keeps the currency and moves the amount by a fifth or less; else true. `isUnusual`
- * (decide-price.ts) computes the same.
+ * Counts what the last hundred flights showed, for each kind of change that they can show: a flight believed available can
+ * be lost or change, another can be gained, and any can depart. The last answer about a flight counts. Fares that had such
+ * changes on three days of the last thirty are left out: they change often, whatever the others do.
  */
-export const IS_UNUSUAL = sql<boolean>`
-  (c.kind <> 'price_changed'
-   or coalesce(c.before #>> '{price,currency}' <> c.after #>> '{price,currency}'
-               or 5 * abs((c.after #>> '{price,amount}')::numeric - (c.before #>> '{price,amount}')::numeric)
-                  > (c.before #>> '{price,amount}')::numeric, false))
-`
-
-export function isWaiting({ holds }: MassRule): RawBuilder<boolean> {
-  return IS_WAITING[holds]
+export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
+  const last = (isAvailable: boolean) => sql`
+    (select * from asked_flight where is_available = ${sql.lit(isAvailable)} order by seq desc limit ${ROWS_READ})
+  `
+  const { rows } = await sql<MassCounts & { kind: HeldKind; fresh: number }>`
+    with latest as (
+      select distinct on (is_available, flight_id) *
+        from (select * from ${last(true)} a union all select * from ${last(false)} b) r
+       where asked_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000})
+       order by is_available, flight_id, seq desc
+    ), ranked as (
+      select *, row_number() over (partition by is_available order by seq desc) as place,
+             row_number() over (order by seq desc) as place_of_all
+        from latest
+    ), judged as materialized (
+      select r.*
+        from ranked r
+       where shows is null
+          or not exists (select from availability_change c
+                          where c.tracked_fare_id = r.fare_id and c.kind = r.shows
+                            and c.recorded_at > clock_timestamp() - interval '30 days'
+                         having count(distinct date_trunc('day', c.recorded_at)) >= 3)
+    )
+    select k.kind, count(*) as asked, count(*) filter (where j.shows = k.kind) as changed,
+           count(*) filter (where j.shows = k.kind
+                              and j.asked_at > clock_timestamp() - make_interval(secs => ${CANDIDATE_SECONDS})) as fresh
+      from unnest(${[...HELD_KINDS]}::text[]) as k (kind)
+      join judged j on case k.kind when 'expired' then j.place_of_all <= ${MASS_FLIGHTS}
+                                   when 'became_available' then not j.is_available and j.place <= ${MASS_FLIGHTS}
+                                   else j.is_available and j.place <= ${MASS_FLIGHTS} end
+     group by k.kind
+  `.execute(tx)
+  return {
+    counts: new Map(rows.map(({ kind, asked, changed }) => [kind, { asked, changed }])),
+    gains: rows.find(({ kind }) => kind === 'became_available')?.fresh ?? 0,
+  }
 }
 
-/**
- * Counts recent changes of one kind, and the fares that the batch at hand would change (`changing`).
- *
- * A change that waits for its confirmation counts as made: by the time that each of a mass has its second answer, many
- * would be recorded. Fares that are no longer watched have no row in the schedule and do not count: they would wait
- * for ever.
- */
-export async function readMassCounts(
-  tx: Tx,
-  rule: MassRule,
-  changing: readonly number[],
-): Promise<MassCounts> {
-  const isChanging = sql`s.tracked_fare_id = any(${changing}::bigint[])`
+/** Deletes what is older than the last rows that are read. Returns how many. */
+export async function pruneAsked(db: Db): Promise<number> {
+  return affected(
+    sql`
+      delete from asked_flight a
+       using (values (true), (false)) side (is_available)
+       where a.is_available = side.is_available
+         and a.seq < (select seq from asked_flight o
+                       where o.is_available = side.is_available order by seq desc offset ${ROWS_READ} limit 1)
+    `,
+    db,
+  )
+}
+
+/** Adds checks to the counts by minute. Returns the counts of the last two minutes. */
+export async function addCheckCounts(tx: Tx, added: CheckCounts): Promise<CheckCounts> {
   return selectOne(
-    sql<MassCounts>`
-      with changed as materialized (
-             select distinct c.tracked_fare_id as id
-               from availability_change c
-              where c.kind = ${rule.holds} and ${IS_UNUSUAL} and c.recorded_at > clock_timestamp() - interval '5 minutes'),
-           ended as (
-             select count(*) as count from changed
-              where not exists (select from fare_schedule q where q.tracked_fare_id = changed.id))
-      select count(*) filter (where f.recent) + (select count from ended) as asked,
-             count(*) filter (where f.recent and (f.waiting or f.changed)) + (select count from ended) as changed,
-             count(*) filter (where f.waiting) as waiting
-        from (select s.last_good_check_at > clock_timestamp() - interval '5 minutes' or ${isChanging}
-                       or c.id is not null
-                       or w.waiting and s.last_check_at > clock_timestamp() - interval '5 minutes' as recent,
-                     w.waiting or ${isChanging} as waiting,
-                     c.id is not null as changed
-                from fare_schedule q
-                join fare_state s using (tracked_fare_id)
-                left join changed c on c.id = s.tracked_fare_id
-               -- Offset 0: the state is read once a row.
-               cross join lateral (select ${isWaiting(rule)} as waiting offset 0) w
-               where s.pair = 'bookable' or c.id is not null) f
+    sql<CheckCounts>`${PREPARED}
+      with own as (
+        insert into check_minute as m (minute, checks, unknown)
+        values (date_trunc('minute', clock_timestamp()), ${added.checks}, ${added.unknown})
+            on conflict (minute) do update
+           set checks = m.checks + excluded.checks, unknown = m.unknown + excluded.unknown
+        returning minute, checks, unknown)
+      select own.checks + coalesce(sum(before.checks), 0)::bigint as checks,
+             own.unknown + coalesce(sum(before.unknown), 0)::bigint as unknown
+        from own
+        left join check_minute before
+               on before.minute < own.minute and before.minute > clock_timestamp() - interval '2 minutes'
+       group by own.checks, own.unknown
     `,
     tx,
   )
 }
 
 /**
- * Counts the checks of the last two minutes. While trouble is open, few checks are made: then older minutes of the last
- * day count too, newest first, until there are enough checks to decide that it is over.
+ * Counts the checks of the last minutes while there is trouble: few checks are made then, so older minutes of the last day
+ * count too, newest first, until there are enough checks to decide that it is over.
  */
-export async function readCheckCounts(tx: Tx, { open }: { open: boolean }): Promise<CheckCounts> {
+export async function readTroubleCounts(tx: Tx): Promise<CheckCounts> {
   return selectOne(
-    sql<CheckCounts>`${PREPARED}
+    sql<CheckCounts>`
       select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
         from (select minute, checks, unknown, sum(checks) over (order by minute desc) - checks as newer
                 from check_minute
-               where minute <= clock_timestamp()
-                 and minute > clock_timestamp() - ${open ? '1 day' : '2 minutes'}::interval) m
-       where newer < ${open ? TROUBLE_OVER_MINIMUM : 0} or minute > clock_timestamp() - interval '2 minutes'
+               where minute <= clock_timestamp() and minute > clock_timestamp() - interval '1 day') m
+       where newer < ${TROUBLE_OVER_MINIMUM} or minute > clock_timestamp() - interval '2 minutes'
     `,
     tx,
   )
 }
 
-/** Counts the fares with a change that waits, for each open incident of a mass of changes. */
-export async function countHeld(db: Db): Promise<Partial<Record<MassKind, number>>> {
-  const open = await readOpenKinds(db)
-  const rules = MASS_RULES.filter(({ kind }) => open.includes(kind))
-  const counts = rules.map(async (rule) => [rule.kind, await countWaiting(db, rule)] as const)
-  return Object.fromEntries(await Promise.all(counts))
+/** The fares whose change of one kind waits. */
+export interface HeldFares {
+  readonly kind: HeldKind
+  readonly fares: number
+  /** When the first and the last of these holds began. */
+  readonly since: Date
+  readonly latestSince: Date
+  /** How many active watches will be notified if all are recorded. */
+  readonly watches: number
 }
 
-async function countWaiting(db: Db, rule: MassRule): Promise<number> {
-  const { held } = await db
-    .selectFrom('fare_state as s')
-    .innerJoin('fare_schedule as q', 'q.tracked_fare_id', 's.tracked_fare_id')
-    .select(({ fn }) => fn.countAll<number>().as('held'))
-    .where('s.pair', '=', 'bookable')
-    .where(isWaiting(rule))
-    .executeTakeFirstOrThrow()
-  return held
+/** What waits, by the kind of the change: of all fares, or of those that a reseller watches, with its own watches. */
+export async function readHeld(db: Db, resellerId?: ResellerId): Promise<HeldFares[]> {
+  const { rows } = await sql<HeldFares>`
+    select coalesce(s.held[1], 'expired') as kind, count(*) as fares, min(s.held_since) as since,
+           max(s.held_since) as "latestSince", sum(w.watches)::bigint as watches
+      from fare_state s
+     cross join lateral (
+           select count(*) as watches
+             from watch w
+             join reseller r on r.id = w.reseller_id and r.disabled_at is null
+            where w.tracked_fare_id = s.tracked_fare_id and w.paused_at is null and w.ended_at is null
+              and (${resellerId ?? null}::bigint is null or w.reseller_id = ${resellerId ?? null})) w
+     where s.held_since is not null and s.expired_at is null and w.watches > 0
+     group by 1
+     order by 1
+  `.execute(db)
+  return rows
 }
 
 /** Whether any fare is still checked. */

@@ -213,6 +213,8 @@ const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
   malformed: 'the upstream sent an unreadable answer',
   contract_violation: 'the answer of the upstream does not conform to its interface',
   id_missing: 'the answer of the upstream lacks a requested flight',
+  other_flight: 'the upstream answered with a flight of another id',
+  other_passengers: 'the upstream answered with prices for other passengers',
   identity_mismatch: 'the upstream answered with another flight',
   circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
   no_slot: 'the budget of requests to the upstream is used up',

@@ -11,9 +11,9 @@ import {
 import { lockFares } from '../checks/belief-store.ts'
 import { reportChecks } from '../checks/check-events.ts'
 import { type Check, isRateLimited } from '../checks/check-fares.ts'
-import { recordChecks } from '../checks/record-checks.ts'
+import { countChecks, recordChecks } from '../checks/record-checks.ts'
 import { reportIncidents } from '../incidents/change-incidents.ts'
-import { guardChanges } from '../incidents/guard-changes.ts'
+import { assessTrouble, guardChanges } from '../incidents/guard-changes.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
 import { publishResult } from './cached-observation.ts'
 import { parseVerifyResult, type VerifyResult } from './verify-result.ts'
@@ -65,9 +65,12 @@ async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void>
   const checks = [check]
   const { recorded, transitions } = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [check.fareId])
-    const guarded = await guardChanges(tx, { checks, locked, rules, claimId: null })
-    const args = { checks, locked, rules: guarded.rules, claimId: null }
-    return { recorded: await recordChecks(tx, args), transitions: guarded.transitions }
+    const counted = countChecks(checks, locked)
+    const { context, transitions: masses } = await guardChanges(tx, counted, rules)
+    const args = { checks, locked, counted, context, rules, claimId: null }
+    const recorded = await recordChecks(tx, args)
+    const trouble = await assessTrouble(tx, recorded, checks.length)
+    return { recorded, transitions: [...masses, ...trouble] }
   })
   reportChecks(deps, { recorded, checked: 1, late: 0, blocked: 0 })
   reportIncidents(deps, transitions)

@@ -9,8 +9,8 @@ export interface DelaySeconds {
 }
 
 /**
- * How late changes were detected. A change happened after the last good check that did not show it, and by the first check
- * that did: the time between the two bounds its delay.
+ * How late changes were recorded. A change happened after the last good check that did not show it, and by the first check
+ * that did: its delay is from then to its record, the time for confirmations and in a hold included.
  */
 export interface DetectionDelay {
   /** The highest priority of the present watches of the changed fares. `all` are all changes. */
@@ -30,7 +30,8 @@ export type DelayGroup = (typeof DELAY_GROUPS)[number]
 interface DelayRow {
   readonly priority: DelayGroup
   readonly changes: number
-  readonly seconds: readonly [p50: number, p95: number]
+  readonly midpoint: readonly [p50: number, p95: number]
+  readonly atMost: readonly [p50: number, p95: number]
 }
 
 const RANK = sql`array_position(${[...WATCH_PRIORITIES]}::text[], w.priority)`
@@ -42,7 +43,8 @@ const RANK = sql`array_position(${[...WATCH_PRIORITIES]}::text[], w.priority)`
 export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
   const { rows } = await sql<DelayRow>`
     with delay as materialized (
-      select tracked_fare_id as id, extract(epoch from detected_at - last_good_check_at)::float8 as seconds
+      select tracked_fare_id as id, extract(epoch from recorded_at - last_good_check_at)::float8 as at_most,
+             extract(epoch from recorded_at - last_good_check_at - (detected_at - last_good_check_at) / 2)::float8 as midpoint
         from availability_change
        where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
          and last_good_check_at <= detected_at and evidence_hash is not null
@@ -55,7 +57,8 @@ export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
         from (select distinct id from delay) f
     )
     select case when grouping(priority) = 1 then 'all' else priority end as priority, count(*) as changes,
-           percentile_disc(array[0.5, 0.95]) within group (order by seconds) as seconds
+           percentile_disc(array[0.5, 0.95]) within group (order by midpoint) as midpoint,
+           percentile_disc(array[0.5, 0.95]) within group (order by at_most) as "atMost"
       from delay
       join fare using (id)
      group by grouping sets ((), (priority))
@@ -64,11 +67,11 @@ export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
   return DELAY_GROUPS.flatMap((group) =>
     rows
       .filter(({ priority }) => priority === group)
-      .map(({ priority, changes, seconds: [p50, p95] }) => ({
+      .map(({ priority, changes, midpoint, atMost }) => ({
         priority,
         changes,
-        midpointSeconds: { p50: p50 / 2, p95: p95 / 2 },
-        atMostSeconds: { p50, p95 },
+        midpointSeconds: { p50: midpoint[0], p95: midpoint[1] },
+        atMostSeconds: { p50: atMost[0], p95: atMost[1] },
       })),
   )
 }

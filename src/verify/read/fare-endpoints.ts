@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { BELIEFS, CHECK_REASONS, PAIR_STATES } from '../../base/kinds.ts'
+import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../../base/kinds.ts'
 import { AvailabilityChange } from '../../changes/availability-change-endpoints.ts'
 import { readChangesOfFare } from '../../changes/availability-feed.ts'
 import type { Db } from '../../db/database.ts'
@@ -55,6 +55,9 @@ const Fare = object(
   {
     ...identity,
     ...priced,
+    hiddenReason: orNull(oneOf(HIDDEN_REASONS), 'Why it is shown as unknown although it is fresh.'),
+    contradictedSince: orNull(Instant, 'When the first answer began that contradicts the belief.'),
+    heldSince: orNull(Instant, 'Since when a mass holds the change.'),
     lastGoodCheckAt: orNull(Instant),
     lastCheckAt: orNull(Instant),
     lastCheckWhy: orNull(

@@ -3,7 +3,7 @@ import { type Db, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { findUnkeptMaxDelays } from '../../watch/max-delays.ts'
-import { readOpenKinds } from '../incidents/incident-queries.ts'
+import { readIncidentStates } from '../incidents/incident-queries.ts'
 import { readDetectionDelays } from './detection-delay.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
@@ -24,9 +24,8 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   }
   await setDelayGauge(db, metrics)
   metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
-  const incidents = await readOpenKinds(db)
-  for (const kind of INCIDENT_KINDS)
-    metrics.incidentsOpen.set({ kind }, incidents.includes(kind) ? 1 : 0)
+  const { open } = await readIncidentStates(db)
+  for (const kind of INCIDENT_KINDS) metrics.incidentsOpen.set({ kind }, open.has(kind) ? 1 : 0)
 }
 
 async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void> {

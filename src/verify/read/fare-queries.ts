@@ -1,6 +1,11 @@
-import type { Belief, CheckReason, PairState, ShownPriceReason } from '../../base/kinds.ts'
+import type {
+  Belief,
+  CheckReason,
+  HiddenReason,
+  PairState,
+  ShownPriceReason,
+} from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
-import { CONFIRM_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 
 /** What is believed of a tracked fare, and when it is checked next. */
 export interface FareDetail {
@@ -16,6 +21,10 @@ export interface FareDetail {
   readonly priceCheckedAt: Date | null
   /** Why the price is unknown, or the last answers did not show it. */
   readonly priceReason: ShownPriceReason | null
+  /** Why the belief is shown as unknown although it is fresh; null where it is shown. */
+  readonly hiddenReason: HiddenReason | null
+  readonly contradictedSince: Date | null
+  readonly heldSince: Date | null
   readonly lastGoodCheckAt: Date | null
   readonly lastCheckAt: Date | null
   /** Why it was checked last; null if that was not recorded. */
@@ -68,7 +77,7 @@ interface ScheduleRow {
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  confirmation: `a loss, another flight or a doubtful price is checked again after about ${CONFIRM_AFTER_SECONDS} s`,
+  confirmation: 'the last answer contradicts the belief and is checked again',
   new_watch: 'a watch of it is new',
   retry: 'the last check was unknown: one early retry',
 }
@@ -83,6 +92,9 @@ const CURRENT = sql<{
   currency: string | null
   price_checked_at: Date | null
   price_reason: ShownPriceReason | null
+  hidden_reason: HiddenReason | null
+  contradicted_since: Date | null
+  held_since: Date | null
   last_good_check_at: Date | null
   last_check_at: Date | null
   last_reason: string | null
@@ -108,6 +120,8 @@ export async function findFare(
     .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
     .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])
     .select(['s.last_good_check_at as lastGoodCheckAt', 's.last_check_at as lastCheckAt'])
+    .select(['s.hidden_reason as hiddenReason', 's.contradicted_since as contradictedSince'])
+    .select('s.held_since as heldSince')
     .select('b.last_check_why as lastCheckWhy')
     .select(['s.last_reason as lastReason', 's.expired_at as expiredAt', 'f.ended_at as endedAt'])
     .select(['f.watchers', 'q.lane', 'q.lane_due_at as laneDueAt', 'q.not_before as notBefore'])

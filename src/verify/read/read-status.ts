@@ -17,7 +17,7 @@ import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
 import { isPaused } from '../../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../../watch/max-delays.ts'
 import type { Incident } from '../incidents/incident.ts'
-import { listIncidents } from '../incidents/incident-queries.ts'
+import { type HeldFares, listIncidents, readHeld } from '../incidents/incident-queries.ts'
 import { type BeliefAges, readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
 
@@ -41,6 +41,8 @@ export interface Status {
   readonly beliefs: BeliefAges
   readonly upstream: UpstreamState
   readonly incidents: Pick<Incident, 'kind' | 'openedAt'>[]
+  /** What masses hold now. */
+  readonly held: HeldFares[]
   /** Null for a reseller. */
   readonly budget: BudgetUse | null
   /** Of the changes of the last day, by priority. Null for a reseller. */
@@ -94,12 +96,13 @@ export async function readStatus(
   { db, clock, requestsPerSecond, version, readDelays }: StatusDeps,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
-  const [lists, held, beliefs, health, incidents, unkept, versions] = await Promise.all([
+  const [lists, heldRuns, beliefs, health, incidents, held, unkept, versions] = await Promise.all([
     readSyncStates(db),
     listHeldRuns(db, { limit: SHOWN_HELD }),
     readBeliefAges(db, { resellerId }),
     readHealth(db),
     listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
+    readHeld(db, resellerId),
     findUnkeptMaxDelays(db, { resellerId }),
     readVersions(db),
   ])
@@ -108,7 +111,7 @@ export async function readStatus(
   return {
     at: clock.now(),
     lists,
-    heldRuns: held.map(({ runId, list, fetchedAt, reason }) => ({
+    heldRuns: heldRuns.map(({ runId, list, fetchedAt, reason }) => ({
       runId,
       list,
       fetchedAt,
@@ -117,6 +120,7 @@ export async function readStatus(
     beliefs,
     upstream: upstreamState(health),
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
+    held,
     budget: isOperator ? await readBudgetUse(db, asked) : null,
     detectionDelays: isOperator ? await (readDelays?.() ?? readDetectionDelays(db)) : null,
     unkeptMaxDelays: unkept,

@@ -1,3 +1,4 @@
+import type { PriceReason } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
@@ -45,14 +46,21 @@ async function readWatchFacts(
   const rows = await db
     .selectFrom('watch as w')
     .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
+    .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
     .crossJoin('recheck_clock as c')
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
     .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
+    .select('q.lane_due_at as laneDueAt')
     .select('w.started_at as startedAt')
+    .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
+    .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
+    .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])
     .select(({ fn }) => [
       sql<object | null>`s.state`.as('state'),
+      sql<boolean>`f.return_flight_id is not null`.as('hasReturn'),
+      sql<PriceReason | null>`nullif(s.price_reason, 'held')`.as('priceReason'),
       fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
       sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
       sql<number>`extract(epoch from c.expected_interval)::float8`.as('expectedIntervalSeconds'),

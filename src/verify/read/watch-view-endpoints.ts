@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { SHOWN_PRICE_REASONS } from '../../base/kinds.ts'
+import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../../base/kinds.ts'
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import { Belief } from '../../changes/watch-change-endpoints.ts'
@@ -38,7 +38,10 @@ const viewMembers = {
       'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
   belief: Type.Unsafe<FareView>(Belief),
-  lastGoodCheckAt: orNull(Instant, 'When the last check began that observed every leg.'),
+  lastGoodCheckAt: orNull(
+    Instant,
+    'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
+  ),
   lastCheckAt: orNull(Instant),
   lastCheckWhy: orNull(
     oneOf(CHECK_WHYS),
@@ -54,8 +57,19 @@ const viewMembers = {
     oneOf(SHOWN_PRICE_REASONS),
     'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
       'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
-      'mixed_currencies: the legs have no common currency. stale: the last check that showed it is too old.',
+      'mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. ' +
+      'stale: the last check that showed it is too old.',
   ),
+  hiddenReason: orNull(
+    oneOf(HIDDEN_REASONS),
+    'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
+      'some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back.',
+  ),
+  contradictedSince: orNull(
+    Instant,
+    'When the first answer began that contradicts the belief, without one since that agreed. Null where none does.',
+  ),
+  heldSince: orNull(Instant, 'Since when a change is held. Null where none is.'),
   next: orNull(
     object({
       notBefore: Instant,

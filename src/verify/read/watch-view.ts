@@ -1,19 +1,18 @@
 import { isAhead } from '../../base/clock.ts'
-import type { CheckReason, ShownPriceReason } from '../../base/kinds.ts'
+import type { CheckReason, HiddenReason, PriceReason, ShownPriceReason } from '../../base/kinds.ts'
 import type { RecheckRules } from '../../recheck/recheck-rules.ts'
-import { CONFIRM_AFTER_SECONDS, RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
+import { RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
 import { freshSeconds } from '../../watch/staleness.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
 import {
   endedView,
   type FareState,
   type FareView,
-  initialState,
-  priceCheckOf,
-  viewOf,
-  withoutOldPrices,
+  hiddenView,
+  unknownView,
+  withoutPrice,
 } from '../decide/fare-state.ts'
-import { parseFareState } from '../decide/parse-fare-state.ts'
+import { type StateRow, stateOfRow } from '../decide/stored-state.ts'
 
 /**
  * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
@@ -23,13 +22,15 @@ import { parseFareState } from '../decide/parse-fare-state.ts'
 export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 
 /** The columns that the view of a watch is computed from. */
-export interface WatchFacts {
+export interface WatchFacts extends StateRow {
   readonly watchId: string
-  /** A FareState as JSON; null before the first check. */
-  readonly state: object | null
+  readonly shownPriceReason: PriceReason | null
+  readonly hiddenReason: HiddenReason | null
+  /** When the first answer began that contradicts the belief; null where none does. */
+  readonly contradictedSince: Date | null
+  readonly heldSince: Date | null
   /** When the request of the last counted answer began. */
   readonly askedAt: Date | null
-  readonly lastGoodCheckAt: Date | null
   readonly lastReason: string | null
   /** Why the fare was checked last; null if that is not known. */
   readonly lastCheckWhy: CheckReason | null
@@ -38,6 +39,8 @@ export interface WatchFacts {
   /** When its record `watch_started` was written; null before. Until then an early check is due. */
   readonly startedAt: Date | null
   readonly lane: string | null
+  /** When the check in its lane is due; null without a lane. */
+  readonly laneDueAt: Date | null
   readonly resellerDisabled: boolean
   /** How long it takes at the budget to check every fare once. */
   readonly expectedIntervalSeconds: number
@@ -57,6 +60,12 @@ export interface WatchView {
   readonly priceCheckedAt: Date | null
   /** Why the last answers did not show the price of a bookable fare; `stale` where there were none. */
   readonly priceReason: ShownPriceReason | null
+  /** Why the belief is shown as unknown although it is fresh; null where it is shown, or stale. */
+  readonly hiddenReason: HiddenReason | null
+  /** When the first answer began that contradicts the belief, without one since that agreed; null where none does. */
+  readonly contradictedSince: Date | null
+  /** Since when a mass of such changes holds what the answers show; null where none does. */
+  readonly heldSince: Date | null
   /** Null if the watch is not checked. */
   readonly next: NextCheck | null
 }
@@ -85,9 +94,9 @@ export function viewOfWatch(
   rules: WatchRules,
 ): WatchView {
   const hasReturn = watch.entry.question.returnFlightId !== null
-  const unknown = viewOf(initialState(hasReturn))
+  const unknown = unknownView(hasReturn)
   const noPrice = { priceCheckedAt: null, priceReason: null }
-  const nothing = { ...NO_CHECK, ...noPrice, next: null }
+  const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
   // The fare may still be checked for other watches.
   if (watch.pausedAt !== null || facts.resellerDisabled) {
     return { status: 'paused', belief: unknown, ...nothing }
@@ -99,27 +108,33 @@ export function viewOfWatch(
   // The clock of the database was set back since the last check, so the instants of the facts say nothing.
   const isFuture = isAhead(facts.askedAt?.getTime() ?? null, facts.now.getTime())
   const known = isFuture ? { ...facts, ...NO_CHECK, state: null, askedAt: null } : facts
+  const contradiction = isFuture ? NO_CONTRADICTION : contradictionOf(facts)
   const { lastGoodCheckAt, askedAt, lastReason } = known
-  const state = stateOf(known.state) ?? initialState(hasReturn)
+  const state = stateOfRow(known)
   const freshSince = freshSinceOf(watch, facts)
-  const view = viewOf(withoutOldPrices(state, freshSince))
+  const price = shownPriceCheck(state, known, freshSince)
+  const view = price.isShown ? state.belief : withoutPrice(state.belief)
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
-    belief: stale ? hidden(view) : view,
+    belief: stale || contradiction.hiddenReason !== null ? hiddenView(view) : view,
     lastGoodCheckAt,
     lastCheckAt: askedAt,
     lastCheckWhy: lastCheckWhy(watch, known),
     lastReason,
-    ...shownPriceCheck(state, stale, freshSince),
+    priceCheckedAt: price.checkedAt,
+    priceReason: price.reason ?? (stale && price.checkedAt !== null ? 'stale' : null),
+    ...contradiction,
     next: nextCheck(watch, known, rules),
   }
 }
 
 const NO_CHECK = { lastGoodCheckAt: null, lastCheckAt: null, lastCheckWhy: null, lastReason: null }
 
-function stateOf(state: object | null): FareState | null {
-  return state === null || Object.keys(state).length === 0 ? null : parseFareState(state)
+const NO_CONTRADICTION = { hiddenReason: null, contradictedSince: null, heldSince: null }
+
+function contradictionOf({ hiddenReason, contradictedSince, heldSince }: WatchFacts) {
+  return { hiddenReason, contradictedSince, heldSince }
 }
 
 function hasBelief({ outbound, return: back }: FareView): boolean {
@@ -136,22 +151,17 @@ function freshSinceOf(
   return new Date(now.getTime() - seconds * 1000)
 }
 
-function shownPriceCheck(state: FareState, stale: boolean, freshSince: Date) {
-  const { checkedAt, reason } = priceCheckOf(state)
-  const priceCheckedAt = checkedAt === null ? null : new Date(checkedAt)
-  const isHidden = priceCheckedAt !== null && (stale || priceCheckedAt < freshSince)
-  return { priceCheckedAt, priceReason: reason ?? (isHidden ? ('stale' as const) : null) }
-}
-
-/** Hides a belief that is too old to be shown. The stored belief stays. */
-function hidden({ outbound, return: back }: FareView): FareView {
-  const unknown = { belief: 'unknown', price: null } as const
-  return {
-    pair: 'unknown',
-    outbound: { ...outbound, ...unknown },
-    return: back && { ...back, ...unknown },
-    price: null,
-  }
+/** A price is shown while it is fresh, and unless a mass holds its change. */
+function shownPriceCheck(
+  { belief, pricedAt }: FareState,
+  { shownPriceReason }: Pick<WatchFacts, 'shownPriceReason'>,
+  freshSince: Date,
+): { isShown: boolean; checkedAt: Date | null; reason: ShownPriceReason | null } {
+  if (belief.pair !== 'bookable') return { isShown: true, checkedAt: null, reason: null }
+  const checkedAt = pricedAt === null ? null : new Date(pricedAt)
+  const isOld = checkedAt !== null && checkedAt < freshSince
+  const reason = shownPriceReason ?? (isOld ? 'stale' : null)
+  return { isShown: !isOld && shownPriceReason !== 'held', checkedAt, reason }
 }
 
 /**
@@ -174,15 +184,20 @@ function lastCheckWhy(
  */
 function nextCheck(
   { beganAt, entry }: Pick<Watch, 'beganAt' | 'entry'>,
-  { askedAt, startedAt, lane }: Pick<WatchFacts, 'askedAt' | 'startedAt' | 'lane'>,
+  {
+    askedAt,
+    startedAt,
+    lane,
+    laneDueAt,
+  }: Pick<WatchFacts, 'askedAt' | 'startedAt' | 'lane' | 'laneDueAt'>,
   { minRecheckSeconds }: WatchRules,
 ): NextCheck {
   const isOlder = askedAt === null || askedAt < beganAt
   if (askedAt === null || (isOlder && startedAt === null))
     return { notBefore: beganAt, why: 'first_check' }
   const after = (seconds: number) => new Date(askedAt.getTime() + seconds * 1000)
-  if (!isOlder && lane === 'confirmation') {
-    return { notBefore: after(CONFIRM_AFTER_SECONDS), why: lane }
+  if (!isOlder && lane === 'confirmation' && laneDueAt !== null) {
+    return { notBefore: laneDueAt, why: lane }
   }
   if (!isOlder && lane === 'retry') return { notBefore: after(RETRY_AFTER_SECONDS), why: lane }
   const seconds = Math.max(minRecheckSeconds, entry.minIntervalSeconds ?? 0)

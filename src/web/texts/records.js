@@ -32,6 +32,12 @@ export const records = {
     expired: 'ended',
     paused: 'paused',
   },
+  /** @type {Record<string, string>} */
+  hidden: {
+    held: 'many flights change at once: this change waits',
+    identity_mismatch: 'the answers show another flight',
+    reverted: 'its last records were taken back',
+  },
   whys: {
     first_check: 'its first check',
     confirmation: 'the last answer needs a second check',

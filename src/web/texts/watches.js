@@ -33,6 +33,9 @@ export const watches = {
     people: (all, residents) =>
       residents > 0 ? `${all}, ${residents} of them residents` : `${all}`,
     lastGood: 'Last good check',
+    contradicted: 'Contradicted since',
+    held: 'Held since',
+    heldHelp: 'What is still so ten minutes later is recorded.',
     /** @param {string} reason */
     lastUnknown: (reason) => `(the last one had no good answer: ${reason})`,
     next: 'Next check',

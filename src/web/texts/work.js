@@ -68,6 +68,7 @@ export const work = {
     /** @type {Record<string, string>} */
     incidentKinds: {
       mass_loss: 'Many fares were lost at once',
+      mass_gain: 'Many fares reopened at once',
       mass_identity_change: 'Many fares show another flight at once',
       mass_itinerary_change: 'Many itineraries changed at once',
       mass_price_change: 'Many prices changed at once',
@@ -75,7 +76,7 @@ export const work = {
       upstream_trouble: 'Most checks have no good answer',
     },
     since: 'since',
-    incidentEffect: 'Changes of this kind are held, and the fares are checked again.',
+    incidentEffect: 'Changes of this kind wait. What is still so when its hold ends is recorded.',
     noIncident: 'No.',
     incidentHelp: 'shows them. Read also the',
     runbook: 'runbook',

@@ -54,11 +54,14 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
 
 /** @param {{ watch: any }} props */
 function Facts({ watch }) {
-  const { belief, status, lastGoodCheckAt, next, lastReason, passengers } = watch
+  const { belief, status, hiddenReason, contradictedSince, heldSince } = watch
+  const { lastGoodCheckAt, next, lastReason, passengers } = watch
   const { residents, nonResidents } = passengers
   const people = (/** @type {any} */ { adults, children, infants }) => adults + children + infants
   return html`<dl>
     <dt>${texts.watch.state}</dt><dd>${textOf(texts.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}</dd>
+    ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} />${hiddenReason && html` <span class="muted">${textOf(texts.hidden, hiddenReason)}</span>`}</dd>`}
+    ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
     <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight) ?? watch.flightId}</dd>
     ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight) ?? watch.returnFlightId}</dd>`}
     <dt>${texts.watch.passengers}</dt><dd>${texts.watch.people(people(residents) + people(nonResidents), people(residents))}</dd>

@@ -149,13 +149,14 @@ function withSubjects(watches) {
 
 /** @param {{ list: string, watch: any, subject: import('../describe.js').Subject, strip: any, start: number, now: number, selected: boolean }} props */
 function WatchRow({ list, watch, subject, strip, start, now, selected }) {
-  const { reference, status, belief, lastGoodCheckAt, next } = watch
+  const { reference, status, belief, hiddenReason, lastGoodCheckAt, next } = watch
+  const isHidden = status === 'followed' && hiddenReason !== null
   return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkTo('watches', list, reference)}>
     <span class="subject"><strong>${subject.title}</strong> <span class="muted">${subject.detail}</span><br /><span class="muted small">${reference}</span></span>
     ${strip ? html`<${Strip} intervals=${strip} start=${start} now=${now} />` : html`<span class="strip"></span>`}
     <span class="price">${priceText(belief.price) ?? texts.none}</span>
-    <${Badge} level=${status === 'followed' ? pairLevel(belief.pair) : status === 'stale' ? 'warn' : 'idle'}>
-      ${status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
+    <${Badge} level=${isHidden || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
+      ${isHidden ? textOf(texts.hidden, hiddenReason) : status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
     <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }

@@ -1,0 +1,153 @@
+import { type Money, sameMoney, toCents } from '../../base/money.ts'
+import type { Contradiction } from './confirmations.ts'
+import { type FareView, type LegView, legsOf } from './fare-state.ts'
+
+/** A leg as it is believed, and as an answer shows it. */
+interface LegPair {
+  readonly was: LegView
+  readonly is: LegView
+}
+
+function pairsOf(belief: FareView, reading: FareView): LegPair[] {
+  const shown = legsOf(reading)
+  return legsOf(belief).flatMap((was, at) => shown.slice(at, at + 1).map((is) => ({ was, is })))
+}
+
+export function isComplete(reading: FareView): boolean {
+  return legsOf(reading).every((leg) => leg.belief !== 'unknown')
+}
+
+/** How one leg of an answer contradicts what is believed of it, prices apart. */
+function legContradiction({
+  was,
+  is,
+}: LegPair): Exclude<Contradiction, 'far_price' | 'near_price'> | null {
+  if (is.belief === 'unknown') return null
+  if (is.belief !== was.belief) return is.belief === 'unavailable' ? 'loss' : 'gain'
+  if (is.identity !== was.identity) return 'identity'
+  return is.itinerary === was.itinerary ? null : 'itinerary'
+}
+
+const ORDER = ['loss', 'gain', 'identity', 'itinerary'] as const
+
+/**
+ * How a reading contradicts a belief; null if it agrees, or says nothing. An unavailable leg says so whatever the other leg shows;
+ * everything else takes a complete reading.
+ *
+ * @param isOdd whether the price of the reading is doubtful for itself.
+ */
+export function contradictionOf(
+  belief: FareView,
+  reading: FareView,
+  isOdd: boolean,
+): Contradiction | null {
+  const found = pairsOf(belief, reading).map(legContradiction)
+  const first = ORDER.find((contradiction) => found.includes(contradiction))
+  if (first === 'loss') return first
+  if (!isComplete(reading)) return null
+  return first ?? priceContradiction(belief, reading, isOdd)
+}
+
+/** An unreadable price contradicts nothing. */
+function priceContradiction(
+  belief: FareView,
+  reading: FareView,
+  isOdd: boolean,
+): Contradiction | null {
+  if (reading.pair !== 'bookable' || !hasPrices(reading) || samePrices(belief, reading)) return null
+  if (isOdd) return 'far_price'
+  return !hasPrices(belief) || areWithin(belief, reading, 50n) ? 'near_price' : 'far_price'
+}
+
+export function hasPrices(view: FareView): boolean {
+  return legsOf(view).every((leg) => leg.price !== null)
+}
+
+export function samePrices(one: FareView, other: FareView): boolean {
+  return pairsOf(one, other).every(({ was, is }) => sameMoney(was.price, is.price))
+}
+
+/** Whether two readings show the same at any price. */
+function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
+  return pairsOf(one, other).every(
+    ({ was, is }) =>
+      was.belief === is.belief &&
+      was.identity === is.identity &&
+      was.itinerary === is.itinerary &&
+      (was.price?.currency ?? null) === (is.price?.currency ?? null),
+  )
+}
+
+/** How far a second reading agrees with the first one of a candidate. */
+export interface Agreement {
+  /** Availability by leg, identity, itinerary and currency are the same; amounts differ by at most a fifth. */
+  readonly same: boolean
+  readonly atAnyPrice: boolean
+}
+
+/** Whether a reading shows what a candidate showed. A loss is the same where one leg is lost in both, whatever the other shows. */
+export function agreementOf(
+  contradiction: Contradiction,
+  views: { readonly belief: FareView; readonly candidate: FareView; readonly reading: FareView },
+): Agreement {
+  const { belief, candidate, reading } = views
+  if (contradiction === 'loss') {
+    const lost = (view: FareView) =>
+      pairsOf(belief, view).map(
+        ({ was, is }) => is.belief === 'unavailable' && was.belief !== 'unavailable',
+      )
+    const before = lost(candidate)
+    const same = lost(reading).some((isLost, at) => isLost && before[at])
+    return { same, atAnyPrice: same }
+  }
+  const atAnyPrice = isSameAtAnyPrice(candidate, reading)
+  return { same: atAnyPrice && areWithin(candidate, reading, 20n), atAnyPrice }
+}
+
+/** Whether two readings show the same, and amounts that differ by at most a fifth. */
+export function isSame(one: FareView, other: FareView): boolean {
+  return isSameAtAnyPrice(one, other) && areWithin(one, other, 20n)
+}
+
+/** Whether every leg, and the sum, has a price in the same currency that differs by at most this share; or none in both. */
+function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
+  const legs = pairsOf(one, other).map(({ was, is }) => [was.price, is.price] as const)
+  return [...legs, [one.price, other.price] as const].every(([from, to]) =>
+    isWithin(from, to, percent),
+  )
+}
+
+function isWithin(from: Money | null, to: Money | null, percent: bigint): boolean {
+  if (from === null || to === null) return from === to
+  if (from.currency !== to.currency) return false
+  const before = toCents(from.amount)
+  const difference = toCents(to.amount) - before
+  return 100n * (difference < 0n ? -difference : difference) <= percent * before
+}
+
+/**
+ * Whether a price changes so far that no market makes it to many fares at once: to another currency, or by more than a
+ * fifth. A tax or a surcharge changes all prices of an airline together, by less.
+ */
+export function isLargePriceChange(belief: FareView, reading: FareView): boolean {
+  return pairsOf(belief, reading).some(isLargeStep)
+}
+
+function isLargeStep({ was, is }: LegPair): boolean {
+  return was.price !== null && is.price !== null && !isWithin(was.price, is.price, 20n)
+}
+
+/** What one leg of an answer shows for the guard of masses; ordinary changes of price are left out. */
+export interface GuardedLeg {
+  readonly believed: LegView['belief']
+  readonly shown: LegView['belief']
+  readonly shows: Contradiction | null
+}
+
+export function guardedLegsOf(belief: FareView, reading: FareView): GuardedLeg[] {
+  return pairsOf(belief, reading).map((pair) => ({
+    believed: pair.was.belief,
+    shown: pair.is.belief,
+    shows: legContradiction(pair) ?? (isLargeStep(pair) ? 'far_price' : null),
+  }))
+}

@@ -1,0 +1,154 @@
+import type { HeldKind } from '../../base/kinds.ts'
+import { agreementOf, isLargePriceChange, isSame, samePrices } from './compare-readings.ts'
+import {
+  type Circumstance,
+  type Contradiction,
+  confirmationOf,
+  type DecisionRules,
+  HELD_KIND,
+  JUMPS,
+  UNDO_MS,
+} from './confirmations.ts'
+import { type Candidate, type FareState, type FareView, legsOf } from './fare-state.ts'
+import { comparedBelief, type Reading } from './reading.ts'
+
+/** What the answers of other fares say about this one. */
+export interface MassContext {
+  /** The kinds of changes of which there is a mass now: they wait. */
+  readonly masses: ReadonlySet<HeldKind>
+  /** Whether so many flights have an unconfirmed gain that each is confirmed slowly. */
+  readonly crowded: boolean
+  /** When an operator released what waited then, by kind. */
+  readonly releasedAt: ReadonlyMap<HeldKind, Date>
+}
+
+/** An answer, and what decides about it. */
+export interface Deciding {
+  readonly reading: Reading
+  readonly rules: DecisionRules
+  readonly context: MassContext
+}
+
+/** A contradiction with those before it. */
+export interface Counted {
+  readonly candidate: Candidate
+  /** Nothing was believed of the legs that it concerns. */
+  readonly isFirst: boolean
+  /** Whether enough answers show it. */
+  readonly isConfirmed: boolean
+  /** When its next answer counts. */
+  readonly countsFrom: Date
+  /** Whether it took the place of another one of its kind. */
+  readonly isReplacement: boolean
+}
+
+/** Counts a contradiction with those before it. Prices near and far are one candidate: the last answer says which it is. */
+export function countContradiction(
+  state: FareState,
+  contradiction: Contradiction,
+  { reading: { view, at }, rules, context }: Deciding,
+): Counted {
+  const circumstance = circumstanceOf(state, contradiction, { view, at, context })
+  const { answers, gapMs } = confirmationOf(contradiction, circumstance, rules)
+  const isFirst = circumstance === 'first'
+  const counted = (candidate: Candidate, isReplacement = false): Counted => ({
+    candidate,
+    isFirst,
+    isConfirmed: candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers),
+    countsFrom: new Date(Date.parse(candidate.countedAt) + gapMs),
+    isReplacement,
+  })
+  const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
+  const last = state.candidate
+  if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
+    return counted({ ...one, since: at })
+  }
+  if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
+    return { ...counted(last), isConfirmed: false }
+  }
+  const views = { belief: comparedBelief(state), candidate: last.view, reading: view }
+  const { same, atAnyPrice } = agreementOf(contradiction, views)
+  const candidate = {
+    ...one,
+    since: last.since,
+    answers: same ? last.answers + 1 : 1,
+    atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
+  }
+  return counted(candidate, !atAnyPrice && contradiction !== 'loss')
+}
+
+function circumstanceOf(
+  state: FareState,
+  contradiction: Contradiction,
+  { view, at, context }: Pick<Reading, 'view' | 'at'> & { readonly context: MassContext },
+): Circumstance {
+  const believed = legsOf(comparedBelief(state))
+  const moved = legsOf(view).flatMap(({ belief }, leg) => {
+    const was = believed[leg]?.belief
+    return was === undefined || belief === 'unknown' || belief === was ? [] : [was]
+  })
+  if (moved.length > 0 && moved.every((was) => was === 'unknown')) return 'first'
+  if (undoesRecord(state, contradiction, { view, at })) return 'undo'
+  return context.crowded ? 'crowded' : 'usual'
+}
+
+/** Whether a reading shows what a record of the last ten minutes has replaced. A price returns only to the same amount. */
+function undoesRecord(
+  { replaced }: FareState,
+  contradiction: Contradiction,
+  { view, at }: Pick<Reading, 'view' | 'at'>,
+): boolean {
+  const isPrice = HELD_KIND[contradiction] === 'price_changed'
+  return replaced.some(
+    (one) =>
+      Date.parse(at) - Date.parse(one.at) < UNDO_MS &&
+      isSame(one.view, view) &&
+      (!isPrice || samePrices(one.view, view)),
+  )
+}
+
+/** Whether a reading shows what was believed before a record that was held: such a return waits for no mass. */
+export function returnsToBeforeHold({ replaced }: FareState, view: FareView): boolean {
+  return replaced.some(({ held, view: before }) => held && isSame(before, view))
+}
+
+export interface Verdict {
+  readonly isConfirmed: boolean
+  /** Whether the mass alone keeps the change from being recorded now. */
+  readonly isHeld: boolean
+  readonly heldSince: string | null
+}
+
+/** A mass holds each change for `massHoldMs` at most, or until an operator releases it. Then one answer more confirms it. */
+export function judge(
+  state: FareState,
+  { candidate: { contradiction }, isFirst, isConfirmed }: Counted,
+  { reading: { view, at }, rules, context }: Deciding,
+): Verdict {
+  const kind = HELD_KIND[contradiction]
+  const isHoldable =
+    context.masses.has(kind) &&
+    !isFirst &&
+    !returnsToBeforeHold(state, view) &&
+    (kind !== 'price_changed' || isLargePriceChange(state.belief, view))
+  const heldSince = state.holds[kind] ?? (isHoldable ? at : null)
+  const released = { askedAt: new Date(at), rules, releasedAt: context.releasedAt }
+  if (isReleased(state, kind, released)) return { isConfirmed: true, isHeld: false, heldSince }
+  return { isConfirmed: isConfirmed && !isHoldable, isHeld: isHoldable, heldSince }
+}
+
+/** Whether the hold of a change has ended: after `massHoldMs`, or because an operator has released what waited then. */
+export function isReleased(
+  { holds }: FareState,
+  kind: HeldKind,
+  {
+    askedAt,
+    rules,
+    releasedAt,
+  }: { readonly askedAt: Date; readonly rules: DecisionRules } & Pick<MassContext, 'releasedAt'>,
+): boolean {
+  const since = Date.parse(holds[kind] ?? '')
+  return (
+    askedAt.getTime() - since >= rules.massHoldMs || since <= (releasedAt.get(kind)?.getTime() ?? 0)
+  )
+}
