@@ -1424,12 +1424,6 @@ export interface components {
             endedAt: string | null;
             lastAttempt: components["schemas"]["DeliveryAttempt"] | null;
         };
-        LossAssessment: {
-            /** @enum {string} */
-            cause: "accident" | "season" | "unclear";
-            /** @description One sentence for each sign of a cause. */
-            signs: string[];
-        };
         NetworkChange: {
             departureId: string;
             destinationId: string;
@@ -1531,8 +1525,6 @@ export interface components {
                     after: components["schemas"]["Place"];
                 }[];
             };
-            /** @description The likely cause of the missing routes. Null unless the guard would hold the list because of them. */
-            assessment: components["schemas"]["LossAssessment"] | null;
         };
         Price: {
             /** @description Decimal text: `123.40`. */
@@ -2410,7 +2402,6 @@ export type LegBelief = components['schemas']['LegBelief'];
 export type ListName = components['schemas']['ListName'];
 export type LocatedPlace = components['schemas']['LocatedPlace'];
 export type LoggedDelivery = components['schemas']['LoggedDelivery'];
-export type LossAssessment = components['schemas']['LossAssessment'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type OwnKey = components['schemas']['OwnKey'];
 export type PairState = components['schemas']['PairState'];
@@ -11217,7 +11208,6 @@ export interface operations {
                      *           "code": "empty",
                      *           "text": "the list is empty"
                      *         },
-                     *         "assessment": null,
                      *         "baseline": false,
                      *         "liveBefore": 4,
                      *         "missing": 4,

@@ -16,6 +16,13 @@ export interface ApplyArgs {
   readonly lists: number
 }
 
+/** The routes that a list may lack. */
+export const LIVE: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
+  routes: sql`(select departure_id, destination_id from route_version where valid_to is null)`,
+  'with-availability': sql`(select departure_id, destination_id
+                              from route_availability_version where valid_to is null and available)`,
+}
+
 type Of<Fields extends keyof ApplyArgs> = Pick<ApplyArgs, Fields> & { readonly list: RouteListName }
 
 /** Deletes the absences of routes that are no longer in `snapshot_missing`. Returns how many. */
