@@ -15,6 +15,7 @@ const LIMITS = {
   ...GUARD_LIMITS,
   minimum: 4,
   absentShare: 0.25,
+  emptiedDepartures: 1,
   removedPerDayShare: 0.6,
   growthFrom: 6,
   releaseHours: 0,

@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../src/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import {
+  emptiedDepartures,
   heldInARow,
   type ModelEffect,
   type ModelRun,
@@ -143,10 +144,12 @@ export class SyncModel {
       newlyAbsent: missing.filter((pair) => absences(pair) === 0).length,
       missing: missing.length,
       addedFresh: ofRoutes ? [...list.pairs].filter((pair) => !known.has(pair)).length : 0,
-      removed: ofRoutes
-        ? missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length
-        : 0,
-      removedLastDay: ofRoutes ? stillRemoved(this.history.routes, this.runs).size : 0,
+      removed: missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length,
+      emptied: emptiedDepartures(this.#live(list.list), list.pairs),
+      removedLastDay: stillRemoved(this.history.changes, this.runs, {
+        list: list.list,
+        live: this.#live(list.list),
+      }).size,
       knownPlaces: places.length,
       placesChanged: places.filter(({ old, now }) => old !== now).length,
     }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
-import { type ApplyArgs, closeAvailability, countMissing } from './absences.ts'
+import { type ApplyArgs, closeAvailability, countLosses } from './absences.ts'
 import type { SnapshotDiff } from './guard.ts'
 
 /** Compares a `routes` list with the live routes: fills `snapshot_added`, `snapshot_missing` and `snapshot_place`. */
@@ -71,8 +71,9 @@ async function repeatRoutes(tx: Tx): Promise<void> {
 }
 
 async function countDiff(tx: Tx, confirmations: number): Promise<SnapshotDiff> {
-  return selectOne(
-    sql<SnapshotDiff>`
+  const { confirmed, ...losses } = await countLosses(tx, 'routes', confirmations)
+  const counts = await selectOne(
+    sql<Omit<SnapshotDiff, keyof typeof losses>>`
       select (select count(*) from route_version where valid_to is null) as live,
              (select count(*) from snapshot_added) as added,
              (select count(*)
@@ -82,23 +83,18 @@ async function countDiff(tx: Tx, confirmations: number): Promise<SnapshotDiff> {
                                 and r.removed_by in (select id from sync_run
                                                       where finished_at > clock_timestamp() - interval '24 hours')))
                as readded,
-             0 as gained, m.missing, m.newly_absent as "newlyAbsent", m.confirmed as removed, 0 as lost,
-             (select count(distinct (o.departure_id, o.destination_id))
-                from route_version o
-                join sync_run by on by.id = o.removed_by
-               where o.valid_to > clock_timestamp() - interval '24 hours'
-                 and by.status = 'applied' and by.reason_code is distinct from 'agreed'
-                 and not exists (select from route_version r
-                                  where (r.departure_id, r.destination_id) = (o.departure_id, o.destination_id)
-                                    and r.valid_to is null)) as "removedLastDay",
-             p.known as "knownPlaces", p.changed as "placesChanged", null::integer as "unknownPairs"
-        from ${countMissing('routes', confirmations)} m,
-             (select count(*) filter (where known) as known,
-                     count(*) filter (where changed) as changed
-                from snapshot_place) p
+             0 as gained, 0 as lost, null::integer as "unknownPairs",
+             count(*) filter (where known) as "knownPlaces",
+             count(*) filter (where changed) as "placesChanged",
+             count(*) filter (where not known and iata <> ''
+                                and (iata, city, country) in (select iata, city, country
+                                                                from place_version where valid_to is null))
+               as renumbered
+        from snapshot_place
     `,
     tx,
   )
+  return { ...losses, ...counts, removed: confirmed }
 }
 
 /** The changes that applying records, while the state still shows what held before. */

@@ -12,6 +12,7 @@ import {
   countPending,
   deleteConfirmed,
   deleteReturned,
+  readLossHistory,
 } from './absences.ts'
 import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
 import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
@@ -114,6 +115,8 @@ export async function planSnapshot(
     isStaged,
     effect: {
       ...diff,
+      removed: diff.removed + diff.lost,
+      history: await readLossHistory(tx, list),
       baseline: previous === null,
       repeated: previous?.contentHash === fetched.contentHash,
       // A list of unknown pairs alone says as little as an empty one.
