@@ -24,7 +24,7 @@ const CALM: SnapshotEffect = {
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 200,
-  placesChanged: 0,
+  newlyEdited: 0,
 }
 
 function codeOf(effect: Partial<SnapshotEffect>): string | undefined {
@@ -71,9 +71,9 @@ describe('the guard', () => {
       'mass_addition',
     ],
     ['a small list that grows tenfold', { live: 999, added: 9_990 }, undefined],
-    ['just under half of the places changed', { placesChanged: 99 }, undefined],
-    ['half of the places changed', { placesChanged: 100 }, 'mass_place_change'],
-    ['nine of nine places changed', { knownPlaces: 9, placesChanged: 9 }, undefined],
+    ['just under half of the places changed', { newlyEdited: 99 }, undefined],
+    ['half of the places changed', { newlyEdited: 100 }, 'mass_place_change'],
+    ['nine of nine places changed', { knownPlaces: 9, newlyEdited: 9 }, undefined],
     ['25 % removed within a day', { live: 1_600, removed: 100, removedLastDay: 400 }, undefined],
     [
       'more than 25 % removed within a day',

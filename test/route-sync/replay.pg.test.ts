@@ -28,7 +28,7 @@ const replay = (db: Db) =>
 
 async function clearRoutes(db: Db): Promise<void> {
   await sql`
-    truncate sync_run, route_availability_version, place_version, pending_absence, snapshot
+    truncate sync_run, route_availability_version, place_version, pending_absence, pending_place, snapshot
     restart identity cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'route'`.execute(db)

@@ -43,6 +43,9 @@ export async function hoursPass(db: Db, hours: number): Promise<void> {
   await sql`
     update pending_absence set last_seen_at = last_seen_at - ${ago}, first_missed_at = first_missed_at - ${ago}
   `.execute(db)
+  await sql`
+    update pending_place set last_seen_at = last_seen_at - ${ago}, first_missed_at = first_missed_at - ${ago}
+  `.execute(db)
   await sql`update route_change set first_missed_at = first_missed_at - ${ago}`.execute(db)
   await sql`update snapshot set kept_at = kept_at - ${ago}`.execute(db)
 }

@@ -19,7 +19,7 @@ const EFFECT: SnapshotEffect = {
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 100,
-  placesChanged: 0,
+  newlyEdited: 0,
 }
 const LIST: AgreeingList = {
   runId: 9,

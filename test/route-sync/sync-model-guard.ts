@@ -1,5 +1,6 @@
 import type { RouteListName } from '../../src/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
+import type { Place } from '../../src/upstream/route-list.ts'
 import type { ModelChange } from './sync-model-history.ts'
 
 export interface ModelRun {
@@ -7,6 +8,7 @@ export interface ModelRun {
   readonly list: RouteListName
   readonly body: string
   readonly pairs: ReadonlySet<string>
+  readonly spellings: readonly Place[]
   status: string
   /** The first run of its review, if the list was suspicious. */
   review?: number
@@ -29,13 +31,13 @@ export interface ModelEffect {
   /** Routes that unsuspicious lists removed and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
-  readonly placesChanged: number
+  readonly newlyEdited: number
 }
 
 /** Every rule that a list breaks. */
 export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[] {
   const { live, newlyAbsent, missing, addedFresh, removed, removedLastDay } = effect
-  const { emptied, knownPlaces, placesChanged } = effect
+  const { emptied, knownPlaces, newlyEdited } = effect
   // All lists of these tests arrive on one day, which is too short a history to learn from.
   const absent = newlyAbsent > 0 && missing + removedLastDay >= limits.minimum
   if (effect.listed === 0 && !effect.repeated) return ['empty']
@@ -45,7 +47,7 @@ export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[]
     departures_emptied: absent && emptied >= limits.emptiedDepartures,
     mass_addition: live >= limits.growthFrom && addedFresh > limits.growthShare * live,
     mass_place_change:
-      placesChanged >= limits.minimum && placesChanged >= limits.placesChangedShare * knownPlaces,
+      newlyEdited >= limits.minimum && newlyEdited >= limits.placesChangedShare * knownPlaces,
     mass_removal:
       removed > 0 &&
       removed + removedLastDay >= limits.minimum &&
@@ -87,6 +89,16 @@ export function matchReview(
 }
 
 const ACCEPTED = new Set(['applied', 'unchanged', 'approved'])
+
+/** The list that one with other bytes is compared with: the first that its review holds. */
+export function comparedList(
+  runs: readonly ModelRun[],
+  { review, body }: { readonly review: number | undefined; readonly body: string },
+): ModelRun | undefined {
+  const ofReview = runs.filter((run) => run.review === review && run.body !== '')
+  if (ofReview.some((run) => run.body === body)) return undefined
+  return ofReview.find(({ status }) => status === 'held')
+}
 
 /** Counts the held runs of a review since the last suspicious list of another review. */
 export function heldInARow(

@@ -69,15 +69,20 @@ export interface SnapshotDiff {
   /** Routes that unsuspicious lists removed in the last 24 hours and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
+  /** Known places with other attributes than before, and than in the last accepted list. */
+  readonly newlyEdited: number
   /** New places with the attributes of known ones. */
   readonly renumbered: number
+  /** Changes of attributes that the list would confirm. */
   readonly placesChanged: number
   /** Pairs of a `with-availability` list that are not among the routes; null if they were not counted. */
   readonly unknownPairs: number | null
 }
 
+type Outcome = 'gained' | 'lost' | 'unknownPairs' | 'placesChanged'
+
 /** What the guard judges. */
-export interface SnapshotEffect extends Omit<SnapshotDiff, 'gained' | 'lost' | 'unknownPairs'> {
+export interface SnapshotEffect extends Omit<SnapshotDiff, Outcome> {
   readonly history: LossHistory
   readonly baseline: boolean
   /** Whether the list has the bytes of the last accepted one; an operator may have approved an empty list. */
@@ -184,12 +189,12 @@ function massAddition(effect: SnapshotEffect, limits: GuardLimits): SyncReason |
 }
 
 function massPlaceChange(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
-  const { placesChanged, knownPlaces } = effect
-  if (placesChanged < limits.minimum) return null
-  if (placesChanged < limits.placesChangedShare * knownPlaces) return null
+  const { newlyEdited, knownPlaces } = effect
+  if (newlyEdited < limits.minimum) return null
+  if (newlyEdited < limits.placesChangedShare * knownPlaces) return null
   return {
     code: 'mass_place_change',
-    text: `${count(placesChanged)} of ${count(knownPlaces)} known places have other attributes (${percent(placesChanged / knownPlaces)}, limit ${percent(limits.placesChangedShare)})`,
+    text: `${count(newlyEdited)} of ${count(knownPlaces)} known places have other attributes (${percent(newlyEdited / knownPlaces)}, limit ${percent(limits.placesChangedShare)})`,
   }
 }
 

@@ -96,8 +96,8 @@ async function countDiff(tx: Tx, { isStaged, confirmations }: DiffArgs): Promise
     `,
     tx,
   )
-  const ofRoutes = { added: 0, readded: 0, removed: 0, knownPlaces: 0, placesChanged: 0 }
-  return { ...losses, ...counts, ...ofRoutes, renumbered: 0, lost: confirmed }
+  const ofPlaces = { knownPlaces: 0, newlyEdited: 0, placesChanged: 0, renumbered: 0 }
+  return { ...losses, ...counts, ...ofPlaces, added: 0, readded: 0, removed: 0, lost: confirmed }
 }
 
 /** The changes that applying records, while the state still shows what held before. */

@@ -16,6 +16,7 @@ import {
 } from './absences.ts'
 import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
 import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
+import { advancePlaces, countPendingPlaces } from './plan-places.ts'
 import { applyRoutes, diffRoutes, draftsOfRoutes } from './plan-routes.ts'
 import { type StagedSnapshot, stageSnapshot } from './stage-snapshot.ts'
 
@@ -159,6 +160,7 @@ async function applyDiff(
   const { draftsOf, apply, tables } = LISTS[list]
   const returned = await deleteReturned(tx, list)
   await advanceAbsences(tx, { ...args, list })
+  if (list === 'routes') await advancePlaces(tx, args)
   if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
   const counts = await apply(tx, args)
   await deleteConfirmed(tx, { ...args, list })
@@ -173,5 +175,6 @@ async function applyDiff(
     unknownPairs: diff.unknownPairs,
     returned,
     pendingAbsences,
+    pendingPlaces: list === 'routes' ? await countPendingPlaces(tx) : 0,
   }
 }
