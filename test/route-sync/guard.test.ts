@@ -138,6 +138,12 @@ describe('the limit of absences', () => {
     ['at least 1.5 % after a quiet week too', days(40), 7, 0.015],
     ['15 % for the first four weekly lists', days(4, 0.007, 7), 7, 0.15],
     ['twice the largest weekly loss for weekly lists', days(5, 0.01, 7), 7, 0.02],
+    [
+      'that of the last 60 days for weekly lists',
+      [...days(1, 0.1, 7), ...days(9, 0.01, 7)],
+      7,
+      0.02,
+    ],
     ['15 % after two lists that are 90 days apart', days(2, 0.01, 90), 1, 0.15],
   ])('is %s', (_name, accepted, daysSinceLast, limit) => {
     expect(limitAfter(accepted, daysSinceLast)).toBeCloseTo(limit, 10)

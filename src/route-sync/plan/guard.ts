@@ -103,14 +103,16 @@ export interface AcceptedDay {
 
 /** What the accepted lists of one kind say about normal losses. */
 export interface LossHistory {
-  /** The last `HISTORY_DAYS` accepted days. */
+  /** The last accepted days in order, `HISTORY_DAYS` at most. */
   readonly accepted: readonly AcceptedDay[]
   readonly daysSinceLast: number
 }
 
+/** The limit follows from the accepted days that cover this many days, */
 export const HISTORY_DAYS = 60
-/** The limit is learned once accepted lists cover this many days. A list covers at most a week before it. */
+/** as soon as they cover this many. */
 const KNOWN_FROM_DAYS = 30
+/** An accepted day covers the days since the one before it, at most a week. */
 const COVERED_DAYS = 7
 /** An ordinary day may lose this many times what the worst day lost. */
 const MARGIN = 2
@@ -127,10 +129,15 @@ export function absenceLimit(
   { accepted, daysSinceLast }: LossHistory,
   { absentShare, leastAbsentShare }: GuardLimits,
 ): number {
-  const known = accepted.reduce((sum, { days }) => sum + Math.min(days, COVERED_DAYS), 0)
-  if (known < KNOWN_FROM_DAYS) return absentShare
-  const daily = accepted.map(({ days, live, removed }) => removed / Math.max(1, live * days))
-  const usual = MARGIN * Math.max(...daily) * Math.max(1, daysSinceLast)
+  let covered = 0
+  let largest = 0
+  for (const { days, live, removed } of accepted.toReversed()) {
+    if (covered >= HISTORY_DAYS) break
+    covered += Math.min(days, COVERED_DAYS)
+    largest = Math.max(largest, removed / Math.max(1, live * days))
+  }
+  if (covered < KNOWN_FROM_DAYS) return absentShare
+  const usual = MARGIN * largest * Math.max(1, daysSinceLast)
   return Math.min(absentShare, Math.max(leastAbsentShare, usual))
 }
 
