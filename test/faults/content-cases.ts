@@ -11,11 +11,11 @@ const some = expect.toSatisfy((count: number) => count > 0, 'more than none')
 /** A list that differs from the correct one only in some names, and a correct answer. */
 function accepted(
   danger: FaultCase['danger'],
-  { placesChanged = 0, anomalies = [] }: { placesChanged?: unknown; anomalies?: AnswerAnomaly[] },
+  { pendingPlaces = 0, anomalies = [] }: { pendingPlaces?: unknown; anomalies?: AnswerAnomaly[] },
 ): FaultCase {
   return {
     danger,
-    list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, placesChanged } },
+    list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, placesChanged: 0, pendingPlaces } },
     verify: { client: CORRECT, anomalies },
   }
 }
@@ -27,7 +27,7 @@ const anomalous = 'anomalous verify answers'
 export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
   'numeric-ids': [accepted(contradicting, { anomalies: ['text_ids'] })],
   'odd-iata': [
-    accepted(contradicting, { placesChanged: some }),
+    accepted(contradicting, { pendingPlaces: some }),
     {
       danger: contradicting,
       parameters: { percent: 100 },
@@ -35,8 +35,8 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
     },
   ],
   'nul-text': [accepted(hostile, {})],
-  'lone-surrogates': [accepted(hostile, { placesChanged: some })],
-  'odd-text': [accepted(hostile, { placesChanged: some })],
+  'lone-surrogates': [accepted(hostile, { pendingPlaces: some })],
+  'odd-text': [accepted(hostile, { pendingPlaces: some })],
   'extra-fields': [accepted('contract violations', { anomalies: ['unknown_fields'] })],
   'proto-key': [accepted(hostile, { anomalies: ['extra_ids', 'unknown_fields'] })],
   'changed-shapes': [
