@@ -21,7 +21,8 @@ import { inTransaction, openScratchTransaction, selectOne } from '../src/db/tran
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 import { diffAvailability } from '../src/route-sync/plan/plan-availability.ts'
-import { diffRoutes, savePlaceCodes } from '../src/route-sync/plan/plan-routes.ts'
+import { savePlaceCodes } from '../src/route-sync/plan/plan-places.ts'
+import { diffRoutes } from '../src/route-sync/plan/plan-routes.ts'
 import { beginApply } from '../src/route-sync/plan/plan-snapshot.ts'
 import { seedHistory } from './sql-history.ts'
 

@@ -6,7 +6,7 @@ import type { Config } from '../config/settings.ts'
 import type { TargetRules } from '../delivery/endpoints/endpoint-target.ts'
 import type { TargetPolicy } from '../delivery/send/target-policy.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { GuardLimits } from '../route-sync/plan/guard.ts'
+import { GUARD_LIMITS, type GuardLimits } from '../route-sync/plan/guard.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import type { Schedule } from '../schedules/schedules.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
@@ -14,6 +14,7 @@ import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 /** The limits of the guard. The configuration has them in percent. */
 export function guardLimitsOf(config: Config): GuardLimits {
   return {
+    ...GUARD_LIMITS,
     absentShare: config.GUARD_ABSENT_PERCENT / 100,
     minimum: config.GUARD_MINIMUM_ROUTES,
     removedPerDayShare: config.GUARD_REMOVED_PER_DAY_PERCENT / 100,

@@ -42,7 +42,7 @@ export const COMMON_SETTINGS = {
     { min: 1, max: 100, preset: 2 },
   ),
   GUARD_ABSENT_PERCENT: decimal(
-    'a list is held if more than this share of the live routes is newly absent',
+    'highest share of the live routes that lists may newly lack in a day; what is usual lowers it',
     { min: 0.01, max: 100, preset: 15 },
   ),
   SNAPSHOT_RETENTION_DAYS: integer(

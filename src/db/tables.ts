@@ -212,6 +212,16 @@ export interface PendingAbsence {
   list: RouteListName
 }
 
+export interface PendingPlace {
+  city: string
+  country: string
+  first_missed_at: Date
+  iata: string
+  last_seen_at: Date
+  lists: number
+  place_id: string
+}
+
 export interface PlaceVersion {
   city: string
   country: string
@@ -320,6 +330,7 @@ export interface SyncRun {
   lost: number | null
   not_modified: Generated<boolean>
   pending_absences: number | null
+  pending_places: number | null
   places_changed: number | null
   reason: string | null
   reason_code: string | null
@@ -474,6 +485,7 @@ export interface DB {
   incident: Incident
   migration_note: MigrationNote
   pending_absence: PendingAbsence
+  pending_place: PendingPlace
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process

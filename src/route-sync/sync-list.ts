@@ -7,6 +7,7 @@ import { withSessionLock } from '../db/session-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { waitOf } from '../upstream/upstream-errors.ts'
 import { countPending } from './plan/absences.ts'
+import { countPendingPlaces } from './plan/plan-places.ts'
 import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
 import { judgeSnapshot, type Suspicion } from './review/judge-snapshot.ts'
 import {
@@ -193,6 +194,7 @@ async function hold(
       ...nothing,
       live: effect.live,
       pendingAbsences: await countPending(tx, run.list),
+      pendingPlaces: run.list === 'routes' ? await countPendingPlaces(tx) : 0,
     },
     durationsMs: run.stopwatch.durations(),
   })

@@ -53,14 +53,18 @@ describe('versions of the lists', () => {
     const same = await seen(routes('PMI-MAD'))
     const reordered = await seen([...routes('PMI-MAD'), ...routes('PMI-MAD')])
     const more = await seen(routes('PMI-MAD', 'PMI-BCN'))
-    const renamed = await seen([
-      { departure: place('PMI', { city: 'Palma' }), destination: place('MAD') },
-      { departure: place('PMI', { city: 'Palma' }), destination: place('BCN') },
-    ])
+    const palma = place('PMI', { city: 'Palma' })
+    const edited = [
+      { departure: palma, destination: place('MAD') },
+      { departure: palma, destination: place('BCN') },
+    ]
+    const pending = await seen(edited)
+    const renamed = await seen(edited)
 
     expect(same.tag).toBe(first.tag)
     expect(same.snapshotAt).not.toBe(first.snapshotAt)
     expect(reordered.tag).toBe(first.tag)
+    expect(pending.tag).toBe(more.tag)
     expect(new Set([first.tag, more.tag, renamed.tag]).size).toBe(3)
   })
 

@@ -183,7 +183,9 @@ describe('filters by place', () => {
 
   it('asOf filters by the attributes of that time', async ({ db }) => {
     const before = await sync(db, [{ departure: palma, destination: faro }])
-    await sync(db, [{ departure: { ...palma, iata: 'XXX' }, destination: faro }])
+    const edited = [{ departure: { ...palma, iata: 'XXX' }, destination: faro }]
+    await sync(db, edited)
+    await sync(db, edited)
     const { get } = await readerOn(db)
     const then = (await fetchedAt(db, before.runId)).toISOString()
 

@@ -57,12 +57,6 @@ const PLAN = {
     placesLost: { count: 1, places: [PLACE] },
     placesChanged: [],
   },
-  assessment: {
-    cause: 'accident',
-    signs: [
-      '100.0 % of the missing routes are the end of the last accepted list: the list was cut.',
-    ],
-  },
 } as unknown as PlanReport
 
 const PROBE = {

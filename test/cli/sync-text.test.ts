@@ -25,6 +25,10 @@ describe('the sentence of a run', () => {
       { ...COUNTED, pendingAbsences: 2_563, placesChanged: 1 },
       'routes applied: 5,390 added, 1 removed, 1 place changed, 2,563 absences pending, 37,181 live',
     ],
+    [
+      { ...COUNTED, pendingPlaces: 6 },
+      'routes applied: 5,390 added, 1 removed, new attributes of 6 places pending, 37,181 live',
+    ],
     [{ ...COUNTED, baseline: true, live: 34_354 }, 'routes baseline: 34,354 live'],
     [{ ...COUNTED, status: 'unchanged' }, 'routes unchanged: 37,181 live'],
     [{ ...COUNTED, status: 'approved' }, 'routes approved: 5,390 added, 1 removed, 37,181 live'],

@@ -20,6 +20,7 @@ async function everything(db: Db): Promise<string> {
     'route_version',
     'place_version',
     'pending_absence',
+    'pending_place',
     'route_change',
     'snapshot',
   ]
@@ -35,9 +36,9 @@ describe('dry runs', () => {
     db,
   }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
-    await sync(db, routes('PMI-MAD', 'PMI-IBZ', 'PMI-MAD'))
-    const before = await everything(db)
     const edited = { departure: place('PMI'), destination: place('MAD', { city: 'Vallecas' }) }
+    await sync(db, [edited, route('PMI-IBZ'), edited])
+    const before = await everything(db)
 
     const report = await plan(db, [edited, route('PMI-SVQ')])
 

@@ -40,6 +40,7 @@ describe('the settings of the guard', () => {
     expect(
       guardLimitsOf(configOf({ ...env, GUARD_ABSENT_PERCENT: '7.5', GUARD_RELEASE_HOURS: '48' })),
     ).toEqual({
+      ...GUARD_LIMITS,
       absentShare: 0.075,
       minimum: 2,
       removedPerDayShare: 0.03,

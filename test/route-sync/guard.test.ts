@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { GUARD_LIMITS, type SnapshotEffect, suspicionOf } from '../../src/route-sync/plan/guard.ts'
+import {
+  type AcceptedDay,
+  absenceLimit,
+  GUARD_LIMITS,
+  type SnapshotEffect,
+  suspicionOf,
+} from '../../src/route-sync/plan/guard.ts'
 
 const CALM: SnapshotEffect = {
   baseline: false,
@@ -9,16 +15,21 @@ const CALM: SnapshotEffect = {
   live: 2_000,
   newlyAbsent: 0,
   missing: 0,
+  absentLastDay: 0,
+  emptied: 0,
+  renumbered: 0,
+  history: { accepted: [], daysSinceLast: 0 },
   added: 0,
   readded: 0,
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 200,
-  placesChanged: 0,
+  newlyEdited: 0,
 }
 
 function codeOf(effect: Partial<SnapshotEffect>): string | undefined {
-  return suspicionOf({ ...CALM, ...effect }, GUARD_LIMITS)?.code
+  const { newlyAbsent = 0, absentLastDay = newlyAbsent } = effect
+  return suspicionOf({ ...CALM, ...effect, absentLastDay }, GUARD_LIMITS)?.code
 }
 
 describe('the guard', () => {
@@ -32,6 +43,21 @@ describe('the guard', () => {
     ['a route more than 15 % missing', { newlyAbsent: 301 }, 'mass_absence'],
     ['nine of ten routes missing', { live: 10, newlyAbsent: 9 }, undefined],
     ['ten of ten routes missing', { live: 10, newlyAbsent: 10 }, 'mass_absence'],
+    [
+      '15 % missing within 24 hours, some of them in earlier lists',
+      { newlyAbsent: 100, absentLastDay: 300 },
+      undefined,
+    ],
+    [
+      'a route more than 15 % missing within 24 hours',
+      { newlyAbsent: 100, absentLastDay: 301 },
+      'mass_absence',
+    ],
+    ['much missing in earlier lists, nothing new', { absentLastDay: 1_000, emptied: 9 }, undefined],
+    ['four departures without routes', { newlyAbsent: 30, emptied: 4 }, undefined],
+    ['five departures without routes', { newlyAbsent: 30, emptied: 5 }, 'departures_emptied'],
+    ['four places under new ids', { renumbered: 4 }, undefined],
+    ['five places under new ids', { renumbered: 5 }, 'places_renumbered'],
     ['twice as many routes', { added: 2_000 }, undefined],
     ['more than twice as many routes', { added: 2_001 }, 'mass_addition'],
     [
@@ -45,9 +71,9 @@ describe('the guard', () => {
       'mass_addition',
     ],
     ['a small list that grows tenfold', { live: 999, added: 9_990 }, undefined],
-    ['just under half of the places changed', { placesChanged: 99 }, undefined],
-    ['half of the places changed', { placesChanged: 100 }, 'mass_place_change'],
-    ['nine of nine places changed', { knownPlaces: 9, placesChanged: 9 }, undefined],
+    ['just under half of the places changed', { newlyEdited: 99 }, undefined],
+    ['half of the places changed', { newlyEdited: 100 }, 'mass_place_change'],
+    ['nine of nine places changed', { knownPlaces: 9, newlyEdited: 9 }, undefined],
     ['25 % removed within a day', { live: 1_600, removed: 100, removedLastDay: 400 }, undefined],
     [
       'more than 25 % removed within a day',
@@ -59,8 +85,19 @@ describe('the guard', () => {
     expect(codeOf(effect)).toBe(code)
   })
 
+  it('the reason says if earlier lists of the day lacked some of the routes', () => {
+    const effect = { ...CALM, newlyAbsent: 100, absentLastDay: 400, removedLastDay: 200 }
+
+    expect(suspicionOf(effect, GUARD_LIMITS)?.text).toBe(
+      '400 of 2,200 routes are missing within 24 hours (18.2 %, limit 15.0 %)',
+    )
+  })
+
   it('the reason names the count, the total and the limit', () => {
-    const suspicion = suspicionOf({ ...CALM, newlyAbsent: 1_000 }, GUARD_LIMITS)
+    const suspicion = suspicionOf(
+      { ...CALM, newlyAbsent: 1_000, absentLastDay: 1_000 },
+      GUARD_LIMITS,
+    )
 
     expect(suspicion?.text).toBe('1,000 of 2,000 routes are missing at once (50.0 %, limit 15.0 %)')
   })
@@ -77,5 +114,38 @@ describe('the guard', () => {
         expect(held).toBe(newlyAbsent >= 10 && newlyAbsent > 0.15 * live)
       }),
     )
+  })
+})
+
+/** `count` accepted days that each lost this share of a thousand routes. */
+function days(count: number, share = 0.0001, apart = 1): AcceptedDay[] {
+  return Array.from({ length: count }, () => {
+    return { days: apart, live: 10_000, removed: 10_000 * share }
+  })
+}
+
+const limitAfter = (accepted: readonly AcceptedDay[], daysSinceLast = 0.25) =>
+  absenceLimit({ accepted, daysSinceLast }, GUARD_LIMITS)
+
+describe('the limit of absences', () => {
+  it.each<[string, AcceptedDay[], number, number]>([
+    ['15 % until 30 days are known', days(29), 0.25, 0.15],
+    ['at least 1.5 % from then on', days(30), 0.25, 0.015],
+    ['twice the largest daily loss', [...days(40), ...days(1, 0.01)], 0.25, 0.02],
+    ['at most 15 %', [...days(40), ...days(1, 0.09)], 0.25, 0.15],
+    ['that of one day also after an hour', days(40, 0.01), 0.04, 0.02],
+    ['that of each day since the last list', days(40, 0.01), 3, 0.06],
+    ['at least 1.5 % after a quiet week too', days(40), 7, 0.015],
+    ['15 % for the first four weekly lists', days(4, 0.007, 7), 7, 0.15],
+    ['twice the largest weekly loss for weekly lists', days(5, 0.01, 7), 7, 0.02],
+    [
+      'that of the last 60 days for weekly lists',
+      [...days(1, 0.1, 7), ...days(9, 0.01, 7)],
+      7,
+      0.02,
+    ],
+    ['15 % after two lists that are 90 days apart', days(2, 0.01, 90), 1, 0.15],
+  ])('is %s', (_name, accepted, daysSinceLast, limit) => {
+    expect(limitAfter(accepted, daysSinceLast)).toBeCloseTo(limit, 10)
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest'
 import { listSyncRuns } from '../../src/route-sync/runs/sync-run-queries.ts'
 import { it } from '../support/test-database.ts'
+import { hoursPass } from './review-fixtures.ts'
 import {
   changes,
   fetchedAt,
@@ -77,7 +78,9 @@ describe('suspicious lists', () => {
     const all = manyRoutes(100)
     await sync(db, all)
     await sync(db, all.slice(0, 86))
+    await hoursPass(db, 20)
     expect(await sync(db, all.slice(0, 86))).toMatchObject({ removed: 14 })
+    await hoursPass(db, 5)
     await sync(db, all.slice(0, 74))
 
     const leak = await sync(db, all.slice(0, 74))

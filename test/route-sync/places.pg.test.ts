@@ -3,7 +3,7 @@ import { createScrub } from '../../src/base/secrets.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
-import { changes, place, sync } from './sync-fixtures.ts'
+import { arrivedAt, changes, place, sync } from './sync-fixtures.ts'
 
 async function cityOf(db: Db, id: string): Promise<string[]> {
   const { rows } = await sql<{ city: string }>`
@@ -15,14 +15,19 @@ async function cityOf(db: Db, id: string): Promise<string[]> {
 const to = (destination: Place) => ({ departure: place('PMI'), destination })
 
 describe('places', () => {
-  it('an edited place records one change, however many routes it has', async ({ db }) => {
+  it('an edited place records one change once two lists agree, however many routes it has', async ({
+    db,
+  }) => {
     const old = place('MAD')
     const edited = place('MAD', { city: 'Madrid' })
-    await sync(db, [to(old), { departure: old, destination: place('BCN') }])
+    const list = [to(edited), { departure: edited, destination: place('BCN') }]
+    const first = await sync(db, [to(old), { departure: old, destination: place('BCN') }])
 
-    const outcome = await sync(db, [to(edited), { departure: edited, destination: place('BCN') }])
+    const pending = await sync(db, list)
+    const confirmed = await sync(db, list)
 
-    expect(outcome).toMatchObject({ added: 0, removed: 0, placesChanged: 1 })
+    expect(pending).toMatchObject({ status: 'applied', placesChanged: 0, pendingPlaces: 1 })
+    expect(confirmed).toMatchObject({ status: 'applied', placesChanged: 1, pendingPlaces: 0 })
     expect(await changes(db)).toMatchObject([
       {
         seq: 1,
@@ -30,9 +35,30 @@ describe('places', () => {
         of: 'MAD',
         before: { iata: 'MAD', city: 'City MAD', country: 'Spain' },
         after: { iata: 'MAD', city: 'Madrid', country: 'Spain' },
+        lastSeenAt: await arrivedAt(db, first.runId),
+        firstMissedAt: await arrivedAt(db, pending.runId),
+        runId: confirmed.runId,
       },
     ])
     expect(await cityOf(db, 'MAD')).toEqual(['City MAD', 'Madrid'])
+  })
+
+  it('lists of two versions in turn change no place, and each run counts what is pending', async ({
+    db,
+  }) => {
+    const versions = ['City MAD', 'Madrid'].map((city) => [to(place('MAD', { city }))])
+    const outcomes = []
+    for (let at = 0; at < 6; at++) outcomes.push(await sync(db, versions[at % 2] ?? []))
+
+    expect(outcomes.map(({ placesChanged }) => placesChanged)).toEqual([0, 0, 0, 0, 0, 0])
+    expect(outcomes.map(({ pendingPlaces }) => pendingPlaces)).toEqual([0, 1, 0, 1, 0, 1])
+    expect(await changes(db)).toEqual([])
+  })
+
+  it('a place with a third version in the second list begins a new count', async ({ db }) => {
+    for (const city of ['A', 'B', 'C', 'C']) await sync(db, [to(place('MAD', { city }))])
+
+    expect(await cityOf(db, 'MAD')).toEqual(['A', 'C'])
   })
 
   it('a known place that a list gives with several attributes keeps the known ones, in any order', async ({

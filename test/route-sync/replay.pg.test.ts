@@ -15,6 +15,7 @@ const LIMITS = {
   ...GUARD_LIMITS,
   minimum: 4,
   absentShare: 0.25,
+  emptiedDepartures: 1,
   removedPerDayShare: 0.6,
   growthFrom: 6,
   releaseHours: 0,
@@ -27,7 +28,7 @@ const replay = (db: Db) =>
 
 async function clearRoutes(db: Db): Promise<void> {
   await sql`
-    truncate sync_run, route_availability_version, place_version, pending_absence, snapshot
+    truncate sync_run, route_availability_version, place_version, pending_absence, pending_place, snapshot
     restart identity cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'route'`.execute(db)

@@ -40,6 +40,13 @@ export async function hoursPass(db: Db, hours: number): Promise<void> {
       update ${sql.table(table)} set valid_from = valid_from - ${ago}, valid_to = valid_to - ${ago}
     `.execute(db)
   }
+  await sql`
+    update pending_absence set last_seen_at = last_seen_at - ${ago}, first_missed_at = first_missed_at - ${ago}
+  `.execute(db)
+  await sql`
+    update pending_place set last_seen_at = last_seen_at - ${ago}, first_missed_at = first_missed_at - ${ago}
+  `.execute(db)
+  await sql`update route_change set first_missed_at = first_missed_at - ${ago}`.execute(db)
   await sql`update snapshot set kept_at = kept_at - ${ago}`.execute(db)
 }
 

@@ -79,7 +79,9 @@ describe('matching a review', () => {
     const list = manyRoutes(100)
     await sync(db, list)
     await sync(db, list.slice(0, 86))
+    await hoursPass(db, 20)
     await sync(db, list.slice(0, 86))
+    await hoursPass(db, 5)
     await sync(db, list.slice(0, 74))
 
     const leak = await sync(db, list.slice(0, 74))

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  GUARD_LIMITS,
-  type GuardLimits,
-  type SnapshotEffect,
-} from '../../src/route-sync/plan/guard.ts'
+import { GUARD_LIMITS, type SnapshotEffect } from '../../src/route-sync/plan/guard.ts'
 import { type AgreeingList, releaseOf } from '../../src/route-sync/review/judge-snapshot.ts'
 import type { ReviewState } from '../../src/route-sync/review/match-review.ts'
 
@@ -14,19 +10,22 @@ const EFFECT: SnapshotEffect = {
   live: 1_000,
   newlyAbsent: 200,
   missing: 200,
+  absentLastDay: 200,
+  emptied: 0,
+  renumbered: 0,
+  history: { accepted: [], daysSinceLast: 0 },
   added: 0,
   readded: 0,
   removed: 0,
   removedLastDay: 0,
   knownPlaces: 100,
-  placesChanged: 0,
+  newlyEdited: 0,
 }
 const LIST: AgreeingList = {
   runId: 9,
   fetchedAt: new Date('2026-01-02T12:00:00Z'),
   suspicion: { code: 'mass_absence', text: '200 are missing' },
   effect: EFFECT,
-  seasonal: false,
 }
 const STATE: ReviewState = {
   reviewId: 7,
@@ -68,17 +67,5 @@ describe('releasing agreeing lists', () => {
 
   it('lists that lack exactly half of the routes are released', () => {
     expect(release({}, { effect: { ...EFFECT, missing: 500 } })).toBe('agreed')
-  })
-
-  it.each<[string, Partial<GuardLimits>, string | undefined]>([
-    ['two lists over 12 hours', {}, 'agreed'],
-    ['an operator lets no list release itself', { releaseLists: 1_000 }, undefined],
-    ['an operator asks for three days', { releaseHours: 72 }, undefined],
-  ])('a season needs one list less and half of the hours: %s', (_name, limits, code) => {
-    const state = { ...STATE, heldRuns: [7] }
-    const fetchedAt = new Date('2026-01-02T00:00:00Z')
-    const list = { ...LIST, fetchedAt, seasonal: true }
-
-    expect(releaseOf(state, list, { ...GUARD_LIMITS, ...limits })?.code).toBe(code)
   })
 })

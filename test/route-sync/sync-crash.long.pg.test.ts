@@ -38,8 +38,8 @@ function model(seen: number): { live: Set<string>; kinds: string[] } {
   const before = pairsOf(BEFORE)
   const after = pairsOf(AFTER)
   const live = new Set([...(seen < 2 ? before : []), ...(seen > 0 ? after : [])])
-  const first = ['place_changed', 'route_added']
-  return { live, kinds: [[], first, [...first, 'route_removed']][Math.min(seen, 2)] ?? [] }
+  const kinds = ['route_added', 'place_changed', 'route_removed']
+  return { live, kinds: kinds.slice(0, [0, 1, 3][Math.min(seen, 2)]) }
 }
 
 /** The differences between the database and the model. */

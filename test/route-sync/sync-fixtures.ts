@@ -56,6 +56,9 @@ export interface SyncArgs {
 /** A guard that finds only an empty list suspicious. */
 export const NO_GUARD: GuardLimits = {
   absentShare: 1,
+  leastAbsentShare: 1,
+  emptiedDepartures: Number.POSITIVE_INFINITY,
+  renumberedPlaces: Number.POSITIVE_INFINITY,
   minimum: Number.POSITIVE_INFINITY,
   removedPerDayShare: 1,
   growthFrom: Number.POSITIVE_INFINITY,

@@ -1,12 +1,14 @@
 import type { RouteListName } from '../../src/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
-import type { Interval } from './sync-model-history.ts'
+import type { Place } from '../../src/upstream/route-list.ts'
+import type { ModelChange } from './sync-model-history.ts'
 
 export interface ModelRun {
   readonly run: number
   readonly list: RouteListName
   readonly body: string
   readonly pairs: ReadonlySet<string>
+  readonly spellings: readonly Place[]
   status: string
   /** The first run of its review, if the list was suspicious. */
   review?: number
@@ -24,23 +26,28 @@ export interface ModelEffect {
   /** Without routes removed in the last 24 hours, which in these tests are all removed routes. */
   readonly addedFresh: number
   readonly removed: number
+  /** Departures of at least five live routes that lack all. */
+  readonly emptied: number
   /** Routes that unsuspicious lists removed and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
-  readonly placesChanged: number
+  readonly newlyEdited: number
 }
 
 /** Every rule that a list breaks. */
 export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[] {
-  const { live, newlyAbsent, addedFresh, removed, removedLastDay, knownPlaces, placesChanged } =
-    effect
+  const { live, newlyAbsent, missing, addedFresh, removed, removedLastDay } = effect
+  const { emptied, knownPlaces, newlyEdited } = effect
+  // All lists of these tests arrive on one day, which is too short a history to learn from.
+  const absent = newlyAbsent > 0 && missing + removedLastDay >= limits.minimum
   if (effect.listed === 0 && !effect.repeated) return ['empty']
   if (effect.baseline) return []
   const rules: Record<string, boolean> = {
-    mass_absence: newlyAbsent >= limits.minimum && newlyAbsent > limits.absentShare * live,
+    mass_absence: absent && missing + removedLastDay > limits.absentShare * (live + removedLastDay),
+    departures_emptied: absent && emptied >= limits.emptiedDepartures,
     mass_addition: live >= limits.growthFrom && addedFresh > limits.growthShare * live,
     mass_place_change:
-      placesChanged >= limits.minimum && placesChanged >= limits.placesChangedShare * knownPlaces,
+      newlyEdited >= limits.minimum && newlyEdited >= limits.placesChangedShare * knownPlaces,
     mass_removal:
       removed > 0 &&
       removed + removedLastDay >= limits.minimum &&
@@ -83,6 +90,16 @@ export function matchReview(
 
 const ACCEPTED = new Set(['applied', 'unchanged', 'approved'])
 
+/** The list that one with other bytes is compared with: the first that its review holds. */
+export function comparedList(
+  runs: readonly ModelRun[],
+  { review, body }: { readonly review: number | undefined; readonly body: string },
+): ModelRun | undefined {
+  const ofReview = runs.filter((run) => run.review === review && run.body !== '')
+  if (ofReview.some((run) => run.body === body)) return undefined
+  return ofReview.find(({ status }) => status === 'held')
+}
+
 /** Counts the held runs of a review since the last suspicious list of another review. */
 export function heldInARow(
   runs: readonly ModelRun[],
@@ -110,13 +127,22 @@ export function releases(
 
 /** Routes that unsuspicious lists removed and that are still removed; in these tests all within the last day. */
 export function stillRemoved(
-  routes: readonly Interval<null>[],
+  changes: readonly ModelChange[],
   runs: readonly ModelRun[],
+  { list, live }: { readonly list: RouteListName; readonly live: readonly string[] },
 ): Set<string> {
+  const kind = list === 'routes' ? 'route_removed' : 'route_lost_availability'
   const suspicious = new Set(
     runs.filter((r) => r.status === 'approved' || r.review !== undefined).map(({ run }) => run),
   )
-  const removed = routes.filter(({ to }) => to !== null && !suspicious.has(to))
-  const live = new Set(routes.filter(({ to }) => to === null).map(({ of }) => of))
-  return new Set(removed.map(({ of }) => of)).difference(live)
+  const removed = changes.filter((change) => change.kind === kind && !suspicious.has(change.run))
+  return new Set(removed.map(({ of }) => of)).difference(new Set(live))
+}
+
+/** Departures of at least five of these routes that the list lacks whole. */
+export function emptiedDepartures(live: readonly string[], pairs: ReadonlySet<string>): number {
+  const departures = Map.groupBy(live, (pair) => pair.split('-')[0])
+  return [...departures.values()].filter(
+    (routes) => routes.length >= 5 && !routes.some((pair) => pairs.has(pair)),
+  ).length
 }

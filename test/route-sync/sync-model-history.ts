@@ -79,7 +79,7 @@ function end(intervals: Interval<unknown>[], of: string, run: number): void {
   for (const interval of intervals) if (interval.of === of) interval.to ??= run
 }
 
-function textOf({ iata, city, country }: Attributes): string {
+export function textOf({ iata, city, country }: Attributes): string {
   return JSON.stringify([iata, city, country])
 }
 

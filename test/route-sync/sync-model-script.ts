@@ -21,6 +21,7 @@ export interface ModelOutcome {
   readonly returned: number
   readonly pendingAbsences: number
   readonly placesChanged: number
+  readonly pendingPlaces: number
   readonly gained: number
   readonly lost: number
   readonly live: number

@@ -1,6 +1,8 @@
 import type { RouteListName } from '../../src/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import {
+  comparedList,
+  emptiedDepartures,
   heldInARow,
   type ModelEffect,
   type ModelRun,
@@ -9,7 +11,7 @@ import {
   stillRemoved,
   suspicionsOf,
 } from './sync-model-guard.ts'
-import { attributesOf, type ModelChange, ModelHistory } from './sync-model-history.ts'
+import { attributesOf, type ModelChange, ModelHistory, textOf } from './sync-model-history.ts'
 import type { ModelList, ModelOutcome } from './sync-model-script.ts'
 
 interface Absence {
@@ -24,6 +26,8 @@ const NOTHING = { added: 0, removed: 0, returned: 0, placesChanged: 0, gained: 0
 interface Weight {
   readonly confirmations: number
   readonly lists: number
+  /** The held list that agrees, if it has other bytes. */
+  readonly compared?: ModelRun | undefined
 }
 
 /** The expected state after a sequence of lists, as docs/architecture.md defines it: sets and maps, list by list. */
@@ -36,6 +40,8 @@ export class SyncModel {
     routes: new Map(),
     'with-availability': new Map(),
   }
+  /** Attributes that places have in the last accepted lists, and that are not confirmed. */
+  readonly #edits = new Map<string, Absence & { readonly now: string }>()
   readonly #accepted = new Map<RouteListName, { readonly run: number; readonly body: string }>()
   /** When the list of each run arrived, and when it was accepted, as increasing numbers. */
   readonly #arrivals = new Map<number, number>()
@@ -60,7 +66,7 @@ export class SyncModel {
 
   /** Records a run without a usable list. */
   recordFailure(run: number, list: RouteListName, status: 'rejected' | 'failed'): void {
-    this.runs.push({ run, list, status, body: '', pairs: new Set() })
+    this.runs.push({ run, list, status, body: '', pairs: new Set(), spellings: [] })
   }
 
   /** A whole list arrived: it is applied, held, or released with the lists that it agrees with. */
@@ -68,17 +74,20 @@ export class SyncModel {
     this.#arrivals.set(run, ++this.#now)
     const effect = this.#effectOf(list)
     const reasons = suspicionsOf(effect, this.#limits)
-    const { body, pairs } = list
-    const record: ModelRun = { run, list: list.list, body, pairs, status: 'applied' }
+    const { body, pairs, spellings } = list
+    const record: ModelRun = { run, list: list.list, body, pairs, spellings, status: 'applied' }
     const review = reasons.length === 0 ? undefined : matchReview(this.runs, list)
     const lists = 1 + heldInARow(this.runs, list.list, review)
     const released = review !== undefined && this.#releases(review, { reasons, effect, lists })
     if (reasons.length > 0 && !released) {
       this.runs.push({ ...record, status: 'held', review: review ?? run })
       const pendingAbsences = this.#absent[list.list].size
-      return { ...NOTHING, status: 'held', reasons, pendingAbsences, live: effect.live }
+      const pendingPlaces = list.list === 'routes' ? this.#edits.size : 0
+      const { live } = effect
+      return { ...NOTHING, status: 'held', reasons, pendingAbsences, pendingPlaces, live }
     }
-    const weight = { confirmations: this.#confirmations, lists: released ? lists : 1 }
+    const compared = released ? comparedList(this.runs, { review, body }) : undefined
+    const weight = { confirmations: this.#confirmations, lists: released ? lists : 1, compared }
     const outcome = this.#apply(run, list, weight)
     if (released) this.#drop('agreed', (other) => other.review === review)
     this.#drop('normal_list', (other) => other.list === list.list)
@@ -143,16 +152,21 @@ export class SyncModel {
       newlyAbsent: missing.filter((pair) => absences(pair) === 0).length,
       missing: missing.length,
       addedFresh: ofRoutes ? [...list.pairs].filter((pair) => !known.has(pair)).length : 0,
-      removed: ofRoutes
-        ? missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length
-        : 0,
-      removedLastDay: ofRoutes ? stillRemoved(this.history.routes, this.runs).size : 0,
+      removed: missing.filter((pair) => absences(pair) + 1 >= this.#confirmations).length,
+      emptied: emptiedDepartures(this.#live(list.list), list.pairs),
+      removedLastDay: stillRemoved(this.history.changes, this.runs, {
+        list: list.list,
+        live: this.#live(list.list),
+      }).size,
       knownPlaces: places.length,
-      placesChanged: places.filter(({ old, now }) => old !== now).length,
+      newlyEdited: places.filter(
+        ({ id, old, now }) => old !== now && this.#edits.get(id)?.now !== now,
+      ).length,
     }
   }
 
-  #apply(run: number, list: ModelList, { confirmations, lists }: Weight): ModelOutcome {
+  #apply(run: number, list: ModelList, weight: Weight): ModelOutcome {
+    const { confirmations, lists } = weight
     this.#acceptances.set(run, ++this.#now)
     const previous = this.#accepted.get(list.list)
     const absent = this.#absent[list.list]
@@ -165,7 +179,7 @@ export class SyncModel {
       else absent.set(pair, { count: lists, lastSeen: previous?.run ?? run, firstMissed: run })
     }
     const confirmed = missing.filter((pair) => (absent.get(pair)?.count ?? 0) >= confirmations)
-    const applying = { run, previous: previous?.run, confirmed }
+    const applying = { run, previous: previous?.run, confirmed, ...weight }
     const counts =
       list.list === 'routes'
         ? this.#applyRoutes(list, applying)
@@ -181,6 +195,7 @@ export class SyncModel {
       reasons: [],
       returned: returned.length,
       pendingAbsences: absent.size,
+      pendingPlaces: list.list === 'routes' ? this.#edits.size : 0,
       live: this.#live(list.list).length,
     }
   }
@@ -200,20 +215,44 @@ export class SyncModel {
     }
     for (const of of confirmed) {
       const before = { available: this.history.availableOf(of) }
-      this.#recordChange(applying, { kind: 'route_removed', of, before, after: null }, 'routes')
+      this.#recordChange(
+        applying,
+        { kind: 'route_removed', of, before, after: null },
+        this.#absent.routes,
+      )
       this.history.removeRoute(of, run)
       this.#absent['with-availability'].delete(of)
     }
-    const others = this.history.attributesIn(spellings).filter(({ old, now }) => old !== now)
-    for (const { id: of, old, now } of others) {
-      if (old !== null) {
-        const [before, after] = [attributesOf(old), attributesOf(now)]
-        this.#recordChange(applying, { kind: 'place_changed', of, before, after })
-      }
-      this.history.setAttributes(of, now, run)
-    }
-    const placesChanged = others.filter(({ old }) => old !== null).length
+    const placesChanged = this.#applyPlaces(spellings, applying)
     return { added: added.length, removed: confirmed.length, placesChanged, gained: 0, lost: 0 }
+  }
+
+  /** A new place has its attributes at once. Those of a known one change like a route is removed. */
+  #applyPlaces(spellings: ModelList['spellings'], applying: Applying): number {
+    const { run, previous, lists, confirmations, compared } = applying
+    const agrees = (id: string, now: string) =>
+      compared === undefined ||
+      compared.spellings.some((other) => other.id === id && textOf(other) === now)
+    const given = this.history.attributesIn(spellings)
+    for (const { id, old, now } of given) if (old === null) this.history.setAttributes(id, now, run)
+    const edited = given.filter(({ old, now }) => old !== null && old !== now)
+    for (const [id, { now }] of this.#edits) {
+      if (!edited.some((edit) => edit.id === id && edit.now === now)) this.#edits.delete(id)
+    }
+    for (const { id, now } of edited) {
+      const known = this.#edits.get(id)
+      const first = { count: 0, lastSeen: previous ?? run, firstMissed: run, now }
+      const count = (known?.count ?? 0) + (agrees(id, now) ? lists : 1)
+      this.#edits.set(id, { ...(known ?? first), count })
+    }
+    const confirmed = edited.filter(({ id }) => (this.#edits.get(id)?.count ?? 0) >= confirmations)
+    for (const { id: of, old, now } of confirmed) {
+      const [before, after] = [attributesOf(old ?? ''), attributesOf(now)]
+      this.#recordChange(applying, { kind: 'place_changed', of, before, after }, this.#edits)
+      this.history.setAttributes(of, now, run)
+      this.#edits.delete(of)
+    }
+    return confirmed.length
   }
 
   #applyAvailability({ list, pairs }: ModelList, applying: Applying) {
@@ -230,7 +269,7 @@ export class SyncModel {
     }
     for (const of of confirmed) {
       const change = { kind: 'route_lost_availability', of, before: yes, after: no }
-      this.#recordChange(applying, change, list)
+      this.#recordChange(applying, change, this.#absent[list])
       this.history.setAvailable(of, false, run)
     }
     // Unknown becomes unavailable without a change; a list says nothing about routes that were added after it arrived.
@@ -246,16 +285,18 @@ export class SyncModel {
   #recordChange(
     { run, previous }: Applying,
     change: Pick<ModelChange, 'kind' | 'of' | 'before' | 'after'>,
-    absentFrom?: RouteListName,
+    pending?: ReadonlyMap<string, Absence>,
   ): void {
     if (previous === undefined) return
-    const absence = absentFrom && this.#absent[absentFrom].get(change.of)
-    const { lastSeen, firstMissed } = absence ?? { lastSeen: previous, firstMissed: run }
+    const { lastSeen, firstMissed } = pending?.get(change.of) ?? {
+      lastSeen: previous,
+      firstMissed: run,
+    }
     this.history.changes.push({ ...change, lastSeen, firstMissed, run })
   }
 }
 
-interface Applying {
+interface Applying extends Weight {
   readonly run: number
   /** The accepted run before; undefined for the baseline. */
   readonly previous: number | undefined

@@ -83,7 +83,7 @@ export async function readCited(db: Db): Promise<CitedRecord[]> {
 const NO_FLIGHT = { price: null, identity: null, itinerary: null }
 
 /** What the cited answer says of a leg; undefined if it says nothing. */
-function legSaid(id: string, entry: Entry | undefined): LegView | undefined {
+function legShown(id: string, entry: Entry | undefined): LegView | undefined {
   if (entry === undefined) return undefined
   if (!entry.available) return { belief: 'unavailable', ...NO_FLIGHT }
   const { flight } = entry
@@ -105,10 +105,10 @@ function legSaid(id: string, entry: Entry | undefined): LegView | undefined {
 
 /** Where a record differs from the answer that it cites, field by field. */
 export function unlikeEvidence({ seq, legs, before, after, answer }: CitedRecord): string[] {
-  const said = legs.map((id) => legSaid(id, answer[id]))
-  const isLost = said.some((leg) => leg?.belief === 'unavailable')
+  const shown = legs.map((id) => legShown(id, answer[id]))
+  const isLost = shown.some((leg) => leg?.belief === 'unavailable')
   const was = [before.outbound, before.return]
-  const expected = said.map((leg, at) => {
+  const expected = shown.map((leg, at) => {
     if (leg !== undefined) return leg
     // The one exception: an unknown leg of a confirmed loss keeps what was believed of it, without a price.
     return isLost ? (was[at] ?? undefined) : undefined
@@ -126,7 +126,7 @@ export function unlikeEvidence({ seq, legs, before, after, answer }: CitedRecord
       JSON.stringify(sorted(shown[name])) === JSON.stringify(sorted(fields[name]))
         ? []
         : [
-            `${seq}: ${name} of leg ${at} is ${JSON.stringify(shown[name])}, said ${JSON.stringify(fields[name])}`,
+            `${seq}: ${name} of leg ${at} is ${JSON.stringify(shown[name])}, shown ${JSON.stringify(fields[name])}`,
           ],
     )
   })
@@ -135,7 +135,9 @@ export function unlikeEvidence({ seq, legs, before, after, answer }: CitedRecord
     0,
   )
   const isSum =
-    after.price === null ? !bookable || isDoubtful : Math.round(100 * Number(after.price.amount)) === cents
+    after.price === null
+      ? !bookable || isDoubtful
+      : Math.round(100 * Number(after.price.amount)) === cents
   const pair = isLost || after.pair === 'not_bookable' ? 'not_bookable' : 'bookable'
   return [
     ...wrong,

@@ -129,8 +129,10 @@ describe('36 fares whose prices jump with every answer', () => {
     const atLatest = KNOWN + 60 + TWO_CHECKS + HOLD_SECONDS + laneSeconds(53)
     await world.runUntil(atLatest, jumping('140.00'))
 
-    const others = (await recordsSince(world, KNOWN)).filter(({ fare }) => fare >= 36)
-    expect(others.map(({ fare, amount }) => [fare, amount]).toSorted()).toEqual(
+    const others = (await recordsSince(world, KNOWN))
+      .filter(({ fare }) => fare >= 36)
+      .toSorted((a, b) => a.fare - b.fare)
+    expect(others.map(({ fare, amount }) => [fare, amount])).toEqual(
       Array.from({ length: 17 }, (_, n) => [36 + n, '140.00']),
     )
   })

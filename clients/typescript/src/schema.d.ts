@@ -1432,12 +1432,6 @@ export interface components {
             endedAt: string | null;
             lastAttempt: components["schemas"]["DeliveryAttempt"] | null;
         };
-        LossAssessment: {
-            /** @enum {string} */
-            cause: "accident" | "season" | "unclear";
-            /** @description One sentence for each sign of a cause. */
-            signs: string[];
-        };
         NetworkChange: {
             departureId: string;
             destinationId: string;
@@ -1539,8 +1533,6 @@ export interface components {
                     after: components["schemas"]["Place"];
                 }[];
             };
-            /** @description The likely cause of the missing routes. Null unless the guard would hold the list because of them. */
-            assessment: components["schemas"]["LossAssessment"] | null;
         };
         Price: {
             /** @description Decimal text: `123.40`. */
@@ -1701,6 +1693,8 @@ export interface components {
             /** @description Routes whose removal is not yet confirmed. */
             pendingAbsences: number | null;
             placesChanged: number | null;
+            /** @description Places whose new attributes are not yet confirmed. */
+            pendingPlaces: number | null;
             /** @description Routes that became available. */
             gained: number | null;
             /** @description Routes that are no longer available. */
@@ -1749,6 +1743,8 @@ export interface components {
             /** @description Routes whose removal is not yet confirmed. */
             pendingAbsences: number | null;
             placesChanged: number | null;
+            /** @description Places whose new attributes are not yet confirmed. */
+            pendingPlaces: number | null;
             /** @description Routes that became available. */
             gained: number | null;
             /** @description Routes that are no longer available. */
@@ -2430,7 +2426,6 @@ export type LegBelief = components['schemas']['LegBelief'];
 export type ListName = components['schemas']['ListName'];
 export type LocatedPlace = components['schemas']['LocatedPlace'];
 export type LoggedDelivery = components['schemas']['LoggedDelivery'];
-export type LossAssessment = components['schemas']['LossAssessment'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type OwnKey = components['schemas']['OwnKey'];
 export type PairState = components['schemas']['PairState'];
@@ -2978,10 +2973,10 @@ export interface operations {
                 content: {
                     /**
                      * @example departure_id,departure_iata,departure_city,departure_country,destination_id,destination_iata,destination_city,destination_country,since,available
-                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-23T12:23:18.241Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-23T12:23:18.241Z,false
-                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-23T12:23:18.304Z,
-                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-23T12:23:18.241Z,true
+                     *     MAD,MAD,Madrid,Spain,PMI,PMI,Palma de Mallorca,Spain,2026-11-24T01:17:05.321Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,BCN,BCN,Barcelona,Spain,2026-11-24T01:17:05.321Z,false
+                     *     PMI,PMI,Palma de Mallorca,Spain,IBZ,IBZ,Ibiza,Spain,2026-11-24T01:17:05.454Z,
+                     *     PMI,PMI,Palma de Mallorca,Spain,MAD,MAD,Madrid,Spain,2026-11-24T01:17:05.321Z,true
                      */
                     "text/csv; charset=utf-8; header=present": unknown;
                 };
@@ -3480,7 +3475,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "name": "summer",
-                     *           "createdAt": "2026-11-23T12:23:18.381Z",
+                     *           "createdAt": "2026-11-24T01:17:05.570Z",
                      *           "watches": 1,
                      *           "paused": 0,
                      *           "ended": 0
@@ -3626,7 +3621,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "autumn",
-                     *       "createdAt": "2026-11-23T12:23:19.851Z",
+                     *       "createdAt": "2026-11-24T01:17:07.993Z",
                      *       "watches": 0,
                      *       "paused": 0,
                      *       "ended": 0
@@ -3803,7 +3798,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "summer",
-                     *       "createdAt": "2026-11-23T12:23:18.381Z",
+                     *       "createdAt": "2026-11-24T01:17:05.570Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4098,7 +4093,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "high summer",
-                     *       "createdAt": "2026-11-23T12:23:18.381Z",
+                     *       "createdAt": "2026-11-24T01:17:05.570Z",
                      *       "watches": 1,
                      *       "paused": 0,
                      *       "ended": 0
@@ -4691,7 +4686,7 @@ export interface operations {
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *           "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "passengers": {
@@ -4712,8 +4707,8 @@ export interface operations {
                      *           "minIntervalSeconds": null,
                      *           "priority": "normal",
                      *           "maxDelaySeconds": null,
-                     *           "createdAt": "2026-11-23T12:23:18.381Z",
-                     *           "beganAt": "2026-11-23T12:23:18.381Z",
+                     *           "createdAt": "2026-11-24T01:17:05.571Z",
+                     *           "beganAt": "2026-11-24T01:17:05.571Z",
                      *           "pausedAt": null
                      *         }
                      *       ],
@@ -5095,7 +5090,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *       "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5116,8 +5111,8 @@ export interface operations {
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
                      *       "maxDelaySeconds": null,
-                     *       "createdAt": "2026-11-23T12:23:18.381Z",
-                     *       "beganAt": "2026-11-23T12:23:18.381Z",
+                     *       "createdAt": "2026-11-24T01:17:05.571Z",
+                     *       "beganAt": "2026-11-24T01:17:05.571Z",
                      *       "pausedAt": null,
                      *       "status": "followed",
                      *       "belief": {
@@ -5148,14 +5143,14 @@ export interface operations {
                      *           "currency": "EUR"
                      *         }
                      *       },
-                     *       "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
-                     *       "lastCheckAt": "2026-11-23T12:23:18.414Z",
+                     *       "lastGoodCheckAt": "2026-11-24T01:17:05.624Z",
+                     *       "lastCheckAt": "2026-11-24T01:17:05.624Z",
                      *       "lastCheckWhy": "first_check",
                      *       "lastReason": null,
-                     *       "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *       "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *       "priceReason": null,
                      *       "next": {
-                     *         "notBefore": "2026-11-23T12:24:18.414Z",
+                     *         "notBefore": "2026-11-24T01:18:05.624Z",
                      *         "why": "scheduled"
                      *       },
                      *       "pace": {
@@ -5462,7 +5457,7 @@ export interface operations {
                      * @example {
                      *       "list": "summer",
                      *       "reference": "A-1",
-                     *       "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *       "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *       "flightId": "101",
                      *       "returnFlightId": null,
                      *       "passengers": {
@@ -5483,8 +5478,8 @@ export interface operations {
                      *       "minIntervalSeconds": null,
                      *       "priority": "normal",
                      *       "maxDelaySeconds": null,
-                     *       "createdAt": "2026-11-23T12:23:18.381Z",
-                     *       "beganAt": "2026-11-23T12:23:18.381Z",
+                     *       "createdAt": "2026-11-24T01:17:05.571Z",
+                     *       "beganAt": "2026-11-24T01:17:05.571Z",
                      *       "pausedAt": null
                      *     }
                      */
@@ -5867,12 +5862,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T12:23:21.797Z",
+                     *       "takenAt": "2026-11-24T01:17:10.997Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *           "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -5904,14 +5899,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
-                     *           "lastCheckAt": "2026-11-23T12:23:18.414Z",
+                     *           "lastGoodCheckAt": "2026-11-24T01:17:05.624Z",
+                     *           "lastCheckAt": "2026-11-24T01:17:05.624Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *           "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T12:24:18.414Z",
+                     *             "notBefore": "2026-11-24T01:18:05.624Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6053,12 +6048,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "seq": 1,
-                     *       "takenAt": "2026-11-23T12:23:21.901Z",
+                     *       "takenAt": "2026-11-24T01:17:11.286Z",
                      *       "watches": [
                      *         {
                      *           "list": "summer",
                      *           "reference": "A-1",
-                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *           "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *           "flightId": "101",
                      *           "returnFlightId": null,
                      *           "status": "followed",
@@ -6090,14 +6085,14 @@ export interface operations {
                      *               "currency": "EUR"
                      *             }
                      *           },
-                     *           "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
-                     *           "lastCheckAt": "2026-11-23T12:23:18.414Z",
+                     *           "lastGoodCheckAt": "2026-11-24T01:17:05.624Z",
+                     *           "lastCheckAt": "2026-11-24T01:17:05.624Z",
                      *           "lastCheckWhy": "first_check",
                      *           "lastReason": null,
-                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *           "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *           "priceReason": null,
                      *           "next": {
-                     *             "notBefore": "2026-11-23T12:24:18.414Z",
+                     *             "notBefore": "2026-11-24T01:18:05.624Z",
                      *             "why": "scheduled"
                      *           }
                      *         }
@@ -6251,7 +6246,7 @@ export interface operations {
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *           "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6416,7 +6411,7 @@ export interface operations {
                      *           "to": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *           "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *           "priceReason": null
                      *         }
                      *       ],
@@ -6579,13 +6574,13 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "reference": "A-1",
-                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *           "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *           "intervals": [
                      *             {
                      *               "pair": "bookable",
                      *               "price": "100.00",
                      *               "currency": "EUR",
-                     *               "from": "2026-11-23T12:23:18.414Z",
+                     *               "from": "2026-11-24T01:17:05.624Z",
                      *               "to": null
                      *             }
                      *           ]
@@ -6754,7 +6749,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "watchId": "01a2085c-546d-7f70-89ef-b698bf8f8899",
+                     *           "watchId": "01a20b20-c0a3-7de7-97aa-3f03874f3b38",
                      *           "reference": "A-1",
                      *           "list": "summer",
                      *           "kind": "watch_started",
@@ -6792,9 +6787,9 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
-                     *           "recordedAt": "2026-11-23T12:23:18.453Z",
-                     *           "observedAt": "2026-11-23T12:23:18.414Z",
+                     *           "detectedAt": "2026-11-24T01:17:05.624Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.715Z",
+                     *           "observedAt": "2026-11-24T01:17:05.624Z",
                      *           "previous": 0
                      *         }
                      *       ],
@@ -6959,8 +6954,8 @@ export interface operations {
                      *           "pending": 0,
                      *           "dead": 1,
                      *           "previousSecretUntil": null,
-                     *           "createdAt": "2026-11-23T12:23:18.501Z",
-                     *           "updatedAt": "2026-11-23T12:23:18.501Z"
+                     *           "createdAt": "2026-11-24T01:17:05.805Z",
+                     *           "updatedAt": "2026-11-24T01:17:05.805Z"
                      *         }
                      *       ]
                      *     }
@@ -7137,7 +7132,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "01a2085c-6555-7ed9-9033-19ff99a45244",
+                     *       "id": "01a20b20-dbd7-7b6b-8942-87fc585507c0",
                      *       "format": "webhook",
                      *       "target": "receiver.example/…",
                      *       "description": "booking engine",
@@ -7158,8 +7153,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 0,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T12:23:22.711Z",
-                     *       "updatedAt": "2026-11-23T12:23:22.711Z",
+                     *       "createdAt": "2026-11-24T01:17:12.538Z",
+                     *       "updatedAt": "2026-11-24T01:17:12.538Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -7409,8 +7404,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T12:23:18.501Z",
-                     *       "updatedAt": "2026-11-23T12:23:18.501Z"
+                     *       "createdAt": "2026-11-24T01:17:05.805Z",
+                     *       "updatedAt": "2026-11-24T01:17:05.805Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7752,8 +7747,8 @@ export interface operations {
                      *       "pending": 0,
                      *       "dead": 1,
                      *       "previousSecretUntil": null,
-                     *       "createdAt": "2026-11-23T12:23:18.501Z",
-                     *       "updatedAt": "2026-11-23T12:23:23.115Z"
+                     *       "createdAt": "2026-11-24T01:17:05.805Z",
+                     *       "updatedAt": "2026-11-24T01:17:13.064Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -7945,9 +7940,9 @@ export interface operations {
                      *       "heldUntil": null,
                      *       "pending": 0,
                      *       "dead": 1,
-                     *       "previousSecretUntil": "2026-11-24T12:23:23.388Z",
-                     *       "createdAt": "2026-11-23T12:23:18.501Z",
-                     *       "updatedAt": "2026-11-23T12:23:23.389Z",
+                     *       "previousSecretUntil": "2026-11-25T01:17:13.521Z",
+                     *       "createdAt": "2026-11-24T01:17:05.805Z",
+                     *       "updatedAt": "2026-11-24T01:17:13.523Z",
                      *       "secret": "whsec_…"
                      *     }
                      */
@@ -8167,7 +8162,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "deliveryId": "01a2085c-68b7-7c18-8c4f-99f4b0541947"
+                     *       "deliveryId": "01a20b20-e04d-7835-b626-322954c176d4"
                      *     }
                      */
                     "application/json": {
@@ -8341,10 +8336,10 @@ export interface operations {
                      *           "type": null,
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
-                     *           "endedAt": "2026-11-23T12:23:18.503Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.807Z",
+                     *           "endedAt": "2026-11-24T01:17:05.807Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T12:23:18.503Z",
+                     *             "startedAt": "2026-11-24T01:17:05.809Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -8509,12 +8504,12 @@ export interface operations {
                      *       "state": "dead",
                      *       "deadReason": "too_old",
                      *       "attempts": 8,
-                     *       "recordedAt": "2026-11-23T12:23:18.503Z",
+                     *       "recordedAt": "2026-11-24T01:17:05.807Z",
                      *       "dueAt": null,
-                     *       "endedAt": "2026-11-23T12:23:18.503Z",
+                     *       "endedAt": "2026-11-24T01:17:05.807Z",
                      *       "attemptsMade": [
                      *         {
-                     *           "startedAt": "2026-11-23T12:23:18.503Z",
+                     *           "startedAt": "2026-11-24T01:17:05.809Z",
                      *           "durationMs": 120,
                      *           "status": 503,
                      *           "outcome": "http_5xx",
@@ -9012,11 +9007,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.807Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T12:23:18.503Z",
+                     *           "endedAt": "2026-11-24T01:17:05.807Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T12:23:18.503Z",
+                     *             "startedAt": "2026-11-24T01:17:05.809Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9182,11 +9177,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "deadReason": "too_old",
                      *           "attempts": 8,
-                     *           "recordedAt": "2026-11-23T12:23:18.503Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.807Z",
                      *           "dueAt": null,
-                     *           "endedAt": "2026-11-23T12:23:18.503Z",
+                     *           "endedAt": "2026-11-24T01:17:05.807Z",
                      *           "lastAttempt": {
-                     *             "startedAt": "2026-11-23T12:23:18.503Z",
+                     *             "startedAt": "2026-11-24T01:17:05.809Z",
                      *             "durationMs": 120,
                      *             "status": 503,
                      *             "outcome": "http_5xx",
@@ -9502,7 +9497,7 @@ export interface operations {
                      *
                      *     id: 1
                      *     event: watch_started
-                     *     data: {"seq":1,"watchId":"01a2085c-546d-7f70-89ef-b698bf8f8899","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T12:23:18.414Z","recordedAt":"2026-11-23T12:23:18.453Z","observedAt":"2026-11-23T12:23:18.414Z","previous":0}
+                     *     data: {"seq":1,"watchId":"01a20b20-c0a3-7de7-97aa-3f03874f3b38","reference":"A-1","list":"summer","kind":"watch_started","reason":null,"schemaVersion":3,"flightId":"101","returnFlightId":null,"before":null,"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-24T01:17:05.624Z","recordedAt":"2026-11-24T01:17:05.715Z","observedAt":"2026-11-24T01:17:05.624Z","previous":0}
                      *
                      *     :
                      */
@@ -9670,7 +9665,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2085c-5439-7a16-879a-d770bc41815f",
+                     *           "id": "01a20b20-c05c-75c7-b030-a5525ea180e4",
                      *           "kind": "route_added",
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
@@ -9679,9 +9674,9 @@ export interface operations {
                      *           "after": {
                      *             "available": null
                      *           },
-                     *           "lastSeenAt": "2026-11-23T12:23:18.241Z",
-                     *           "firstMissedAt": "2026-11-23T12:23:18.304Z",
-                     *           "recordedAt": "2026-11-23T12:23:18.329Z",
+                     *           "lastSeenAt": "2026-11-24T01:17:05.321Z",
+                     *           "firstMissedAt": "2026-11-24T01:17:05.454Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.500Z",
                      *           "runId": 3,
                      *           "previous": 0
                      *         }
@@ -9854,19 +9849,19 @@ export interface operations {
                      *         "country": "Spain"
                      *       },
                      *       "live": true,
-                     *       "since": "2026-11-23T12:23:18.241Z",
+                     *       "since": "2026-11-24T01:17:05.321Z",
                      *       "available": true,
                      *       "items": [
                      *         {
                      *           "of": "availability",
                      *           "available": true,
-                     *           "validFrom": "2026-11-23T12:23:18.279Z",
+                     *           "validFrom": "2026-11-24T01:17:05.413Z",
                      *           "validTo": null
                      *         },
                      *         {
                      *           "of": "existence",
                      *           "available": null,
-                     *           "validFrom": "2026-11-23T12:23:18.241Z",
+                     *           "validFrom": "2026-11-24T01:17:05.321Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10022,7 +10017,7 @@ export interface operations {
                      *           "iata": "PMI",
                      *           "city": "Palma de Mallorca",
                      *           "country": "Spain",
-                     *           "validFrom": "2026-11-23T12:23:18.241Z",
+                     *           "validFrom": "2026-11-24T01:17:05.321Z",
                      *           "validTo": null
                      *         }
                      *       ],
@@ -10334,7 +10329,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2020-01-01T00:00:00.000Z",
-                     *       "to": "2026-11-23T12:23:25.335Z",
+                     *       "to": "2026-11-24T01:17:16.732Z",
                      *       "live": {
                      *         "MAD": [
                      *           "PMI"
@@ -10350,7 +10345,7 @@ export interface operations {
                      *           "departureId": "PMI",
                      *           "destinationId": "IBZ",
                      *           "added": true,
-                     *           "at": "2026-11-23T12:23:18.304Z"
+                     *           "at": "2026-11-24T01:17:05.454Z"
                      *         }
                      *       ]
                      *     }
@@ -10498,19 +10493,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "at": "2026-11-23T12:23:25.572Z",
+                     *       "at": "2026-11-24T01:17:17.023Z",
                      *       "lists": [
                      *         {
                      *           "list": "routes",
-                     *           "lastSuccessAt": "2026-11-23T12:23:18.304Z",
-                     *           "lastAttemptAt": "2026-11-23T12:23:18.336Z",
+                     *           "lastSuccessAt": "2026-11-24T01:17:05.454Z",
+                     *           "lastAttemptAt": "2026-11-24T01:17:05.510Z",
                      *           "nextDueAt": null,
                      *           "held": 1
                      *         },
                      *         {
                      *           "list": "with-availability",
-                     *           "lastSuccessAt": "2026-11-23T12:23:18.279Z",
-                     *           "lastAttemptAt": "2026-11-23T12:23:18.276Z",
+                     *           "lastSuccessAt": "2026-11-24T01:17:05.413Z",
+                     *           "lastAttemptAt": "2026-11-24T01:17:05.408Z",
                      *           "nextDueAt": null,
                      *           "held": 0
                      *         }
@@ -10519,7 +10514,7 @@ export interface operations {
                      *         {
                      *           "runId": 4,
                      *           "list": "routes",
-                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
+                     *           "fetchedAt": "2026-11-24T01:17:05.514Z",
                      *           "reason": {
                      *             "code": "empty",
                      *             "text": "the list is empty"
@@ -10531,10 +10526,10 @@ export interface operations {
                      *         "unanswered": 0,
                      *         "stale": 0,
                      *         "ageSeconds": {
-                     *           "p50": 7.158328,
-                     *           "p90": 7.158328,
-                     *           "p99": 7.158328,
-                     *           "max": 7.158328
+                     *           "p50": 11.379402,
+                     *           "p90": 11.379402,
+                     *           "p99": 11.379402,
+                     *           "max": 11.379402
                      *         }
                      *       },
                      *       "upstream": {
@@ -10691,10 +10686,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T12:23:18.336Z",
-                     *           "arrivedAt": "2026-11-23T12:23:18.339Z",
-                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
-                     *           "finishedAt": "2026-11-23T12:23:18.357Z",
+                     *           "startedAt": "2026-11-24T01:17:05.510Z",
+                     *           "arrivedAt": "2026-11-24T01:17:05.514Z",
+                     *           "fetchedAt": "2026-11-24T01:17:05.514Z",
+                     *           "finishedAt": "2026-11-24T01:17:05.541Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -10706,12 +10701,13 @@ export interface operations {
                      *           "returned": 0,
                      *           "pendingAbsences": 0,
                      *           "placesChanged": 0,
+                     *           "pendingPlaces": 0,
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 5,
+                     *             "diff": 9,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 4
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -10853,10 +10849,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "applied",
                      *       "baseline": true,
-                     *       "startedAt": "2026-11-23T12:23:18.234Z",
-                     *       "arrivedAt": "2026-11-23T12:23:18.241Z",
-                     *       "fetchedAt": "2026-11-23T12:23:18.241Z",
-                     *       "finishedAt": "2026-11-23T12:23:18.271Z",
+                     *       "startedAt": "2026-11-24T01:17:05.307Z",
+                     *       "arrivedAt": "2026-11-24T01:17:05.321Z",
+                     *       "fetchedAt": "2026-11-24T01:17:05.321Z",
+                     *       "finishedAt": "2026-11-24T01:17:05.399Z",
                      *       "bytes": 481,
                      *       "fetched": 3,
                      *       "duplicates": 0,
@@ -10868,13 +10864,14 @@ export interface operations {
                      *       "returned": 0,
                      *       "pendingAbsences": 0,
                      *       "placesChanged": 0,
+                     *       "pendingPlaces": 0,
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 6,
-                     *         "apply": 8,
-                     *         "fetch": 0,
-                     *         "stage": 7
+                     *         "diff": 19,
+                     *         "apply": 17,
+                     *         "fetch": 1,
+                     *         "stage": 20
                      *       },
                      *       "reason": null,
                      *       "reviewId": null,
@@ -11032,10 +11029,10 @@ export interface operations {
                      *           "list": "routes",
                      *           "status": "held",
                      *           "baseline": false,
-                     *           "startedAt": "2026-11-23T12:23:18.336Z",
-                     *           "arrivedAt": "2026-11-23T12:23:18.339Z",
-                     *           "fetchedAt": "2026-11-23T12:23:18.339Z",
-                     *           "finishedAt": "2026-11-23T12:23:18.357Z",
+                     *           "startedAt": "2026-11-24T01:17:05.510Z",
+                     *           "arrivedAt": "2026-11-24T01:17:05.514Z",
+                     *           "fetchedAt": "2026-11-24T01:17:05.514Z",
+                     *           "finishedAt": "2026-11-24T01:17:05.541Z",
                      *           "bytes": 2,
                      *           "fetched": 0,
                      *           "duplicates": 0,
@@ -11047,12 +11044,13 @@ export interface operations {
                      *           "returned": 0,
                      *           "pendingAbsences": 0,
                      *           "placesChanged": 0,
+                     *           "pendingPlaces": 0,
                      *           "gained": 0,
                      *           "lost": 0,
                      *           "durationsMs": {
-                     *             "diff": 5,
+                     *             "diff": 9,
                      *             "fetch": 0,
-                     *             "stage": 3
+                     *             "stage": 4
                      *           },
                      *           "reason": {
                      *             "code": "empty",
@@ -11194,10 +11192,10 @@ export interface operations {
                      *         "list": "routes",
                      *         "status": "held",
                      *         "baseline": false,
-                     *         "startedAt": "2026-11-23T12:23:18.336Z",
-                     *         "arrivedAt": "2026-11-23T12:23:18.339Z",
-                     *         "fetchedAt": "2026-11-23T12:23:18.339Z",
-                     *         "finishedAt": "2026-11-23T12:23:18.357Z",
+                     *         "startedAt": "2026-11-24T01:17:05.510Z",
+                     *         "arrivedAt": "2026-11-24T01:17:05.514Z",
+                     *         "fetchedAt": "2026-11-24T01:17:05.514Z",
+                     *         "finishedAt": "2026-11-24T01:17:05.541Z",
                      *         "bytes": 2,
                      *         "fetched": 0,
                      *         "duplicates": 0,
@@ -11209,12 +11207,13 @@ export interface operations {
                      *         "returned": 0,
                      *         "pendingAbsences": 0,
                      *         "placesChanged": 0,
+                     *         "pendingPlaces": 0,
                      *         "gained": 0,
                      *         "lost": 0,
                      *         "durationsMs": {
-                     *           "diff": 5,
+                     *           "diff": 9,
                      *           "fetch": 0,
-                     *           "stage": 3
+                     *           "stage": 4
                      *         },
                      *         "reason": {
                      *           "code": "empty",
@@ -11237,7 +11236,6 @@ export interface operations {
                      *           "code": "empty",
                      *           "text": "the list is empty"
                      *         },
-                     *         "assessment": null,
                      *         "baseline": false,
                      *         "liveBefore": 4,
                      *         "missing": 4,
@@ -11676,10 +11674,10 @@ export interface operations {
                      *       "list": "routes",
                      *       "status": "approved",
                      *       "baseline": false,
-                     *       "startedAt": "2026-11-23T12:23:18.336Z",
-                     *       "arrivedAt": "2026-11-23T12:23:18.339Z",
-                     *       "fetchedAt": "2026-11-23T12:23:26.487Z",
-                     *       "finishedAt": "2026-11-23T12:23:26.511Z",
+                     *       "startedAt": "2026-11-24T01:17:05.510Z",
+                     *       "arrivedAt": "2026-11-24T01:17:05.514Z",
+                     *       "fetchedAt": "2026-11-24T01:17:18.550Z",
+                     *       "finishedAt": "2026-11-24T01:17:18.603Z",
                      *       "bytes": 2,
                      *       "fetched": 0,
                      *       "duplicates": 0,
@@ -11691,13 +11689,14 @@ export interface operations {
                      *       "returned": 0,
                      *       "pendingAbsences": 0,
                      *       "placesChanged": 0,
+                     *       "pendingPlaces": 0,
                      *       "gained": 0,
                      *       "lost": 0,
                      *       "durationsMs": {
-                     *         "diff": 8,
-                     *         "apply": 10,
+                     *         "diff": 20,
+                     *         "apply": 17,
                      *         "fetch": 0,
-                     *         "stage": 5
+                     *         "stage": 10
                      *       },
                      *       "reason": {
                      *         "code": "empty",
@@ -12029,7 +12028,7 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "name": "alpha",
-                     *           "createdAt": "2026-11-23T12:23:18.362Z",
+                     *           "createdAt": "2026-11-24T01:17:05.547Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12039,7 +12038,7 @@ export interface operations {
                      *         {
                      *           "id": 2,
                      *           "name": "beta",
-                     *           "createdAt": "2026-11-23T12:23:18.395Z",
+                     *           "createdAt": "2026-11-24T01:17:05.590Z",
                      *           "disabledAt": null,
                      *           "share": 1,
                      *           "lists": 1,
@@ -12199,7 +12198,7 @@ export interface operations {
                      * @example {
                      *       "id": 3,
                      *       "name": "northwind",
-                     *       "createdAt": "2026-11-23T12:23:26.901Z",
+                     *       "createdAt": "2026-11-24T01:17:19.190Z",
                      *       "disabledAt": null,
                      *       "share": 1
                      *     }
@@ -12382,7 +12381,7 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T12:23:18.395Z",
+                     *       "createdAt": "2026-11-24T01:17:05.590Z",
                      *       "disabledAt": null,
                      *       "share": 2
                      *     }
@@ -12551,8 +12550,8 @@ export interface operations {
                      * @example {
                      *       "id": 2,
                      *       "name": "beta",
-                     *       "createdAt": "2026-11-23T12:23:18.395Z",
-                     *       "disabledAt": "2026-11-23T12:23:27.142Z",
+                     *       "createdAt": "2026-11-24T01:17:05.590Z",
+                     *       "disabledAt": "2026-11-24T01:17:19.698Z",
                      *       "share": 1,
                      *       "trackedFaresEnded": 0
                      *     }
@@ -12829,11 +12828,11 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_ffBnWeRT",
-                     *           "createdAt": "2026-11-23T12:23:18.505Z",
+                     *           "prefix": "fwk_qeRyGWQD",
+                     *           "createdAt": "2026-11-24T01:17:05.812Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
-                     *           "lastUsedAt": "2026-11-23T12:23:27.376Z"
+                     *           "lastUsedAt": "2026-11-24T01:17:19.928Z"
                      *         }
                      *       ]
                      *     }
@@ -12977,8 +12976,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_ffBnWeRT",
-                     *           "createdAt": "2026-11-23T12:23:18.505Z",
+                     *           "prefix": "fwk_qeRyGWQD",
+                     *           "createdAt": "2026-11-24T01:17:05.812Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -12990,8 +12989,8 @@ export interface operations {
                      *             "read",
                      *             "watch"
                      *           ],
-                     *           "prefix": "fwk_Qm0NDTsu",
-                     *           "createdAt": "2026-11-23T12:23:18.507Z",
+                     *           "prefix": "fwk_k8yjJdSc",
+                     *           "createdAt": "2026-11-24T01:17:05.814Z",
                      *           "expiresAt": null,
                      *           "revokedAt": null,
                      *           "lastUsedAt": null
@@ -13146,12 +13145,12 @@ export interface operations {
                      *       "scopes": [
                      *         "read"
                      *       ],
-                     *       "prefix": "fwk_KgcWpca9",
-                     *       "createdAt": "2026-11-23T12:23:27.698Z",
+                     *       "prefix": "fwk_ltKIYbKY",
+                     *       "createdAt": "2026-11-24T01:17:20.308Z",
                      *       "expiresAt": null,
                      *       "revokedAt": null,
                      *       "lastUsedAt": null,
-                     *       "key": "fwk_KgcWpca9…"
+                     *       "key": "fwk_ltKIYbKY…"
                      *     }
                      */
                     "application/json": {
@@ -13338,10 +13337,10 @@ export interface operations {
                      *         "read",
                      *         "watch"
                      *       ],
-                     *       "prefix": "fwk_ffBnWeRT",
-                     *       "createdAt": "2026-11-23T12:23:18.505Z",
+                     *       "prefix": "fwk_qeRyGWQD",
+                     *       "createdAt": "2026-11-24T01:17:05.812Z",
                      *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-23T12:23:27.885Z",
+                     *       "revokedAt": "2026-11-24T01:17:20.562Z",
                      *       "lastUsedAt": null
                      *     }
                      */
@@ -13488,8 +13487,8 @@ export interface operations {
                      *         {
                      *           "id": 1,
                      *           "kind": "mass_loss",
-                     *           "openedAt": "2026-11-23T12:23:18.361Z",
-                     *           "closedAt": "2026-11-23T12:23:18.361Z"
+                     *           "openedAt": "2026-11-24T01:17:05.545Z",
+                     *           "closedAt": "2026-11-24T01:17:05.545Z"
                      *         }
                      *       ],
                      *       "next": null
@@ -13614,7 +13613,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "since": "2026-11-23T11:23:00.000Z",
+                     *       "since": "2026-11-24T00:17:00.000Z",
                      *       "byLane": [
                      *         {
                      *           "lane": "scheduled",
@@ -14207,7 +14206,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2085c-54af-75cc-a654-4cb137718130",
+                     *           "id": "01a20b20-c127-70cf-b1c7-51464b01337a",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14254,8 +14253,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
-                     *           "recordedAt": "2026-11-23T12:23:18.447Z"
+                     *           "detectedAt": "2026-11-24T01:17:05.624Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.703Z"
                      *         }
                      *       ],
                      *       "seq": 1,
@@ -14833,17 +14832,17 @@ export interface operations {
                      *       "pair": "bookable",
                      *       "price": "100.00",
                      *       "currency": "EUR",
-                     *       "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *       "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *       "priceReason": null,
-                     *       "lastGoodCheckAt": "2026-11-23T12:23:18.414Z",
-                     *       "lastCheckAt": "2026-11-23T12:23:18.438Z",
+                     *       "lastGoodCheckAt": "2026-11-24T01:17:05.624Z",
+                     *       "lastCheckAt": "2026-11-24T01:17:05.689Z",
                      *       "lastCheckWhy": "on_demand",
                      *       "lastReason": null,
                      *       "expiredAt": null,
                      *       "endedAt": null,
                      *       "watchers": 2,
                      *       "next": {
-                     *         "at": "2026-11-23T12:24:18.414Z",
+                     *         "at": "2026-11-24T01:18:05.624Z",
                      *         "why": "its minimum interval"
                      *       },
                      *       "pace": {
@@ -14853,28 +14852,28 @@ export interface operations {
                      *           "lastChange": 1,
                      *           "route": 1
                      *         },
-                     *         "weight": 4,
+                     *         "weight": 2,
                      *         "eventValue": 1.1,
                      *         "ticket": 1,
                      *         "expectedIntervalSeconds": 60
                      *       },
                      *       "timeline": [
                      *         {
-                     *           "from": "2026-11-23T12:23:18.414Z",
+                     *           "from": "2026-11-24T01:17:05.624Z",
                      *           "to": null,
                      *           "pair": "bookable",
                      *           "outbound": "available",
                      *           "return": null,
                      *           "price": "100.00",
                      *           "currency": "EUR",
-                     *           "priceCheckedAt": "2026-11-23T12:23:18.414Z",
+                     *           "priceCheckedAt": "2026-11-24T01:17:05.624Z",
                      *           "priceReason": null
                      *         }
                      *       ],
                      *       "changes": [
                      *         {
                      *           "seq": 1,
-                     *           "id": "01a2085c-54af-75cc-a654-4cb137718130",
+                     *           "id": "01a20b20-c127-70cf-b1c7-51464b01337a",
                      *           "kind": "became_available",
                      *           "reason": null,
                      *           "fareId": 1,
@@ -14921,8 +14920,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "lastGoodCheckAt": null,
-                     *           "detectedAt": "2026-11-23T12:23:18.414Z",
-                     *           "recordedAt": "2026-11-23T12:23:18.447Z"
+                     *           "detectedAt": "2026-11-24T01:17:05.624Z",
+                     *           "recordedAt": "2026-11-24T01:17:05.703Z"
                      *         }
                      *       ]
                      *     }
@@ -15068,11 +15067,11 @@ export interface operations {
                      *
                      *     id: r1.f0
                      *     event: route_added
-                     *     data: {"seq":1,"id":"01a2085c-5439-7a16-879a-d770bc41815f","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-23T12:23:18.241Z","firstMissedAt":"2026-11-23T12:23:18.304Z","recordedAt":"2026-11-23T12:23:18.329Z","runId":3,"previous":0}
+                     *     data: {"seq":1,"id":"01a20b20-c05c-75c7-b030-a5525ea180e4","kind":"route_added","departureId":"PMI","destinationId":"IBZ","placeId":null,"before":null,"after":{"available":null},"lastSeenAt":"2026-11-24T01:17:05.321Z","firstMissedAt":"2026-11-24T01:17:05.454Z","recordedAt":"2026-11-24T01:17:05.500Z","runId":3,"previous":0}
                      *
                      *     id: r1.f1
                      *     event: became_available
-                     *     data: {"seq":1,"id":"01a2085c-54af-75cc-a654-4cb137718130","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-23T12:23:18.414Z","recordedAt":"2026-11-23T12:23:18.447Z","previous":0}
+                     *     data: {"seq":1,"id":"01a20b20-c127-70cf-b1c7-51464b01337a","kind":"became_available","reason":null,"fareId":1,"flightId":"101","returnFlightId":null,"before":{"pair":"unknown","price":null,"return":null,"outbound":{"price":null,"belief":"unknown","flight":null,"identity":null,"itinerary":null}},"after":{"pair":"bookable","price":{"amount":"100.00","currency":"EUR"},"return":null,"outbound":{"price":{"amount":"100.00","currency":"EUR"},"belief":"available","flight":{"to":"MAD","from":"PMI","stops":[],"airline":"VY","numbers":[3900],"arrivesAt":"2027-01-10 09:20","departsAt":"2027-01-10 08:00"},"identity":"VY|1|PMI-MAD|2027-01-10","itinerary":"08:00|3900"}},"lastGoodCheckAt":null,"detectedAt":"2026-11-24T01:17:05.624Z","recordedAt":"2026-11-24T01:17:05.703Z","previous":0}
                      *
                      *     :
                      *
@@ -15080,7 +15079,7 @@ export interface operations {
                      *     data: {"items":[]}
                      *
                      *     event: runs
-                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-23T12:23:18.336Z","arrivedAt":"2026-11-23T12:23:18.339Z","fetchedAt":"2026-11-23T12:23:18.339Z","finishedAt":"2026-11-23T12:23:18.357Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":5,"fetch":0,"stage":3},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-23T12:23:18.301Z","arrivedAt":"2026-11-23T12:23:18.304Z","fetchedAt":"2026-11-23T12:23:18.304Z","finishedAt":"2026-11-23T12:23:18.332Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":5,"apply":11,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-23T12:23:18.276Z","arrivedAt":"2026-11-23T12:23:18.279Z","fetchedAt":"2026-11-23T12:23:18.279Z","finishedAt":"2026-11-23T12:23:18.297Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":1,"lost":0,"durationsMs":{"diff":6,"apply":4,"fetch":0,"stage":3},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-23T12:23:18.234Z","arrivedAt":"2026-11-23T12:23:18.241Z","fetchedAt":"2026-11-23T12:23:18.241Z","finishedAt":"2026-11-23T12:23:18.271Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"gained":0,"lost":0,"durationsMs":{"diff":6,"apply":8,"fetch":0,"stage":7},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
+                     *     data: {"items":[{"runId":4,"list":"routes","status":"held","baseline":false,"startedAt":"2026-11-24T01:17:05.510Z","arrivedAt":"2026-11-24T01:17:05.514Z","fetchedAt":"2026-11-24T01:17:05.514Z","finishedAt":"2026-11-24T01:17:05.541Z","bytes":2,"fetched":0,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"pendingPlaces":0,"gained":0,"lost":0,"durationsMs":{"diff":9,"fetch":0,"stage":4},"reason":{"code":"empty","text":"the list is empty"},"reviewId":4,"contentHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","wouldAdd":0,"wouldRemove":4},{"runId":3,"list":"routes","status":"applied","baseline":false,"startedAt":"2026-11-24T01:17:05.450Z","arrivedAt":"2026-11-24T01:17:05.454Z","fetchedAt":"2026-11-24T01:17:05.454Z","finishedAt":"2026-11-24T01:17:05.503Z","bytes":639,"fetched":4,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":4,"added":1,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"pendingPlaces":0,"gained":0,"lost":0,"durationsMs":{"diff":12,"apply":19,"fetch":0,"stage":7},"reason":null,"reviewId":null,"contentHash":"86c35a567e305859a3b2e61e43fa1c34406ee22dfcb1ed2b1e6353ca3f71e3aa","wouldAdd":null,"wouldRemove":null},{"runId":2,"list":"with-availability","status":"applied","baseline":true,"startedAt":"2026-11-24T01:17:05.408Z","arrivedAt":"2026-11-24T01:17:05.413Z","fetchedAt":"2026-11-24T01:17:05.413Z","finishedAt":"2026-11-24T01:17:05.446Z","bytes":160,"fetched":1,"duplicates":0,"conflictingPlaces":0,"unknownPairs":0,"live":1,"added":0,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"pendingPlaces":0,"gained":1,"lost":0,"durationsMs":{"diff":12,"apply":7,"fetch":0,"stage":5},"reason":null,"reviewId":null,"contentHash":"a3aa069247ad76736e28e99ae861878ee844f76691f0ded97308525851e989cd","wouldAdd":null,"wouldRemove":null},{"runId":1,"list":"routes","status":"applied","baseline":true,"startedAt":"2026-11-24T01:17:05.307Z","arrivedAt":"2026-11-24T01:17:05.321Z","fetchedAt":"2026-11-24T01:17:05.321Z","finishedAt":"2026-11-24T01:17:05.399Z","bytes":481,"fetched":3,"duplicates":0,"conflictingPlaces":0,"unknownPairs":null,"live":3,"added":3,"removed":0,"returned":0,"pendingAbsences":0,"placesChanged":0,"pendingPlaces":0,"gained":0,"lost":0,"durationsMs":{"diff":19,"apply":17,"fetch":1,"stage":20},"reason":null,"reviewId":null,"contentHash":"5043ea5f654bb26c8c94760d50780d533fc192a88fa86c24ff1be388eaa38ff1","wouldAdd":null,"wouldRemove":null}]}
                      */
                     "text/event-stream": unknown;
                 };

@@ -1,6 +1,5 @@
 import { percent } from '../../route-sync/plan/guard.ts'
 import type { ListDifference } from '../../route-sync/read/diff-snapshots.ts'
-import type { LossCause } from '../../route-sync/review/assess-loss.ts'
 import type { DryRun } from '../../route-sync/review/dry-run.ts'
 import type { PlanExamples, RouteExample } from '../../route-sync/review/plan-examples.ts'
 import type { PlanReport, Review } from '../../route-sync/review/report-plan.ts'
@@ -91,7 +90,6 @@ function planFacts(plan: PlanReport): Fact[] {
     ['list', listText(plan)],
     missing > 0 && ['missing', missingText(plan)],
     ...(missing > 0 ? lossFacts(examples) : []),
-    ...assessmentFacts(plan),
     fresh > 0 && ['new', `${count(fresh)}: ${routesText(examples.added, fresh)}`],
     placesChanged > 0 && [
       'places',
@@ -132,17 +130,6 @@ function lossFacts({ countries, placesLost }: PlanExamples): Fact[] {
     ['by country', shares.join(', ')],
     ...(lost === 0 ? [] : [['lost places', text] as const]),
   ]
-}
-
-const CAUSES: Readonly<Record<LossCause, string>> = {
-  accident: 'probably an accident of the upstream.',
-  season: 'probably the end of a season.',
-  unclear: 'unclear.',
-}
-
-function assessmentFacts({ assessment }: PlanReport): Fact[] {
-  if (assessment === null) return []
-  return [['cause', [CAUSES[assessment.cause], ...assessment.signs].join(' ')]]
 }
 
 function effectText({ list, baseline, forecast }: PlanReport): string {

@@ -100,7 +100,15 @@ function listText(run: ShownRun): string | null {
 function countsText(run: ShownRun): string {
   return numbersText({
     ...pick(run, 'live', 'added', 'removed', 'returned', 'pendingAbsences', 'placesChanged'),
-    ...pick(run, 'gained', 'lost', 'duplicates', 'conflictingPlaces', 'unknownPairs'),
+    ...pick(
+      run,
+      'pendingPlaces',
+      'gained',
+      'lost',
+      'duplicates',
+      'conflictingPlaces',
+      'unknownPairs',
+    ),
   })
 }
 

@@ -26,7 +26,11 @@ function joinedText({ runId, reviewId }: SyncOutcome): string {
 
 function effectText(outcome: SyncOutcome): string {
   const pending = outcome.pendingAbsences ?? 0
-  const awaiting = pending > 0 ? [`${countOf(pending, 'absence')} pending`] : []
+  const places = outcome.pendingPlaces ?? 0
+  const awaiting = [
+    ...(pending > 0 ? [`${countOf(pending, 'absence')} pending`] : []),
+    ...(places > 0 ? [`new attributes of ${countOf(places, 'place')} pending`] : []),
+  ]
   if (outcome.list === 'with-availability') {
     const moves = outcome.baseline
       ? []
@@ -36,8 +40,9 @@ function effectText(outcome: SyncOutcome): string {
   const moves = outcome.baseline
     ? []
     : [`${count(outcome.added)} added`, `${count(outcome.removed)} removed`]
-  const places = outcome.placesChanged ?? 0
-  const placeMoves = places > 0 && !outcome.baseline ? [`${countOf(places, 'place')} changed`] : []
+  const changed = outcome.placesChanged ?? 0
+  const placeMoves =
+    changed > 0 && !outcome.baseline ? [`${countOf(changed, 'place')} changed`] : []
   return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
 }
 

@@ -1,6 +1,8 @@
-import type { RouteListName } from '../../base/kinds.ts'
+import type { RouteChangeKind, RouteListName } from '../../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+import { DEPARTURE_ROUTES, HISTORY_DAYS, type LossHistory, type SnapshotDiff } from './guard.ts'
 
 /** What applying a list needs to know of its run. */
 export interface ApplyArgs {
@@ -14,6 +16,13 @@ export interface ApplyArgs {
   readonly confirmations: number
   /** Agreeing lists that are accepted together, this one included; 1 for a list that is accepted alone. */
   readonly lists: number
+}
+
+/** The routes that a list may lack. */
+export const LIVE: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
+  routes: sql`(select departure_id, destination_id from route_version where valid_to is null)`,
+  'with-availability': sql`(select departure_id, destination_id
+                              from route_availability_version where valid_to is null and available)`,
 }
 
 type Of<Fields extends keyof ApplyArgs> = Pick<ApplyArgs, Fields> & { readonly list: RouteListName }
@@ -57,16 +66,85 @@ function absenceIncrement({ lists }: Pick<ApplyArgs, 'lists'>): RawBuilder<unkno
                   then 1 else ${lists}::integer end`
 }
 
-/** A subquery of one row: routes in `snapshot_missing`, those newly absent, and those that one more absence confirms. */
-export function countMissing(list: RouteListName, confirmations: number): RawBuilder<unknown> {
-  return sql`
-    (select count(*) as missing,
-            count(*) filter (where a.absences is null) as newly_absent,
-            count(*) filter (where coalesce(a.absences, 0) + 1 >= ${confirmations}) as confirmed
-       from snapshot_missing s
-       left join pending_absence a
-              on a.list = ${list}
-             and (a.departure_id, a.destination_id) = (s.departure_id, s.destination_id))`
+/** What a list lacks, and what the lists of the last 24 hours lacked. */
+type Losses = Pick<
+  SnapshotDiff,
+  'missing' | 'newlyAbsent' | 'absentLastDay' | 'emptied' | 'removedLastDay'
+> & {
+  /** Routes that one more absence confirms. */
+  readonly confirmed: number
+}
+
+const LOSS_KINDS: Readonly<Record<RouteListName, RouteChangeKind>> = {
+  routes: 'route_removed',
+  'with-availability': 'route_lost_availability',
+}
+
+/** Counts the routes in `snapshot_missing`, and the removals of the last 24 hours that still hold. */
+export async function countLosses(
+  tx: Tx,
+  list: RouteListName,
+  confirmations: number,
+): Promise<Losses> {
+  return selectOne(
+    sql<Losses>`
+      with day_ago as materialized (select clock_timestamp() - interval '24 hours' as instant),
+           missing as materialized (
+             select m.departure_id, m.destination_id, a.absences,
+                    a.absences is null or a.first_missed_at > instant as is_recent
+               from snapshot_missing m
+               cross join day_ago
+               left join pending_absence a
+                      on a.list = ${list}
+                     and (a.departure_id, a.destination_id) = (m.departure_id, m.destination_id)),
+           removed as (
+             select c.departure_id, c.destination_id, bool_or(c.first_missed_at > instant) as is_recent
+               from day_ago
+               join sync_run r on r.fetched_at > instant
+               join route_change c on c.sync_run_id = r.id
+              where r.list = ${list} and r.status = 'applied' and r.reason_code is distinct from 'agreed'
+                and c.kind = ${LOSS_KINDS[list]}
+                and not exists (select from ${LIVE[list]} l
+                                 where (l.departure_id, l.destination_id) = (c.departure_id, c.destination_id))
+              group by c.departure_id, c.destination_id)
+      select count(*) as missing,
+             count(*) filter (where absences is null) as "newlyAbsent",
+             count(*) filter (where coalesce(absences, 0) + 1 >= ${confirmations}) as confirmed,
+             count(*) filter (where is_recent) + (select count(*) from removed where is_recent) as "absentLastDay",
+             (select count(*) from removed) as "removedLastDay",
+             (select count(*)
+                from (select departure_id, count(*) as routes from missing
+                       group by departure_id having count(*) >= ${DEPARTURE_ROUTES} and bool_or(is_recent)) d
+               where d.routes = (select count(*) from ${LIVE[list]} l where l.departure_id = d.departure_id))
+               as emptied
+        from missing
+    `,
+    tx,
+  )
+}
+
+/** Reads how many routes the accepted lists of a kind removed day by day. */
+export async function readLossHistory(tx: Tx, list: RouteListName): Promise<LossHistory> {
+  return selectOne(
+    sql<LossHistory>`
+      with accepted as (
+             select (fetched_at at time zone 'UTC')::date as day, max(${ARRIVED_AT}) as arrived_at,
+                    max(live + removed + lost - added - gained) as live,
+                    coalesce(sum(removed + lost) filter (where status <> 'approved'
+                                                           and reason_code is distinct from 'agreed'), 0) as removed
+               from sync_run
+              where list = ${list} and status in ${ACCEPTED}
+              group by 1
+              order by 1 desc
+              limit ${HISTORY_DAYS}),
+           spaced as (
+             select *, day - lag(day, 1, day - 1) over (order by day) as days from accepted)
+      select coalesce(json_agg(json_build_object('days', days, 'live', live, 'removed', removed)), '[]') as accepted,
+             coalesce(extract(epoch from clock_timestamp() - max(arrived_at)) / 86400, 0)::float8 as "daysSinceLast"
+        from spaced
+    `,
+    tx,
+  )
 }
 
 /** Counts the routes in `snapshot_missing` whose absence would be confirmed by lists that are accepted together. */

@@ -2,8 +2,14 @@ import type { SyncReason } from '../runs/sync-run.ts'
 
 /** When a list is held for review, and when agreeing lists end a review by themselves. Shares are fractions of 1. */
 export interface GuardLimits {
-  /** Live (or available) routes that one list may newly lack. */
+  /** Live (or available) routes that lists may newly lack, until the history is known and at most. */
   readonly absentShare: number
+  /** This share may always be absent, however quiet the history is. */
+  readonly leastAbsentShare: number
+  /** Departures that may lose all of at least `DEPARTURE_ROUTES` routes are fewer than this. */
+  readonly emptiedDepartures: number
+  /** Known places that a list may give under new ids are fewer than this. */
+  readonly renumberedPlaces: number
   /** Fewer absences, removals or place changes are never suspicious: small lists move in large shares. */
   readonly minimum: number
   /** Routes whose removal may be confirmed within 24 hours. */
@@ -26,6 +32,9 @@ export interface GuardLimits {
 
 export const GUARD_LIMITS: GuardLimits = {
   absentShare: 0.15,
+  leastAbsentShare: 0.015,
+  emptiedDepartures: 5,
+  renumberedPlaces: 5,
   minimum: 10,
   removedPerDayShare: 0.25,
   growthFrom: 1_000,
@@ -49,6 +58,10 @@ export interface SnapshotDiff {
   readonly missing: number
   /** Missing routes without a pending absence. */
   readonly newlyAbsent: number
+  /** Missing and removed routes that the lists of the last 24 hours, this one included, were the first to lack. */
+  readonly absentLastDay: number
+  /** Departures of at least `DEPARTURE_ROUTES` live routes that lack all, some of them for less than 24 hours. */
+  readonly emptied: number
   /** Removals that the list would confirm. */
   readonly removed: number
   /** Losses of availability that the list would confirm. */
@@ -56,13 +69,21 @@ export interface SnapshotDiff {
   /** Routes that unsuspicious lists removed in the last 24 hours and that are still removed. */
   readonly removedLastDay: number
   readonly knownPlaces: number
+  /** Known places with other attributes than before, and than in the last accepted list. */
+  readonly newlyEdited: number
+  /** New places with the attributes of known ones. */
+  readonly renumbered: number
+  /** Changes of attributes that the list would confirm. */
   readonly placesChanged: number
   /** Pairs of a `with-availability` list that are not among the routes; null if they were not counted. */
   readonly unknownPairs: number | null
 }
 
+type Outcome = 'gained' | 'lost' | 'unknownPairs' | 'placesChanged'
+
 /** What the guard judges. */
-export interface SnapshotEffect extends Omit<SnapshotDiff, 'gained' | 'lost' | 'unknownPairs'> {
+export interface SnapshotEffect extends Omit<SnapshotDiff, Outcome> {
+  readonly history: LossHistory
   readonly baseline: boolean
   /** Whether the list has the bytes of the last accepted one; an operator may have approved an empty list. */
   readonly repeated: boolean
@@ -70,29 +91,96 @@ export interface SnapshotEffect extends Omit<SnapshotDiff, 'gained' | 'lost' | '
   readonly listed: number
 }
 
+/** A day (UTC) on which lists of one kind were accepted. */
+export interface AcceptedDay {
+  /** Days since the accepted day before it. */
+  readonly days: number
+  /** Live (or available) routes before its lists. */
+  readonly live: number
+  /** Routes that its lists removed, without those of approved and released lists: these were no normal days. */
+  readonly removed: number
+}
+
+/** What the accepted lists of one kind say about normal losses. */
+export interface LossHistory {
+  /** The last accepted days in order, `HISTORY_DAYS` at most. */
+  readonly accepted: readonly AcceptedDay[]
+  readonly daysSinceLast: number
+}
+
+/** The limit follows from the accepted days that cover this many days, */
+export const HISTORY_DAYS = 60
+/** as soon as they cover this many. */
+const KNOWN_FROM_DAYS = 30
+/** An accepted day covers the days since the one before it, at most a week. */
+const COVERED_DAYS = 7
+/** An ordinary day may lose this many times what the worst day lost. */
+const MARGIN = 2
+/** Smaller departures lose all routes by chance. */
+export const DEPARTURE_ROUTES = 5
+
+/**
+ * The share of the live routes that may go within 24 hours, or since the last accepted list if that is longer ago: twice
+ * the largest daily loss of the history for each of these days. Until the history is known, the highest limit.
+ *
+ * @example twice 0.76 % of one day // 0.0152
+ */
+export function absenceLimit(
+  { accepted, daysSinceLast }: LossHistory,
+  { absentShare, leastAbsentShare }: GuardLimits,
+): number {
+  let covered = 0
+  let largest = 0
+  for (const { days, live, removed } of accepted.toReversed()) {
+    if (covered >= HISTORY_DAYS) break
+    covered += Math.min(days, COVERED_DAYS)
+    largest = Math.max(largest, removed / Math.max(1, live * days))
+  }
+  if (covered < KNOWN_FROM_DAYS) return absentShare
+  const usual = MARGIN * largest * Math.max(1, daysSinceLast)
+  return Math.min(absentShare, Math.max(leastAbsentShare, usual))
+}
+
 /**
  * Returns why a list is suspicious, or null. A suspicious list is held whole: nothing of it is applied.
  *
- * Each rule stands for one accident: an empty response, half a list, two lists in one, shifted columns, and a slow
- * leak that stays below the limit of a single list.
+ * Each rule stands for one accident: an empty response, a part of a list, a list that was cut at its end, ids in another
+ * form, two lists in one, shifted columns, and a slow leak that stays below the limit of a single list.
  */
 export function suspicionOf(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   if (effect.listed === 0 && !effect.repeated) return { code: 'empty', text: 'the list is empty' }
   if (effect.baseline) return null
   return (
     massAbsence(effect, limits) ??
+    emptiedDepartures(effect, limits) ??
     massAddition(effect, limits) ??
     massPlaceChange(effect, limits) ??
+    renumberedPlaces(effect, limits) ??
     massRemoval(effect, limits)
   )
 }
 
 function massAbsence(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
-  const { newlyAbsent, live } = effect
-  if (newlyAbsent < limits.minimum || newlyAbsent <= limits.absentShare * live) return null
+  const { newlyAbsent, absentLastDay, live, removedLastDay } = effect
+  const liveADayAgo = live + removedLastDay
+  const limit = absenceLimit(effect.history, limits)
+  // A list that lacks nothing new is not suspicious for what was accepted before it.
+  if (newlyAbsent === 0 || absentLastDay < limits.minimum) return null
+  if (absentLastDay <= limit * liveADayAgo) return null
+  const when = absentLastDay === newlyAbsent ? 'at once' : 'within 24 hours'
   return {
     code: 'mass_absence',
-    text: `${count(newlyAbsent)} of ${count(live)} routes are missing at once (${percent(newlyAbsent / live)}, limit ${percent(limits.absentShare)})`,
+    text: `${count(absentLastDay)} of ${count(liveADayAgo)} routes are missing ${when} (${percent(absentLastDay / liveADayAgo)}, limit ${percent(limit)})`,
+  }
+}
+
+function emptiedDepartures(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+  const { newlyAbsent, absentLastDay, emptied } = effect
+  if (newlyAbsent === 0 || absentLastDay < limits.minimum) return null
+  if (emptied < limits.emptiedDepartures) return null
+  return {
+    code: 'departures_emptied',
+    text: `${count(emptied)} departures of ${DEPARTURE_ROUTES} or more routes have none in the list`,
   }
 }
 
@@ -108,12 +196,20 @@ function massAddition(effect: SnapshotEffect, limits: GuardLimits): SyncReason |
 }
 
 function massPlaceChange(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
-  const { placesChanged, knownPlaces } = effect
-  if (placesChanged < limits.minimum) return null
-  if (placesChanged < limits.placesChangedShare * knownPlaces) return null
+  const { newlyEdited, knownPlaces } = effect
+  if (newlyEdited < limits.minimum) return null
+  if (newlyEdited < limits.placesChangedShare * knownPlaces) return null
   return {
     code: 'mass_place_change',
-    text: `${count(placesChanged)} of ${count(knownPlaces)} known places have other attributes (${percent(placesChanged / knownPlaces)}, limit ${percent(limits.placesChangedShare)})`,
+    text: `${count(newlyEdited)} of ${count(knownPlaces)} known places have other attributes (${percent(newlyEdited / knownPlaces)}, limit ${percent(limits.placesChangedShare)})`,
+  }
+}
+
+function renumberedPlaces({ renumbered }: SnapshotEffect, limits: GuardLimits): SyncReason | null {
+  if (renumbered < limits.renumberedPlaces) return null
+  return {
+    code: 'places_renumbered',
+    text: `${count(renumbered)} known places have a new id`,
   }
 }
 

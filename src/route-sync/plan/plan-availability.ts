@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
-import { type ApplyArgs, closeAvailability, countMissing } from './absences.ts'
+import { type ApplyArgs, closeAvailability, countLosses } from './absences.ts'
 import type { SnapshotDiff } from './guard.ts'
 
 const LIST = 'with-availability'
@@ -87,17 +87,17 @@ async function countDiff(tx: Tx, { isStaged, confirmations }: DiffArgs): Promise
   // A listed route that is available is live, so every unknown pair is among the differences.
   const unknownPairs = sql`
     (select count(*) from availability_difference where listed) - (select count(*) from snapshot_gained)`
-  return selectOne(
-    sql<SnapshotDiff>`
+  const { confirmed, ...losses } = await countLosses(tx, LIST, confirmations)
+  const counts = await selectOne(
+    sql<Pick<SnapshotDiff, 'live' | 'gained' | 'unknownPairs'>>`
       select (select count(*) from route_availability_version where valid_to is null and available) as live,
              (select count(*) from snapshot_gained) as gained,
-             ${isStaged ? unknownPairs : sql`null::bigint`} as "unknownPairs",
-             m.missing, m.newly_absent as "newlyAbsent", m.confirmed as lost,
-             0 as added, 0 as readded, 0 as removed, 0 as "removedLastDay", 0 as "knownPlaces", 0 as "placesChanged"
-        from ${countMissing(LIST, confirmations)} m
+             ${isStaged ? unknownPairs : sql`null::bigint`} as "unknownPairs"
     `,
     tx,
   )
+  const ofPlaces = { knownPlaces: 0, newlyEdited: 0, placesChanged: 0, renumbered: 0 }
+  return { ...losses, ...counts, ...ofPlaces, added: 0, readded: 0, removed: 0, lost: confirmed }
 }
 
 /** The changes that applying records, while the state still shows what held before. */

@@ -1,7 +1,14 @@
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import { affected, selectOne } from '../../db/transaction.ts'
-import { type ApplyArgs, closeAvailability, countMissing } from './absences.ts'
+import { type ApplyArgs, closeAvailability, countLosses } from './absences.ts'
 import type { SnapshotDiff } from './guard.ts'
+import {
+  applyPlaces,
+  comparePlaces,
+  countPlaces,
+  draftsOfPlaces,
+  repeatPlaces,
+} from './plan-places.ts'
 
 /** Compares a `routes` list with the live routes: fills `snapshot_added`, `snapshot_missing` and `snapshot_place`. */
 export async function diffRoutes(
@@ -37,25 +44,7 @@ async function compareRoutes(tx: Tx): Promise<void> {
   `.execute(tx)
 }
 
-/**
- * One row for each place of the list. If the list gives a place several times with different attributes, the known
- * attributes stay, else the smallest ones are taken: the result depends neither on the order of the list nor flips
- * between two lists.
- */
-async function comparePlaces(tx: Tx): Promise<void> {
-  await sql`
-    create temp table snapshot_place on commit drop as
-    select distinct on (s.place_id)
-           s.place_id, s.iata, s.city, s.country,
-           v.place_id is not null as known,
-           v.place_id is not null and (v.iata, v.city, v.country) <> (s.iata, s.city, s.country) as changed
-      from staged_place s
-      left join place_version v on v.place_id = s.place_id and v.valid_to is null
-     order by s.place_id, changed, s.iata collate "C", s.city collate "C", s.country collate "C"
-  `.execute(tx)
-}
-
-/** The last accepted list again adds nothing and lacks exactly the routes with a pending absence. */
+/** The last accepted list again adds nothing, lacks the routes with a pending absence, and gives places their pending attributes. */
 async function repeatRoutes(tx: Tx): Promise<void> {
   await sql`
     create temp table snapshot_missing on commit drop as
@@ -64,15 +53,14 @@ async function repeatRoutes(tx: Tx): Promise<void> {
   await sql`
     create temp table snapshot_added (departure_id text, destination_id text) on commit drop
   `.execute(tx)
-  await sql`
-    create temp table snapshot_place
-      (place_id text, iata text, city text, country text, known boolean, changed boolean) on commit drop
-  `.execute(tx)
+  await repeatPlaces(tx)
 }
 
 async function countDiff(tx: Tx, confirmations: number): Promise<SnapshotDiff> {
-  return selectOne(
-    sql<SnapshotDiff>`
+  const { confirmed, ...losses } = await countLosses(tx, 'routes', confirmations)
+  const places = await countPlaces(tx, confirmations)
+  const counts = await selectOne(
+    sql<Omit<SnapshotDiff, keyof typeof losses | keyof typeof places>>`
       select (select count(*) from route_version where valid_to is null) as live,
              (select count(*) from snapshot_added) as added,
              (select count(*)
@@ -82,23 +70,11 @@ async function countDiff(tx: Tx, confirmations: number): Promise<SnapshotDiff> {
                                 and r.removed_by in (select id from sync_run
                                                       where finished_at > clock_timestamp() - interval '24 hours')))
                as readded,
-             0 as gained, m.missing, m.newly_absent as "newlyAbsent", m.confirmed as removed, 0 as lost,
-             (select count(distinct (o.departure_id, o.destination_id))
-                from route_version o
-                join sync_run by on by.id = o.removed_by
-               where o.valid_to > clock_timestamp() - interval '24 hours'
-                 and by.status = 'applied' and by.reason_code is distinct from 'agreed'
-                 and not exists (select from route_version r
-                                  where (r.departure_id, r.destination_id) = (o.departure_id, o.destination_id)
-                                    and r.valid_to is null)) as "removedLastDay",
-             p.known as "knownPlaces", p.changed as "placesChanged", null::integer as "unknownPairs"
-        from ${countMissing('routes', confirmations)} m,
-             (select count(*) filter (where known) as known,
-                     count(*) filter (where changed) as changed
-                from snapshot_place) p
+             0 as gained, 0 as lost, null::integer as "unknownPairs"
     `,
     tx,
   )
+  return { ...losses, ...places, ...counts, removed: confirmed }
 }
 
 /** The changes that applying records, while the state still shows what held before. */
@@ -119,13 +95,7 @@ export function draftsOfRoutes({
              on (v.departure_id, v.destination_id) = (p.departure_id, p.destination_id) and v.valid_to is null
      where p.list = 'routes' and p.absences >= ${confirmations}
     union all
-    select 'place_changed', null, null, s.place_id,
-           jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country),
-           jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country),
-           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
-      from snapshot_place s
-      join place_version v on v.place_id = s.place_id and v.valid_to is null
-     where s.changed
+    ${draftsOfPlaces(confirmations)}
   `
 }
 
@@ -136,8 +106,7 @@ export async function applyRoutes(tx: Tx, args: ApplyArgs) {
   await closeAvailability(tx, { ...args, list: 'routes' })
   const removed = await closeRemoved(tx, args)
   const added = await openAdded(tx, args)
-  const placesChanged = await closeChangedPlaces(tx, args)
-  if ((await openPlaces(tx, args)) > 0) await savePlaceCodes(tx)
+  const placesChanged = await applyPlaces(tx, args)
   return { added, removed, placesChanged, gained: 0, lost: 0 }
 }
 
@@ -176,43 +145,4 @@ async function openAdded(tx: Tx, { runId, fetchedAt }: ApplyArgs): Promise<numbe
     `,
     tx,
   )
-}
-
-async function closeChangedPlaces(tx: Tx, { fetchedAt }: ApplyArgs): Promise<number> {
-  return affected(
-    sql`
-      update place_version v
-         set valid_to = ${fetchedAt}
-        from snapshot_place s
-       where s.changed and v.place_id = s.place_id and v.valid_to is null
-    `,
-    tx,
-  )
-}
-
-async function openPlaces(tx: Tx, { fetchedAt }: ApplyArgs): Promise<number> {
-  return affected(
-    sql`
-      insert into place_version (place_id, iata, city, country, valid_from)
-      select place_id, iata, city, country, ${fetchedAt}::timestamptz
-        from snapshot_place
-       where changed or not known
-    `,
-    tx,
-  )
-}
-
-/** Makes the table of airport codes equal to the present places: fares join routes by it. */
-export async function savePlaceCodes(tx: Tx): Promise<void> {
-  await sql`
-    merge into place_code c
-    using (select iata, case when count(*) = 1 then min(place_id) end as place_id
-             from place_version
-            where valid_to is null and iata <> ''
-            group by iata) p
-       on p.iata = c.iata
-     when matched and c.place_id is distinct from p.place_id then update set place_id = p.place_id
-     when not matched by target then insert values (p.iata, p.place_id)
-     when not matched by source then delete
-  `.execute(tx)
 }

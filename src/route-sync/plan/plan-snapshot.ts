@@ -12,9 +12,11 @@ import {
   countPending,
   deleteConfirmed,
   deleteReturned,
+  readLossHistory,
 } from './absences.ts'
 import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
 import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
+import { advancePlaces, countPendingPlaces } from './plan-places.ts'
 import { applyRoutes, diffRoutes, draftsOfRoutes } from './plan-routes.ts'
 import { type StagedSnapshot, stageSnapshot } from './stage-snapshot.ts'
 
@@ -114,6 +116,8 @@ export async function planSnapshot(
     isStaged,
     effect: {
       ...diff,
+      removed: diff.removed + diff.lost,
+      history: await readLossHistory(tx, list),
       baseline: previous === null,
       repeated: previous?.contentHash === fetched.contentHash,
       // A list of unknown pairs alone says as little as an empty one.
@@ -156,6 +160,7 @@ async function applyDiff(
   const { draftsOf, apply, tables } = LISTS[list]
   const returned = await deleteReturned(tx, list)
   await advanceAbsences(tx, { ...args, list })
+  if (list === 'routes') await advancePlaces(tx, args)
   if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
   const counts = await apply(tx, args)
   await deleteConfirmed(tx, { ...args, list })
@@ -170,5 +175,6 @@ async function applyDiff(
     unknownPairs: diff.unknownPairs,
     returned,
     pendingAbsences,
+    pendingPlaces: list === 'routes' ? await countPendingPlaces(tx) : 0,
   }
 }

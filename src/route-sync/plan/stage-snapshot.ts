@@ -27,8 +27,7 @@ export async function stageSnapshot(
   slices: AsyncIterable<{ readonly routes: readonly Route[] }>,
   prefix: StagingPrefix = 'staged',
 ): Promise<StagedSnapshot> {
-  const tables = { routes: sql.table(`${prefix}_route`), places: sql.table(`${prefix}_place`) }
-  await createStagingTables(tx, tables)
+  const tables = await createStagingTables(tx, prefix)
   const places = new PlaceRegister()
   const pairs = new Set<number>()
   let fetched = 0
@@ -59,7 +58,10 @@ interface StagingTables {
   readonly places: RawBuilder<unknown>
 }
 
-async function createStagingTables(tx: Tx, { routes, places }: StagingTables): Promise<void> {
+/** Creates the tables of a list, which `stageSnapshot` fills. */
+export async function createStagingTables(tx: Tx, prefix: StagingPrefix): Promise<StagingTables> {
+  const tables = { routes: sql.table(`${prefix}_route`), places: sql.table(`${prefix}_place`) }
+  const { routes, places } = tables
   await sql`
     create temp table ${routes} (departure_id text not null, destination_id text not null)
     on commit drop
@@ -72,6 +74,7 @@ async function createStagingTables(tx: Tx, { routes, places }: StagingTables): P
     create temp table ${places} (place_id text not null, iata text not null, city text not null, country text not null)
     on commit drop
   `.execute(tx)
+  return tables
 }
 
 /** Runs one action at a time, each while the caller prepares the next: the database stores while we read. */

@@ -40,6 +40,7 @@ const members = {
   returned: orNull(Type.Integer(), 'Routes that returned before their removal was confirmed.'),
   pendingAbsences: orNull(Type.Integer(), 'Routes whose removal is not yet confirmed.'),
   placesChanged: Count,
+  pendingPlaces: orNull(Type.Integer(), 'Places whose new attributes are not yet confirmed.'),
   gained: orNull(Type.Integer(), 'Routes that became available.'),
   lost: orNull(Type.Integer(), 'Routes that are no longer available.'),
   wouldAdd: orNull(

@@ -7,6 +7,7 @@ import { stageSnapshot } from '../plan/stage-snapshot.ts'
 import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
 import { ACCEPTED } from '../runs/sync-run-queries.ts'
 import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { type PlaceRun, recordPlaces, repeatPlaces, type Step } from './replay-places.ts'
 
 export interface ListDeps {
   readonly db: Db
@@ -23,10 +24,11 @@ export interface ListDeps {
 export async function numberRuns(db: Db, { confirmations }: Pick<ListDeps, 'confirmations'>) {
   await sql`
     insert into farewatch_replay.run
-           (list, position, run_id, valid_at, arrived_at, content_hash, bytes, baseline, confirmations, lists, compared_hash, compared_bytes)
+           (list, position, run_id, valid_at, arrived_at, content_hash, bytes, baseline, confirmations, place_confirmations, lists, compared_hash, compared_bytes)
     select r.list, row_number() over (partition by r.list order by r.fetched_at), r.id, r.fetched_at,
            date_trunc('milliseconds', coalesce(r.arrived_at, r.fetched_at)), r.content_hash, r.bytes, r.baseline,
            coalesce(r.confirmations, case r.status when 'approved' then 1 else ${confirmations}::integer end),
+           case when r.pending_places is null then 1 else coalesce(r.confirmations, 1) end,
            1 + agreed.lists, c.content_hash, c.bytes
       from sync_run r
       cross join lateral (
@@ -48,14 +50,11 @@ export async function numberRuns(db: Db, { confirmations }: Pick<ListDeps, 'conf
   `.execute(db)
 }
 
-interface NumberedRun {
-  readonly position: number
+interface NumberedRun extends PlaceRun {
   readonly runId: number
-  readonly validAt: Date
   readonly contentHash: string
   readonly bytes: number
   readonly baseline: boolean
-  readonly comparedHash: string | null
   readonly comparedBytes: number | null
 }
 
@@ -69,7 +68,8 @@ export async function readLists(
   for (const run of await findNumbered(deps.db, list)) {
     signal.throwIfAborted()
     const follows = last !== undefined && last.position === run.position - 1
-    if (follows && last?.contentHash === run.contentHash) {
+    if (follows && last?.contentHash === run.contentHash && run.comparedHash === null) {
+      if (list === 'routes') await inTransaction(deps.db, (tx) => repeatPlaces(tx, run))
       await markKnown(deps.db, list, run.position)
       last = run
     } else if (await readList(deps, list, { run, last, follows })) last = run
@@ -80,6 +80,7 @@ export async function readLists(
 async function findNumbered(db: Db, list: RouteListName): Promise<NumberedRun[]> {
   const { rows } = await sql<NumberedRun>`
     select position, run_id as "runId", valid_at as "validAt", content_hash as "contentHash", bytes, baseline,
+           place_confirmations as "placeConfirmations", lists,
            compared_hash as "comparedHash", compared_bytes as "comparedBytes"
       from farewatch_replay.run
      where list = ${list}
@@ -94,16 +95,12 @@ async function markKnown(db: Db, list: RouteListName, position: number): Promise
   `.execute(db)
 }
 
-interface Step {
-  readonly run: NumberedRun
-  /** The last run whose list was read. */
-  readonly last: NumberedRun | undefined
-  /** Whether no run lies between the two. */
-  readonly follows: boolean
-}
-
 /** Records one list. Returns false if it, or the list that it was compared with, cannot be read. */
-async function readList(deps: ListDeps, list: RouteListName, step: Step): Promise<boolean> {
+async function readList(
+  deps: ListDeps,
+  list: RouteListName,
+  step: Step<NumberedRun>,
+): Promise<boolean> {
   const { position, comparedHash, comparedBytes } = step.run
   const fetched = await findKept(deps.db, step.run)
   const compared =
@@ -116,11 +113,11 @@ async function readList(deps: ListDeps, list: RouteListName, step: Step): Promis
     await sql`set local work_mem = '64MB'`.execute(tx)
     await stageSnapshot(tx, deps.scrub, readSlices(tx, { list, fetched }))
     await recordPresence(tx, list, position)
-    if (list === 'routes') await recordPlaces(tx, step)
     if (compared !== null) {
       await stageSnapshot(tx, deps.scrub, readSlices(tx, { list, fetched: compared }), 'compared')
       await recordSingleAbsences(tx, list, position)
     }
+    if (list === 'routes') await recordPlaces(tx, step)
     await markKnown(tx, list, position)
   })
   if (step.last === undefined) await sql`analyze farewatch_replay.presence`.execute(deps.db)
@@ -156,35 +153,6 @@ async function recordPresence(tx: Tx, list: RouteListName, position: number): Pr
      where not exists (select from farewatch_replay.presence p
                         where p.list = ${list} and p.until is null
                           and (p.departure_id, p.destination_id) = (s.departure_id, s.destination_id))
-  `.execute(tx)
-}
-
-/**
- * A place keeps its attributes while a list gives them, else takes the smallest ones that the list gives. After runs whose
- * lists are unknown its attributes are unknown until a list gives the place again; if that list contradicts itself, the
- * stored attributes are taken if they are among those of the list.
- */
-async function recordPlaces(tx: Tx, { run, last, follows }: Step): Promise<void> {
-  const { position, validAt, baseline } = run
-  const isFirst = !follows && !baseline
-  const until = follows ? position : (last?.position ?? 0) + 1
-  const isKept = sql`exists (select from staged_place s
-                              where (s.place_id, s.iata, s.city, s.country) = (p.place_id, p.iata, p.city, p.country))`
-  await sql`
-    update farewatch_replay.place p
-       set until = ${until}
-     where p.until is null
-       and (${!follows} or not ${isKept} and p.place_id in (select place_id from staged_place))
-  `.execute(tx)
-  await sql`
-    insert into farewatch_replay.place (place_id, iata, city, country, first)
-    select distinct on (s.place_id) s.place_id, s.iata, s.city, s.country, ${position}::integer
-      from staged_place s
-      left join place_version v
-             on ${isFirst} and (v.place_id, v.iata, v.city, v.country) = (s.place_id, s.iata, s.city, s.country)
-            and v.valid_from <= ${validAt} and (v.valid_to is null or v.valid_to > ${validAt})
-     where not exists (select from farewatch_replay.place p where p.place_id = s.place_id and p.until is null)
-     order by s.place_id, v.place_id is null, s.iata collate "C", s.city collate "C", s.country collate "C"
   `.execute(tx)
 }
 

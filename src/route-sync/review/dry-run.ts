@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { databaseNow } from '../../db/transaction.ts'
 import { countConfirmed } from '../plan/absences.ts'
+import { countConfirmedPlaces } from '../plan/plan-places.ts'
 import type { Forecast, SyncDeps } from '../plan/plan-snapshot.ts'
 import { createStopwatch } from '../runs/run-records.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
@@ -33,8 +34,12 @@ export async function dryRun(
     const judged = { list, fetched, plan, runId: null, fetchedAt: await databaseNow(tx) }
     const release = (await judgeSnapshot(tx, deps, judged))?.release ?? null
     if (release === null) return null
-    const confirmed = await countConfirmed(tx, { list, lists: release.lists, confirmations })
-    const forecast = confirmedForecast(list, report.forecast, confirmed)
+    const together = { lists: release.lists, confirmations }
+    const confirmed = await countConfirmed(tx, { list, ...together })
+    const forecast = {
+      ...confirmedForecast(list, report.forecast, confirmed),
+      ...(list === 'routes' && { placesChanged: await countConfirmedPlaces(tx, together) }),
+    }
     return { ...report, forecast, verdict: null, release: release.reason }
   })
   if (applied !== null) return applied

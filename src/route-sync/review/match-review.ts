@@ -3,7 +3,7 @@ import type { Scrub } from '../../base/secrets.ts'
 import { sql, type Tx } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
 import type { SnapshotPlan } from '../plan/plan-snapshot.ts'
-import { stageSnapshot } from '../plan/stage-snapshot.ts'
+import { createStagingTables, stageSnapshot } from '../plan/stage-snapshot.ts'
 import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
 import { JOINABLE } from '../runs/sync-run-queries.ts'
 import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
@@ -47,9 +47,8 @@ export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState 
   const { list, fetched, plan, scrub } = args
   const same = await findSame(tx, args)
   if (same !== undefined) {
-    await sql`
-      create temp table compared_route (departure_id text, destination_id text) on commit drop
-    `.execute(tx)
+    // An empty one stands for the same bytes.
+    await createStagingTables(tx, 'compared')
     return readReview(tx, list, same)
   }
   const candidates = await findCandidates(tx, args)

@@ -1,7 +1,7 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { LIVE } from './read-loss-pattern.ts'
+import { LIVE } from '../plan/absences.ts'
 
 /** Examples of each kind. */
 const EXAMPLES = 5

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
-import { object, oneOf, orNull } from '../../http/schemas.ts'
+import { object, orNull } from '../../http/schemas.ts'
 import { Place, Route } from '../read/route-endpoints.ts'
 import { ListName, Reason } from '../read/sync-run-endpoints.ts'
-import { LOSS_CAUSES } from './assess-loss.ts'
 
 const Count = Type.Integer()
 const Routes = Type.Array(Route)
@@ -49,16 +48,6 @@ const members = {
       placesChanged: Type.Array(object({ before: Place, after: Place })),
     },
     { description: 'A few examples of each kind. Routes are a sample, the same in each report.' },
-  ),
-  assessment: orNull(
-    object(
-      {
-        cause: oneOf(LOSS_CAUSES),
-        signs: Type.Array(Type.String(), { description: 'One sentence for each sign of a cause.' }),
-      },
-      { title: 'LossAssessment' },
-    ),
-    'The likely cause of the missing routes. Null unless the guard would hold the list because of them.',
   ),
 }
 

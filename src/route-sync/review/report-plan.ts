@@ -1,6 +1,6 @@
 import type { RouteListName } from '../../base/kinds.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
-import { databaseNow, openScratchTransaction } from '../../db/transaction.ts'
+import { openScratchTransaction } from '../../db/transaction.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
   type Forecast,
@@ -14,10 +14,8 @@ import type { SyncReason } from '../runs/sync-run.ts'
 import { findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
 import { listOfRun } from '../snapshots/fetched-list.ts'
 import { findPaired } from './approve-pull.ts'
-import { assessLoss, type LossAssessment } from './assess-loss.ts'
 import { findHeldRun } from './decide-run.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
-import { readLossPattern } from './read-loss-pattern.ts'
 
 /** What applying a list would do now. */
 export interface PlanReport {
@@ -38,8 +36,6 @@ export interface PlanReport {
   /** Why the guard would hold the list; null if it would not. */
   readonly verdict: SyncReason | null
   readonly examples: PlanExamples
-  /** The likely cause of the missing routes; null unless the guard would hold the list because of them. */
-  readonly assessment: LossAssessment | null
 }
 
 /** The runs of a review that an operator rejected last, and when. */
@@ -123,29 +119,18 @@ export async function withPlan<T>(
   }
 }
 
-/** The reasons of a hold that missing routes explain. */
-const LOSSES = ['mass_absence', 'mass_removal']
-
 /** Reads the report from the transaction of a plan. */
 export async function readReport(
   tx: Tx,
-  { guard, scrub }: Pick<ReviewDeps, 'guard' | 'scrub'>,
-  { list, fetched, arrivedAt }: ReportArgs,
+  { guard }: Pick<ReviewDeps, 'guard'>,
+  { list, fetched }: ReportArgs,
   { effect, forecast, staged }: SnapshotPlan,
 ): Promise<PlanReport> {
   const { baseline, live: liveBefore, missing, newlyAbsent } = effect
-  const { bytes } = fetched
-  const verdict = suspicionOf(effect, guard)
-  const counts = { rows: staged.fetched, bytes, live: liveBefore, missing }
-  const at = arrivedAt ?? (await databaseNow(tx))
-  const lossy = verdict !== null && LOSSES.includes(verdict.code)
   return {
     list,
-    bytes,
-    verdict,
-    assessment: lossy
-      ? assessLoss(await readLossPattern(tx, { ...counts, list, at, scrub }))
-      : null,
+    bytes: fetched.bytes,
+    verdict: suspicionOf(effect, guard),
     baseline,
     liveBefore,
     missing,

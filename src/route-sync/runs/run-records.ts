@@ -160,6 +160,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
       returned: counts.returned,
       pending_absences: counts.pendingAbsences,
       places_changed: counts.placesChanged,
+      pending_places: counts.pendingPlaces,
       gained: counts.gained,
       lost: counts.lost,
       durations_ms: sql`durations_ms || ${JSON.stringify(durationsMs)}::jsonb`,

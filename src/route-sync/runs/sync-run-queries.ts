@@ -149,6 +149,7 @@ function selectFinished(db: Db) {
       'returned',
       'pending_absences as pendingAbsences',
       'places_changed as placesChanged',
+      'pending_places as pendingPlaces',
       'gained',
       'lost',
       'durations_ms as durationsMs',

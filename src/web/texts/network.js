@@ -71,12 +71,6 @@ export const network = {
     kilobytes: (bytes) => `${Math.round(bytes / 1000).toLocaleString()} kB`,
     review: 'Review',
     ifApproved: 'If it were approved now',
-    cause: 'Why routes are missing',
-    causes: {
-      accident: 'This looks like an accident of the upstream.',
-      season: 'This looks like the end of a season.',
-      unclear: 'It is not clear whether this is an accident.',
-    },
     liveBefore: 'live before',
     missing: 'missing',
     removed: 'removed',

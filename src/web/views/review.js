@@ -6,11 +6,8 @@ import { pairsOf, readNetwork } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import { Action, Badge, Failure, Figure, Loaded, Meter } from '../parts.js'
 import { callApi, serverNow } from '../session.js'
-import { textOf, texts } from '../texts.js'
+import { texts } from '../texts.js'
 import { Clock } from '../times.js'
-
-/** @type {Record<string, import('../parts.js').Level>} */
-const CAUSE_LEVELS = { accident: 'bad', season: 'good', unclear: 'warn' }
 
 /** What is suspicious about a held list, what approving it would do, and the decision. @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
 export function Review({ runId, mayDecide, onDecided }) {
@@ -22,7 +19,6 @@ export function Review({ runId, mayDecide, onDecided }) {
     /** @type {any} */ { run, plan, heldWith, rejected, pairedWith },
   ) => html`
     <${Company} run=${run} heldWith=${heldWith} rejected=${rejected} pairedWith=${pairedWith} />
-    ${plan.assessment && html`<${Assessment} assessment=${plan.assessment} />`}
     <h3>${texts.runs.ifApproved}</h3>
     ${plan.verdict === null && html`<p>${texts.runs.notSuspicious}</p>`}
     <${Forecast} plan=${plan} />
@@ -37,13 +33,6 @@ export function Review({ runId, mayDecide, onDecided }) {
         : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
     }
   `}<//>`
-}
-
-/** Why the routes are missing, as far as their pattern shows. @param {{ assessment: { cause: string, signs: string[] } }} props */
-function Assessment({ assessment: { cause, signs } }) {
-  return html`<h3>${texts.runs.cause}</h3>
-    <p><${Badge} level=${CAUSE_LEVELS[cause] ?? 'idle'}>${textOf(texts.runs.causes, cause)}<//></p>
-    <ul>${signs.map((sign) => html`<li>${sign}</li>`)}</ul>`
 }
 
 /** The other held lists, and what was decided about lists like this one. @param {{ run: any, heldWith: number[], rejected: any, pairedWith: number | null }} props */

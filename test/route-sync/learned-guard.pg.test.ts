@@ -1,0 +1,184 @@
+import { describe, expect } from 'vitest'
+import type { Db } from '../../src/db/database.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
+import { it } from '../support/test-database.ts'
+import { approve, hoursPass, review } from './review-fixtures.ts'
+import { changes, livePairs, manyRoutes, place, type SyncArgs, sync } from './sync-fixtures.ts'
+
+/** A hub with 1,975 routes and five places with five each: 2,000 in all. */
+const SMALL = ['V', 'W', 'X', 'Y', 'Z'].flatMap((hub) => manyRoutes(5, hub))
+const ALL = [...manyRoutes(1_975), ...SMALL]
+
+/** The list without these many of the hub's routes. */
+const without = (count: number) => ALL.slice(count)
+
+/** A month in which the list is accepted every day, and loses these many routes on the tenth day. */
+async function month(
+  db: Db,
+  { lost = 0, ...args }: SyncArgs & { readonly lost?: number } = {},
+): Promise<void> {
+  for (let day = 0; day < 31; day++) {
+    await sync(db, without(day < 10 ? 0 : lost), args)
+    await hoursPass(db, 24)
+  }
+}
+
+describe('a list that lacks 2 % of the routes', () => {
+  it('is applied to a young history, and held once a quiet month is known', async ({ db }) => {
+    await sync(db, ALL)
+    expect(await sync(db, without(40))).toMatchObject({ status: 'applied', pendingAbsences: 40 })
+    await sync(db, ALL)
+    await month(db)
+
+    const held = await sync(db, without(40))
+
+    expect(held).toMatchObject({ status: 'held', removed: 0, reason: { code: 'mass_absence' } })
+    expect(held.reason?.text).toBe('40 of 2,000 routes are missing at once (2.0 %, limit 1.5 %)')
+    expect((await review(db, held.runId)).plan).toMatchObject({
+      missing: 40,
+      examples: { countries: [{ country: 'Spain', missing: 40, live: 2_000 }] },
+    })
+  })
+
+  it('is applied if a day of the last weeks confirmed the removal of more than 1 %', async ({
+    db,
+  }) => {
+    await month(db, { lost: 28 })
+
+    expect(await sync(db, without(28 + 40))).toMatchObject({ status: 'applied' })
+  })
+
+  it('is held if only an approval and a release removed as many', async ({ db }) => {
+    await month(db)
+    await approve(db, (await sync(db, without(80))).runId)
+    for (let list = 0; list < 3; list++) {
+      await hoursPass(db, 13)
+      await sync(db, without(160))
+    }
+    expect(await livePairs(db)).toHaveLength(1_840)
+    await hoursPass(db, 25)
+
+    expect(await sync(db, without(200))).toMatchObject({ status: 'held' })
+  })
+
+  it('is held if two lists of one day lack 1 % each, and applied a day later', async ({ db }) => {
+    await month(db)
+    expect(await sync(db, without(20))).toMatchObject({ status: 'applied' })
+    await hoursPass(db, 6)
+
+    const held = await sync(db, without(40))
+    await hoursPass(db, 19)
+
+    expect(held).toMatchObject({ status: 'held', reason: { code: 'mass_absence' } })
+    expect(held.reason?.text).toContain('40 of 2,000 routes are missing within 24 hours')
+    expect(await sync(db, without(40))).toMatchObject({ status: 'applied', removed: 20 })
+  })
+
+  it('is applied to the list whose own history is young', async ({ db }) => {
+    await sync(db, ALL)
+    await month(db)
+    await sync(db, ALL, { list: 'with-availability' })
+
+    const available = await sync(db, without(40), { list: 'with-availability' })
+
+    expect(available).toMatchObject({ status: 'applied', pendingAbsences: 40 })
+    expect(await sync(db, without(40))).toMatchObject({ status: 'held' })
+  })
+})
+
+describe('a list with availability', () => {
+  it('is held by its own history of losses', async ({ db }) => {
+    await sync(db, ALL)
+    await month(db, { list: 'with-availability' })
+
+    const held = await sync(db, without(40), { list: 'with-availability' })
+
+    expect(held).toMatchObject({ status: 'held', lost: 0, reason: { code: 'mass_absence' } })
+  })
+
+  it('is held when it would confirm more than 25 % of the losses within a day', async ({ db }) => {
+    const list = 'with-availability'
+    await sync(db, ALL)
+    await sync(db, ALL, { list })
+    await sync(db, without(280), { list })
+    await hoursPass(db, 20)
+    expect(await sync(db, without(280), { list })).toMatchObject({ lost: 280 })
+    await hoursPass(db, 5)
+    await sync(db, without(520), { list })
+
+    const leak = await sync(db, without(520), { list })
+
+    expect(leak).toMatchObject({ status: 'held', reason: { code: 'mass_removal' } })
+  })
+})
+
+describe('a list that lacks all routes of five departures', () => {
+  it('is held, however few they are and however young the history is', async ({ db }) => {
+    await sync(db, ALL)
+
+    const held = await sync(db, ALL.slice(0, -25))
+
+    expect(held).toMatchObject({ status: 'held', reason: { code: 'departures_emptied' } })
+    expect(held.reason?.text).toBe('5 departures of 5 or more routes have none in the list')
+  })
+
+  it('is applied if one route of a departure is left, and if it is the last accepted list', async ({
+    db,
+  }) => {
+    await sync(db, ALL)
+
+    expect(await sync(db, ALL.slice(0, -24))).toMatchObject({ status: 'applied' })
+    expect(await sync(db, ALL.slice(0, -24))).toMatchObject({ status: 'applied', removed: 24 })
+  })
+})
+
+/** The ids of both places in another form. */
+const padded = ({ departure, destination }: Route): Route => ({
+  departure: { ...departure, id: `0${departure.id}` },
+  destination: { ...destination, id: `0${destination.id}` },
+})
+
+describe('ids', () => {
+  it('of known places that have a leading zero in some rows hold the list', async ({ db }) => {
+    await sync(db, ALL)
+    const list = [...ALL.slice(0, 20).map(padded), ...ALL.slice(20)]
+
+    const held = await sync(db, list)
+
+    expect(held).toMatchObject({ status: 'held', added: 0, reason: { code: 'places_renumbered' } })
+    expect(held.reason?.text).toBe('21 known places have a new id')
+    expect(await livePairs(db)).toHaveLength(2_000)
+  })
+
+  it('of four known places may change', async ({ db }) => {
+    await sync(db, ALL)
+
+    const list = [...ALL.slice(0, 3).map(padded), ...ALL.slice(3)]
+    expect(await sync(db, list)).toMatchObject({ status: 'applied', added: 3 })
+  })
+})
+
+describe('lists of two versions, one after the other', () => {
+  it('remove no route and change no place, and each run counts what is pending and what returned', async ({
+    db,
+  }) => {
+    const edited = new Map(
+      ALL.slice(30, 36).map(({ destination: { id } }) => [id, place(id, { city: 'Elsewhere' })]),
+    )
+    const other = ALL.slice(30).map(({ departure, destination }) => {
+      return { departure, destination: edited.get(destination.id) ?? destination }
+    })
+    await sync(db, ALL)
+    const outcomes = []
+    for (const list of [other, ALL, other, ALL, other, ALL]) outcomes.push(await sync(db, list))
+
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(6).fill('applied'))
+    expect(outcomes.map((o) => [o.pendingAbsences, o.pendingPlaces, o.returned])).toEqual(
+      Array.from({ length: 3 }, () => [
+        [30, 6, 0],
+        [0, 0, 30],
+      ]).flat(),
+    )
+    expect(await changes(db)).toEqual([])
+  })
+})
