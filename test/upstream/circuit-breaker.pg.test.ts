@@ -3,6 +3,7 @@ import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import {
   breakerOn,
   callThrough,
@@ -202,6 +203,31 @@ describe('an open breaker', () => {
     expect(permits).toHaveLength(1)
     expect(permits[0]?.kind === 'permit' && permits[0].probe).toBeTruthy()
     expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
+  })
+
+  it('gives the probe to one of several processes that ask for it at the same moment', async ({
+    db,
+  }) => {
+    await openErrors(db)
+    await passHealth(db, 5_000)
+    const breakers = [breakerOn(db), breakerOn(db), breakerOn(db)]
+    for (const breaker of breakers) {
+      expect((await breaker.admission('verify')).kind).toBe('probe')
+    }
+    const tx = await db.startTransaction().execute()
+    await sql`select from upstream_breaker for update`.execute(tx)
+
+    const asked = breakers.map((breaker) => breaker.acquirePermit('verify'))
+    await until('three waits for the row', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      `.execute(db)
+      return rows.length === breakers.length
+    })
+    await tx.commit().execute()
+
+    const permits = (await Promise.all(asked)).filter(({ kind }) => kind === 'permit')
+    expect(permits).toHaveLength(1)
   })
 
   it('closes for all processes after a successful probe, and is logged', async ({ db }) => {
