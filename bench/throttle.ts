@@ -5,7 +5,9 @@
  *   node bench/throttle.ts [requests a second]
  */
 import {
+  ADDITIVE,
   acceptedIn,
+  CUBIC,
   minuteQuotaOf,
   quotaOf,
   refusedIn,
@@ -86,7 +88,62 @@ function printCurve(): void {
   )
 }
 
+const RULES = [CUBIC, ADDITIVE] as const
+const ALL_SECONDS = 1_200
+
+/** The calls that got through, of both rules, against the same upstreams. */
+function comparedRow(name: string, seconds: number, upstreams: () => SimulatedUpstream[]) {
+  const runs = RULES.map((rule) =>
+    upstreams().map((upstream) =>
+      simulate(upstream, { requestsPerSecond: REQUESTS_PER_SECOND, seconds, rule }),
+    ),
+  )
+  const [cubic = 0, additive = 0] = runs.map((results) =>
+    results.reduce((sum, result) => sum + acceptedIn(result, 0, seconds), 0),
+  )
+  return { name, cubic, additive, ratio: additive / cubic, runs }
+}
+
+/** Whether a plain additive rule would do: the ratio of the calls that got through. */
+function printComparison(): void {
+  const quotas = [0.05, 0.25, 0.5, 0.9].flatMap((part) => {
+    const quota = part * REQUESTS_PER_SECOND
+    const row = (name: string, upstream: () => SimulatedUpstream) =>
+      comparedRow(`quota of ${percent(part)}, ${name}`, ALL_SECONDS, () => [upstream()])
+    return [
+      row('a second, Retry-After 1 s', () => quotaOf(quota, 1_000)),
+      row('a second, no Retry-After', () => quotaOf(quota, undefined)),
+      row('a minute, Retry-After', () => minuteQuotaOf(60 * quota)),
+    ]
+  })
+  const back: number[][] = [[], []]
+  const bursts = [0.01, 0.1, 0.3].flatMap((part) =>
+    [10, 60, 300].flatMap((seconds) =>
+      [1_000, undefined].map((retryAfterMs) => {
+        const name = `burst of ${percent(part)} for ${seconds} s, Retry-After ${retryAfterMs ?? 'none'}`
+        const row = comparedRow(name, seconds + 200, () =>
+          SEEDS.map((seed) => spuriousOf({ part, seconds, retryAfterMs, seed })),
+        )
+        for (const [i, results] of row.runs.entries())
+          back[i]?.push(...results.map((result) => secondsUntilFull(result, seconds)))
+        return row
+      }),
+    ),
+  )
+  const rows = [...quotas, ...bursts]
+  printTable(
+    ['calls that got through', 'cubic', 'additive', 'additive / cubic'],
+    rows.map((row) => [row.name, `${row.cubic}`, `${row.additive}`, row.ratio.toFixed(3)]),
+  )
+  const mean = Math.exp(rows.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / rows.length)
+  const worst = Math.min(...rows.map(({ ratio }) => ratio))
+  console.log(`additive / cubic: geometric mean ${mean.toFixed(3)}, worst ${worst.toFixed(3)}`)
+  const longest = back.map((waits) => `${Math.max(...waits)} s`).join(' and ')
+  console.log(`longest time until the whole budget is back, cubic and additive: ${longest}\n`)
+}
+
 console.log(`budget: ${REQUESTS_PER_SECOND} requests a second\n`)
 printQuotas()
 printBursts()
 printCurve()
+printComparison()

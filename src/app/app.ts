@@ -16,7 +16,7 @@ import { createQueueSystem, type QueueSystem } from '../queue/queue-system.ts'
 import { type BudgetLane, type CallLedger, createCallLedger } from '../recheck/call-ledger.ts'
 import { createRateStore } from '../recheck/rate-store.ts'
 import type { SyncDeps } from '../route-sync/plan/plan-snapshot.ts'
-import { type CircuitBreaker, createCircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
 import { anomalyCounter, countCalls } from '../upstream/telemetry.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
@@ -62,14 +62,14 @@ export interface App extends AppOptions {
 
 export function openApp(options: AppOptions): App {
   const { config, clock, log, role } = options
-  const { DATABASE_URL: url, UPSTREAM_ACCESS_TOKEN: accessToken } = config
+  const { DATABASE_URL: url } = config
   const database = openDatabase({ url, applicationName: `farewatch ${role}`, log })
   const { db } = database
   const requestDatabase = openDatabase({ url, applicationName: 'farewatch requests', log })
   const listener = createListener({ url, log })
   const metrics = createMetrics()
   metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
-  const breaker = createCircuitBreaker({ db, clock, log, accessToken })
+  const breaker = new CircuitBreaker({ db, clock, log })
   const calls = openLedger(clock, metrics)
   const rules = { ...verifyRulesOf(config), rates: createRateStore(clock) }
   const upstream = openUpstream(options, { db, breaker, metrics, calls })

@@ -34,10 +34,6 @@ export type Generated<T> =
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
 
-export type UpstreamBreakerBreaker = 'auth' | 'errors'
-
-export type UpstreamBreakerEndpoint = 'lists' | 'verify'
-
 export interface Airport {
   continent: string
   country: string
@@ -369,10 +365,8 @@ export interface TrackedFare {
 }
 
 export interface UpstreamBreaker {
-  breaker: UpstreamBreakerBreaker
-  endpoint: UpstreamBreakerEndpoint
-  state: Generated<ColumnType<unknown, string, string>>
-  written_at: Generated<Date>
+  breakers: Generated<ColumnType<unknown, string, string>>
+  only_row: Generated<boolean>
 }
 
 export interface UpstreamBudget {

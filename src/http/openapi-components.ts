@@ -43,7 +43,7 @@ export function problemHeaders(status: number): object {
 }
 
 /** The request headers of conditional requests, and of clients that continue a stream. */
-export function headerParameters({ answer, streams }: Responding): object[] {
+export function headerParameters({ answer, streams }: Responding) {
   const ofVersions = [
     { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
     {
@@ -100,8 +100,8 @@ export function createSchemaComponents(): SchemaComponents {
     const { title, ...members } = schema as Record<string, unknown>
     // A property that is named "title" has a schema here, and no text.
     const own = typeof title === 'string' ? members : schema
-    const referring = Object.fromEntries(
-      Object.entries(own).map(([name, value]) => [name, refer(value)]),
+    const referring = withNullType(
+      Object.fromEntries(Object.entries(own).map(([name, value]) => [name, refer(value)])),
     )
     if (typeof title !== 'string') return referring
     const { description, ...plain } = referring
@@ -121,4 +121,14 @@ export function createSchemaComponents(): SchemaComponents {
     refer,
     all: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
+}
+
+/** Writes "one type or null" as one schema with two types, if that means the same: no enum, no reference. */
+function withNullType(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema
+  const [one, other] = anyOf as Readonly<Record<string, unknown>>[]
+  if (typeof one?.type !== 'string' || 'enum' in one || 'const' in one) return schema
+  if (other?.type !== 'null' || Object.keys(one).some((name) => name in rest)) return schema
+  return { ...one, type: [one.type, 'null'], ...rest }
 }

@@ -45,16 +45,20 @@ export interface OpenApiOptions {
 export function openApiDocument(
   operations: readonly AnyOperation[],
   { info, answers }: OpenApiOptions,
-): object {
+) {
   const components = createSchemaComponents()
+  const responses: Shared = {}
+  const parameters: Shared = {}
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
     const path = paths[operation.path] ?? {}
-    path[operation.method.toLowerCase()] = operationObject(
-      components,
-      operation,
-      answers[operation.id],
-    )
+    path[operation.method.toLowerCase()] = {
+      ...operationObject(components, operation, parameters),
+      responses: {
+        ...successOf(components, operation, answers[operation.id]),
+        ...problemsOf(components, operation, responses),
+      },
+    }
     paths[operation.path] = path
   }
   return {
@@ -66,6 +70,8 @@ export function openApiDocument(
     components: {
       securitySchemes: SECURITY_SCHEMES,
       schemas: components.all(),
+      responses,
+      parameters,
       headers: HEADER_COMPONENTS,
     },
   }
@@ -84,7 +90,7 @@ const SECURITY_SCHEMES = {
 function operationObject(
   components: SchemaComponents,
   operation: AnyOperation,
-  answerExample: unknown,
+  shared: Shared,
 ): object {
   const { id, tag, summary, description, scope, upstream, audience, body, csv, example } = operation
   return {
@@ -98,7 +104,7 @@ function operationObject(
       ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),
       ...parametersOf(components, { where: 'query', schema: operation.query }, example.query),
       ...headerParameters(operation),
-    ],
+    ].map((parameter) => sharedParameter(parameter, shared)),
     ...(body === undefined
       ? {}
       : {
@@ -117,11 +123,19 @@ function operationObject(
             },
           },
         }),
-    responses: {
-      ...successOf(components, operation, answerExample),
-      ...problemsOf(components, operation),
-    },
   }
+}
+
+/** Parts of operations by name, for `components`. */
+type Shared = Record<string, object>
+
+/** Refers to a parameter. Only the first form of several parameters with one name is shared. */
+function sharedParameter(parameter: { readonly name: string }, shared: Shared): object {
+  // Brackets may not be part of a component's name.
+  const name = parameter.name.replaceAll(/\[(\w+)\]/g, '.$1')
+  shared[name] ??= parameter
+  const isSame = JSON.stringify(shared[name]) === JSON.stringify(parameter)
+  return isSame ? { $ref: `#/components/parameters/${name}` } : parameter
 }
 
 interface ParameterGroup {
@@ -133,7 +147,7 @@ function parametersOf(
   components: SchemaComponents,
   { where, schema }: ParameterGroup,
   examples: Readonly<Record<string, string>> = {},
-): object[] {
+) {
   const required = (schema as { required?: string[] } | undefined)?.required ?? []
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
     const { description, ...rest } = property
@@ -178,9 +192,11 @@ function successOf(
   }
 }
 
+/** Refers to one response for each status. Operations that answer the same problems with it share the response. */
 function problemsOf(
   components: SchemaComponents,
   { problems = [], audience, body }: AnyOperation,
+  responses: Shared,
 ): object {
   const codes = new Set([
     ...COMMON,
@@ -190,13 +206,30 @@ function problemsOf(
   ])
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status)
   return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => [
-      status,
-      {
+    [...byStatus].map(([status, ofStatus]) => {
+      const name = responseName(status, ofStatus)
+      responses[name] ??= {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
         headers: problemHeaders(status),
         content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
-      },
-    ]),
+      }
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
   )
+}
+
+/**
+ * A response is named after its status and the problems that not every operation has.
+ * @example responseName(404, ['not_found', 'watch.unknown_references']) // 'Problem404NotFoundWatchUnknownReferences'
+ */
+function responseName(status: number, codes: readonly ProblemCode[]): string {
+  const own = codes.filter((code) => !COMMON.includes(code)).toSorted()
+  return `Problem${status}${own
+    .flatMap((code) => code.split(/[._]/))
+    .map(capitalized)
+    .join('')}`
+}
+
+function capitalized(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
 }

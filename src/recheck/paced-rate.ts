@@ -32,8 +32,8 @@ export async function readTrouble(
       select coalesce(bool_or(i.id is not null and i.closed_at is null), false) as open,
              extract(epoch from clock_timestamp() - greatest(max(i.closed_at), max(b.closed_at)))::float8
                as "closedSecondsAgo"
-        from (select to_timestamp((state ->> 'closedAtMs')::float8 / 1000) as closed_at
-                from upstream_breaker where endpoint = 'verify' and breaker = 'errors') b
+        from (select to_timestamp((breakers #>> '{verify,errors,closedAtMs}')::float8 / 1000) as closed_at
+                from upstream_breaker) b
         left join incident i on i.kind = 'upstream_trouble'
     `,
     db,

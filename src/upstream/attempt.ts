@@ -1,18 +1,21 @@
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { acquireInTime, type PermitRequest } from './breaker/acquire-permit.ts'
-import type { Permit } from './breaker/admission.ts'
-import { classifyOutcome } from './breaker/breaker-signal.ts'
-import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+import { acquirePermit, type Breaker, type PermitRequest } from './acquire-permit.ts'
+import type { Permit } from './breaker/circuit-breaker.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
+import { classifyOutcome } from './call-outcome.ts'
 import type { HttpExchange } from './transport/http-exchange.ts'
-import { UpstreamNetworkError } from './upstream-errors.ts'
+import {
+  UpstreamCircuitOpenError,
+  UpstreamNetworkError,
+  UpstreamSlotMissedError,
+} from './upstream-errors.ts'
 
 /** What is reported of one call when it has ended. */
 export interface UpstreamCall {
   readonly endpoint: string
-  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, or a code. breaker-signal.ts lists all of them. */
+  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, or a code. call-outcome.ts lists all of them. */
   readonly outcome: string
   readonly status?: number
   readonly durationMs: number
@@ -46,7 +49,7 @@ export interface CallDeps {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly breaker: CircuitBreaker | undefined
+  readonly breaker: Breaker | undefined
   /** Called once for every call that has ended, to count it. */
   readonly observe: ((call: UpstreamCall) => void) | undefined
   /** Waits for a near slot. Undefined if none can be had. Without this function nothing is retried. */
@@ -100,7 +103,7 @@ async function attempt<T>(
     return { record, error }
   } finally {
     report(deps, endpoint, { record, durationMs: performance.now() - startedMs })
-    await deps.breaker?.report(group, { record, permit })
+    await deps.breaker?.report(group, record, permit)
   }
 }
 
@@ -163,9 +166,10 @@ const TRANSIENT_REASONS = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
  */
 async function acquireRetryPermit(
   { clock, random, breaker, retrySlot }: CallDeps,
-  { group, signal }: PermitRequest,
+  request: PermitRequest,
   record: CallRecord,
 ): Promise<Permit | 'none' | 'no_slot'> {
+  const { group, signal } = request
   if (retrySlot === undefined || !isTransient(record)) return 'none'
   if (breaker !== undefined && (await breaker.admission(group)).kind !== 'allowed') return 'none'
   const { min, max } = RETRY_DELAY_MS
@@ -176,9 +180,13 @@ async function acquireRetryPermit(
     return undefined
   })
   if (slot === undefined) return 'no_slot'
-  const permit = await acquireInTime(breaker, group, slot)
-  if (permit.kind === 'late') return 'no_slot'
-  return permit.kind === 'permit' ? permit : 'none'
+  try {
+    return await acquirePermit(breaker, request, slot)
+  } catch (err) {
+    if (err instanceof UpstreamSlotMissedError) return 'no_slot'
+    if (err instanceof UpstreamCircuitOpenError) return 'none'
+    throw err
+  }
 }
 
 /** Whether a second call may succeed at once. A failure with a requested wait begins a pause, and is not retried. */

@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './attempt.ts'
-import { BREAKERS, ENDPOINT_GROUPS } from './breaker/breaker-state.ts'
+import { listBreakers } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/breaker-store.ts'
 import type { AnswerAnomaly } from './observation.ts'
 import type { RouteListBody, RouteListCounts } from './route-list.ts'
@@ -117,11 +117,8 @@ export function countCalls(metrics: Metrics): {
 /** Sets the gauges of the upstream's health from the database. */
 export async function setHealthGauges(db: Db, metrics: Metrics): Promise<void> {
   const { breakers, pausedUntilMs, share } = await readHealth(db)
-  for (const endpoint of ENDPOINT_GROUPS) {
-    for (const breaker of BREAKERS) {
-      const isOpen = breakers[endpoint][breaker].open !== null
-      metrics.upstreamBreakerOpen.set({ endpoint, breaker }, isOpen ? 1 : 0)
-    }
+  for (const { endpoint, breaker, open } of listBreakers(breakers)) {
+    metrics.upstreamBreakerOpen.set({ endpoint, breaker }, open === null ? 0 : 1)
   }
   metrics.upstreamPausedUntil.set(pausedUntilMs / 1000)
   metrics.upstreamBudgetRatio.set(share)

@@ -2,13 +2,13 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { RouteListName } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { callWithRetry, type QuickRetry, type RunCall, type UpstreamCall } from './attempt.ts'
 import {
   acquirePermit,
   acquirePermitWithSlot,
+  type Breaker,
   type PermitRequest,
-} from './breaker/acquire-permit.ts'
-import type { CircuitBreaker } from './breaker/circuit-breaker.ts'
+} from './acquire-permit.ts'
+import { callWithRetry, type QuickRetry, type RunCall, type UpstreamCall } from './attempt.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
@@ -44,7 +44,7 @@ export interface UpstreamClientOptions {
    */
   readonly beforeList?: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined
   /** Without a circuit breaker every call is made. */
-  readonly breaker?: CircuitBreaker | undefined
+  readonly breaker?: Breaker | undefined
   /** Waits for a slot near enough for a quick retry, if there is one. Without this function nothing is retried. */
   readonly retrySlot?: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
   readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined

@@ -6,15 +6,39 @@ import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { PROBLEMS } from '../../src/http/problems.ts'
 import { parameterReader, propertiesOf } from '../../src/http/read-parameters.ts'
 
-interface Described {
-  readonly responses: Readonly<
-    Record<string, { readonly headers: Readonly<Record<string, { readonly $ref?: string }>> }>
-  >
+interface Answer {
+  readonly $ref?: string
+  readonly headers: Readonly<Record<string, { readonly $ref?: string }>>
 }
 
 interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
-  readonly components: { readonly headers: object }
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<Record<string, { readonly responses: Readonly<Record<string, Answer>> }>>
+    >
+  >
+  readonly components: {
+    readonly headers: object
+    readonly responses: Readonly<Record<string, Answer>>
+  }
+}
+
+/** The references within a part of the document. */
+function referencesIn(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([name, value]) =>
+    name === '$ref' ? [value as string] : referencesIn(value),
+  )
+}
+
+/** What a reference names. Undefined if it names nothing. */
+function referenced(reference: string): unknown {
+  const names = reference.replace(/^#\//, '').split('/')
+  return names.reduce<unknown>(
+    (part, name) => (part as Record<string, unknown> | undefined)?.[name],
+    API_DOCUMENT,
+  )
 }
 
 const DOCS = new URL('../../docs/reference/', import.meta.url)
@@ -33,15 +57,45 @@ describe('docs/reference/openapi.json', () => {
   })
 })
 
+describe('the components of the document', () => {
+  const references = new Set(referencesIn(API_DOCUMENT))
+
+  it('every reference names a part of the document', () => {
+    expect(references.size).toBeGreaterThan(100)
+    expect([...references].filter((each) => referenced(each) === undefined)).toEqual([])
+  })
+
+  it('every response and parameter is referred to, and has a name that OpenAPI allows', () => {
+    const { responses, parameters } = API_DOCUMENT.components
+    const names = [
+      ...Object.keys(responses).map((name) => `#/components/responses/${name}`),
+      ...Object.keys(parameters).map((name) => `#/components/parameters/${name}`),
+    ]
+
+    expect(names.filter((name) => !references.has(name))).toEqual([])
+    for (const name of names) expect(name).toMatch(/^#\/components\/\w+\/[\w.-]+$/)
+  })
+
+  it('operations that answer the same problems share a response', () => {
+    const shared = Object.values(API_DOCUMENT.components.responses).map((each) =>
+      JSON.stringify(each),
+    )
+
+    expect(new Set(shared).size).toBe(shared.length)
+  })
+})
+
 describe('the headers of responses', () => {
-  const { paths, components } = API_DOCUMENT as Document
+  const { paths, components } = API_DOCUMENT as unknown as Document
 
   it('every response documents its headers, and Retry-After for 429 and 503', () => {
     const answers = Object.values(paths)
       .flatMap((path) => Object.values(path))
       .flatMap(({ responses }) => Object.entries(responses))
 
-    for (const [status, { headers }] of answers) {
+    for (const [status, answer] of answers) {
+      const name = answer.$ref?.split('/').at(-1) ?? ''
+      const { headers } = components.responses[name] ?? answer
       expect(headers).toHaveProperty('RateLimit')
       expect(headers).toHaveProperty('x-request-id')
       expect('Retry-After' in headers).toBe(status === '429' || status === '503')
@@ -53,13 +107,14 @@ describe('the headers of responses', () => {
   })
 
   it('operations with versions document conditional requests', () => {
-    const ifNoneMatch = expect.objectContaining({ name: 'If-None-Match', in: 'header' }) as object
+    const ifNoneMatch = { $ref: '#/components/parameters/If-None-Match' }
     const headers = {
       ETag: expect.any(Object) as object,
       'Last-Modified': expect.any(Object) as object,
       'farewatch-snapshot-age': expect.any(Object) as object,
     }
 
+    expect(API_DOCUMENT.components.parameters['If-None-Match']).toMatchObject({ in: 'header' })
     expect(paths['/api/v1/data/routes']).toMatchObject({
       get: {
         parameters: expect.arrayContaining([ifNoneMatch]) as object,

@@ -1,9 +1,11 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/db/database.ts'
+import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
+import { putState } from '../upstream/health-fixtures.ts'
 
 interface Health {
   readonly status: number
@@ -97,10 +99,9 @@ describe('the readiness of a worker', () => {
     db,
     databaseUrl,
   }) => {
-    const open = { sinceMs: Date.now(), fingerprint: 'f', probeAtMs: Date.now(), probe: null }
-    await sql`
-      update upstream_breaker set state = state || jsonb_build_object('open', ${JSON.stringify(open)}::jsonb)
-    `.execute(db)
+    const nowMs = Date.now()
+    const open = { sinceMs: nowMs, cause: '500', goodAtMs: null, probeAtMs: nowMs, probe: null }
+    for (const group of ENDPOINT_GROUPS) await putState(db, [group, 'errors'], { open })
     await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
     const { ask } = await started('worker', databaseUrl)
 

@@ -4,6 +4,7 @@ import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { putState } from '../upstream/health-fixtures.ts'
 import { available, record, silent, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 
 async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
@@ -150,11 +151,8 @@ describe('the status', () => {
     await sync(db, routes('PMI-MAD'))
     const sinceMs = Date.now() - 60_000
     const known = { cause: '401', goodAtMs: sinceMs - 1_000 }
-    const open = { sinceMs, ...known, fingerprint: 'f', probeAtMs: sinceMs, probe: null }
-    await sql`
-      update upstream_breaker set state = state || jsonb_build_object('open', ${JSON.stringify(open)}::jsonb)
-       where endpoint = 'verify' and breaker = 'auth'
-    `.execute(db)
+    const open = { sinceMs, ...known, probeAtMs: sinceMs, probe: null }
+    await putState(db, ['verify', 'auth'], { open })
     await sql`update upstream_budget set paused_until = clock_timestamp() + interval '1 minute'`.execute(
       db,
     )

@@ -101,7 +101,7 @@ beforeAll(() => {
 })
 
 describe('the TypeScript client', () => {
-  it('the types are those of the document, and everything compiles with TypeScript 5 and 7', () => {
+  it('the types are made from the document, and everything compiles with TypeScript 5 and 7', () => {
     expect(run('npm', 'run', '-s', 'check')).toEqual(OK)
     expect(run('npx', 'tsc', '--version').output).toContain('Version 5.')
 

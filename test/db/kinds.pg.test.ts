@@ -22,7 +22,6 @@ import {
   WATCH_EVENT_KINDS,
   WATCH_PRIORITIES,
 } from '../../src/base/kinds.ts'
-import { BREAKERS, ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { it } from '../support/test-database.ts'
 import { readValueLists } from './generate-tables.ts'
 
@@ -46,8 +45,6 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'sync_run.list': ROUTE_LISTS,
   'sync_run.resolution': RUN_RESOLUTIONS,
   'sync_run.status': RUN_STATUSES,
-  'upstream_breaker.breaker': BREAKERS,
-  'upstream_breaker.endpoint': ENDPOINT_GROUPS,
   'watch.priority': WATCH_PRIORITIES,
   'watch_event.kind': WATCH_EVENT_KINDS,
   'watch_event.reason': END_REASONS,

@@ -160,6 +160,6 @@ describe('every migration', () => {
   it('has its own number', () => {
     const numbers = FILES.map((file) => Number(file.slice(0, 4)))
 
-    expect(new Set(numbers).size).toBe(numbers.length)
+    expect(numbers).toEqual([...new Set(numbers)])
   })
 })

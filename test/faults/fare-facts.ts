@@ -76,7 +76,7 @@ export async function resetHealth(db: Db): Promise<void> {
        set next_slot_at = default, next_lane_at = default, paused_until = default, pauses_in_row = default,
            share = default, recovers_from = default
   `.execute(db)
-  await sql`update upstream_breaker set state = default`.execute(db)
+  await sql`update upstream_breaker set breakers = default`.execute(db)
 }
 
 /** One process that verifies fares, with the schedule and the job of the product. */

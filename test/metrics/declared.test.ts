@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMetrics, renderMetrics } from '../../src/metrics/metrics.ts'
-import { CALL_OUTCOMES } from '../../src/upstream/breaker/breaker-signal.ts'
+import { CALL_OUTCOMES } from '../../src/upstream/call-outcome.ts'
 import { hasPrometheus, promtool } from '../support/promtool.ts'
 
 const PAGE = readFileSync(

@@ -2,7 +2,14 @@ import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
 import { it } from '../support/test-database.ts'
-import { breakerOn, callThrough, ENDS, passHealth, permitOf } from '../upstream/health-fixtures.ts'
+import {
+  breakerOn,
+  callThrough,
+  ENDS,
+  passHealth,
+  permitOf,
+  putState,
+} from '../upstream/health-fixtures.ts'
 
 it('the rate is the whole budget where there never was trouble', async ({ db }) => {
   const trouble = await readTrouble(db)
@@ -15,7 +22,7 @@ it('the rate climbs for a minute after the errors breaker has closed', async ({ 
   const breaker = breakerOn(db)
   await breaker.acquirePermit('verify')
   for (let i = 0; i < 20; i += 1) {
-    void breaker.report('verify', { record: ENDS.timeout, permit: permitOf() })
+    void breaker.report('verify', ENDS.timeout, permitOf())
   }
   await breaker.close()
   await passHealth(db, 5_000)
@@ -44,11 +51,7 @@ it.for([
     insert into incident (kind, closed_at)
     values ('upstream_trouble', clock_timestamp() - make_interval(secs => ${ago.incident}))
   `.execute(db)
-    await sql`
-    update upstream_breaker
-       set state = jsonb_set(state, '{closedAtMs}', to_jsonb(extract(epoch from clock_timestamp() - make_interval(secs => ${ago.breaker})) * 1000))
-     where endpoint = 'verify' and breaker = 'errors'
-  `.execute(db)
+    await putState(db, ['verify', 'errors'], { closedAtMs: Date.now() - ago.breaker * 1000 })
 
     const rate = pacedRate(120, await readTrouble(db))
     expect(rate).toBeGreaterThanOrEqual(ago.rate)

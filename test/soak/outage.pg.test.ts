@@ -101,7 +101,7 @@ describe('an outage of the upstream', () => {
         select (select count(*) from tracked_fare) as fares, (select count(*) from fare_schedule) as schedules,
                (select count(*) from fare_schedule where claim_id is not null) as claims,
                (select count(*) from incident where closed_at is null) as incidents,
-               (select count(*) from upstream_breaker where state -> 'open' <> 'null') as breakers
+               (select count(*) from upstream_breaker where breakers @? '$.*.*.open ? (@ != null)') as breakers
       `,
       db,
     )

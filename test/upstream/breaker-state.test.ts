@@ -1,280 +1,89 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTally } from '../../src/upstream/breaker/breaker-signal.ts'
 import {
-  applyOutcomes,
-  type BreakerContext,
-  type BreakerSignal,
-  type BreakerState,
-  nextProbeMs,
-  type Outcomes,
-  RULES,
-  withCredential,
+  admissionOf,
+  afterCall,
+  BREAKERS,
+  type BreakerName,
+  type Breakers,
+  ENDPOINT_GROUPS,
+  type EndedCall,
+  type EndpointGroup,
   withProbe,
 } from '../../src/upstream/breaker/breaker-state.ts'
-import { HEALTHY, outcomes } from './health-fixtures.ts'
+import { HEALTHY } from './health-fixtures.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
-const SECOND = Math.floor(NOW / 1000)
-const LEASE_MS = 20_000
-
-function at(rule: BreakerContext['rule'], nowMs = NOW, fingerprint = 'a1'): BreakerContext {
-  return { rule, nowMs, fingerprint }
+const ALL_HEALTHY: Breakers = {
+  lists: { auth: HEALTHY, errors: HEALTHY },
+  verify: { auth: HEALTHY, errors: HEALTHY },
 }
 
-function counted(calls: number, failed: number, second = SECOND): Partial<Outcomes> {
-  return { counts: [{ second, calls, failed }] }
+/** A call of verify that was made at the same instant. */
+function ended(breakers: Breakers, call: Partial<EndedCall>, nowMs = NOW): Breakers {
+  const ordinary = { group: 'verify', cause: '500', probe: null, goodAtMs: null } as const
+  return afterCall(breakers, { outcome: 'good', madeAtMs: nowMs, ...ordinary, ...call }, nowMs)
 }
 
-/** Failures in a row, of which the last was made at an instant. */
-function failures(failuresInARow: number, failedAtMs = NOW): Partial<Outcomes> {
-  return { failuresInARow, failedAtMs }
+function repeated(times: number, call: Partial<EndedCall>, from = ALL_HEALTHY, nowMs = NOW) {
+  return Array.from({ length: times }).reduce<Breakers>((b) => ended(b, call, nowMs), from)
 }
 
-const { auth, errors } = RULES.verify
-const listErrors = RULES.lists.errors
+const FAILURES = { auth: 'refused', errors: 'failed' } as const
+const OPENINGS: [EndpointGroup, BreakerName, number][] = [
+  ['lists', 'auth', 3],
+  ['lists', 'errors', 3],
+  ['verify', 'auth', 10],
+  ['verify', 'errors', 20],
+]
 
-describe('the auth breaker', () => {
-  it('opens after ten refusals of any processes in a row, and says how and since when', () => {
-    let state = HEALTHY
-    for (let i = 1; i <= 9; i += 1) {
-      state = applyOutcomes(state, outcomes(failures(1, NOW + i)), at(auth, NOW + i))
-      expect(state.open).toBeNull()
-    }
-    const tenth = { ...failures(1, NOW + 10), cause: '401', goodAtMs: NOW - 7 }
-    const { open } = applyOutcomes(state, outcomes(tenth), at(auth, NOW + 10))
+describe('a closed breaker', () => {
+  it.each(OPENINGS)('of %s, %s, opens at failure %i in a row, alone', (group, name, opensAt) => {
+    const failure = { group, outcome: FAILURES[name], cause: '401', goodAtMs: NOW - 7 }
+    const before = repeated(opensAt - 1, failure)
+    const opened = ended(before, failure)
 
-    expect(open).toEqual({
-      sinceMs: NOW + 10,
+    expect(before[group][name].open).toBeNull()
+    expect(opened[group][name].open).toEqual({
+      sinceMs: NOW,
       cause: '401',
       goodAtMs: NOW - 7,
-      fingerprint: 'a1',
-      probeAtMs: NOW + 5_010,
+      probeAtMs: NOW + 5_000,
       probe: null,
     })
+    const others = ENDPOINT_GROUPS.flatMap((g) => BREAKERS.map((b) => opened[g][b]))
+    expect(others.filter(({ open }) => open !== null)).toHaveLength(1)
   })
 
-  it('of the lists opens after three refusals in a row', () => {
-    const two = applyOutcomes(HEALTHY, outcomes(failures(2)), at(RULES.lists.auth))
+  it('counts a success as one and a half failures, down to none', () => {
+    const failed = repeated(9, { outcome: 'refused' })
 
-    expect(two.open).toBeNull()
-    expect(applyOutcomes(two, outcomes(failures(1)), at(RULES.lists.auth)).open).not.toBeNull()
+    expect(ended(failed, {}).verify.auth.failures).toBe(7.5)
+    expect(repeated(7, {}, failed).verify.auth.failures).toBe(0)
   })
 
-  it('counts from 0 after a success, unless the success was made before the failures', () => {
-    const nine = applyOutcomes(HEALTHY, outcomes(failures(9)), at(auth))
-    const after = outcomes({ goodAtMs: NOW + 5, ...failures(1, NOW + 6) })
-    const before = outcomes({ goodAtMs: NOW - 5, ...failures(1, NOW + 6) })
-
-    expect(applyOutcomes(nine, after, at(auth, NOW + 10)).failuresInARow).toBe(1)
-    expect(applyOutcomes(nine, before, at(auth, NOW + 10)).open).not.toBeNull()
+  it('is not changed by successes, and then is the same object', () => {
+    expect(repeated(500, {})).toBe(ALL_HEALTHY)
   })
 
-  it('counts as before after the clock of the database was set back', () => {
-    const later = NOW + 3_600_000
-    const state = { ...HEALTHY, closedAtMs: later, failedAtMs: later, failuresInARow: 9 }
-    const tally = createTally()
-    const call = { cause: '401', probe: null }
-    tally.add({ ...call, signal: 'success', madeAtMs: later, nowMs: later })
-    tally.take()
-    for (let i = 0; i < 10; i += 1) {
-      tally.add({ ...call, signal: 'failure', madeAtMs: NOW + i, nowMs: NOW + i })
-    }
+  it('of the credential ignores failures of the server, and of errors counts a refusal as a success', () => {
+    const failed = repeated(19, { outcome: 'failed' })
 
-    const good = applyOutcomes(state, outcomes({ goodAtMs: NOW }), at(auth, NOW + 10))
-    expect(good.failuresInARow).toBe(0)
-    expect(applyOutcomes(good, tally.take(), at(auth, NOW + 10)).open).not.toBeNull()
-  })
-
-  it('closes for another credential and stays open for the refused one', () => {
-    const open = applyOutcomes(HEALTHY, outcomes(failures(10)), at(auth))
-
-    expect(withCredential(open, at(auth, NOW, 'a1'))).toBe(open)
-    expect(withCredential(open, at(auth, NOW + 9, 'b2'))).toMatchObject({
-      open: null,
-      closedAtMs: NOW + 9,
-      trips: 0,
-    })
-  })
-})
-
-describe('the errors breaker', () => {
-  it.each([
-    ['19 calls that all failed', 19, 19, false],
-    ['half of 20', 20, 10, false],
-    ['more than half of 20', 20, 11, true],
-    ['a few of very many', 3_000, 100, false],
-  ])('opens or stays closed after %s', (_name, calls, failed, opens) => {
-    const { open } = applyOutcomes(HEALTHY, outcomes(counted(calls, failed)), at(errors))
-
-    expect(open !== null).toBe(opens)
-  })
-
-  it('adds up the reports of several processes and drops calls that were made over a minute ago', () => {
-    const reports = [-61, -9, -1].map((ago) => outcomes(counted(10, 8, SECOND + ago)))
-    const last = reports.reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
-
-    expect(last.open).not.toBeNull()
-    const old = reports
-      .slice(0, 2)
-      .reduce((state, each) => applyOutcomes(state, each, at(errors)), HEALTHY)
-    expect(old.open).toBeNull()
-    expect(old.window).toHaveLength(1)
-  })
-
-  it('opens on timeouts only while they are the newest that is known', () => {
-    const second = (ago: number) => SECOND - ago
-    const timeouts = Array.from({ length: 9 }, (_, i) => counted(50, 50, second(19 - i)))
-    const good = Array.from({ length: 10 }, (_, i) => counted(50, 0, second(9 - i)))
-    const countsOf = (parts: readonly Partial<Outcomes>[]) =>
-      outcomes({ counts: parts.flatMap(({ counts }) => counts ?? []) })
-    const hung = applyOutcomes(HEALTHY, countsOf(timeouts), at(errors, NOW - 1_000))
-    const recovered = applyOutcomes(HEALTHY, countsOf([...timeouts, ...good]), at(errors))
-
-    expect(hung.open).not.toBeNull()
-    expect(recovered.open).toBeNull()
-    expect(recovered.window.some(({ failed }) => failed > 0)).toBe(true)
-  })
-
-  it('opens on an upstream that answers one of five calls and lets the others time out', () => {
-    const answered = Array.from({ length: 20 }, (_, i) => counted(10, 0, SECOND - i))
-    const timeouts = Array.from({ length: 10 }, (_, i) => counted(40, 40, SECOND - 10 - i))
-    const { open } = applyOutcomes(
-      HEALTHY,
-      outcomes({ counts: [...answered, ...timeouts].flatMap(({ counts }) => counts ?? []) }),
-      at(errors),
-    )
-
-    expect(open).not.toBeNull()
+    expect(failed.verify.auth).toEqual(HEALTHY)
+    expect(ended(failed, { outcome: 'refused' }).verify.errors.failures).toBe(17.5)
+    expect(ended(failed, { outcome: 'not_made' })).toBe(failed)
   })
 
   it('opens within a minute on an upstream that refuses each of forty calls a minute', () => {
-    let state = HEALTHY
+    let breakers = ALL_HEALTHY
     let seconds = 0
-    for (; state.open === null && seconds < 120; seconds += 1.5) {
-      const second = SECOND + Math.floor(seconds)
-      state = applyOutcomes(state, outcomes(counted(1, 1, second)), at(errors, second * 1000 + 500))
+    for (; breakers.verify.auth.open === null && seconds < 120; seconds += 1.5) {
+      breakers = ended(breakers, { outcome: 'refused' }, NOW + seconds * 1000)
     }
 
-    expect(seconds).toBeGreaterThan(20)
     expect(seconds).toBeLessThanOrEqual(60)
   })
-
-  it('stores no counts while no call fails', () => {
-    expect(applyOutcomes(HEALTHY, outcomes(counted(500, 0)), at(errors))).toEqual(HEALTHY)
-  })
-
-  it('opens for lists after three consecutive failures', () => {
-    const two = applyOutcomes(HEALTHY, outcomes(failures(2)), at(listErrors))
-
-    expect(two.open).toBeNull()
-    expect(applyOutcomes(two, outcomes(failures(1)), at(listErrors)).open).not.toBeNull()
-  })
 })
-
-/** Leases the probe of an open breaker and applies its signal. */
-function probed(state: BreakerState, signal: BreakerSignal, context: BreakerContext): BreakerState {
-  const leased = withProbe(state, { id: 'p1', untilMs: context.nowMs + LEASE_MS })
-  return applyOutcomes(leased, outcomes({ probe: { id: 'p1', signal } }), context)
-}
-
-describe('an open breaker', () => {
-  const open = applyOutcomes(HEALTHY, outcomes(counted(20, 20)), at(errors))
-  const refused = applyOutcomes(HEALTHY, outcomes(failures(10)), at(auth))
-
-  it.each([
-    ['errors', open, errors, [5, 10, 20, 40, 60, 60]],
-    ['auth', refused, auth, [5, 10, 20, 40, 60, 60]],
-  ])('%s: is probed at intervals that double up to the maximum', (_name, first, rule, seconds) => {
-    let state = first
-    const waits: number[] = []
-    let nowMs = NOW
-    for (let i = 0; i < seconds.length; i += 1) {
-      const nextMs = state.open?.probeAtMs ?? Number.NaN
-      waits.push((nextMs - nowMs) / 1000)
-      nowMs = nextMs
-      state = probed(state, 'failure', at(rule, nowMs))
-    }
-
-    expect(waits).toEqual(seconds)
-  })
-
-  it('closes after a successful probe, and keeps its interval if it reopens within a minute', () => {
-    const closed = probed(probed(open, 'failure', at(errors)), 'success', at(errors, NOW + 10_000))
-    const again = outcomes(counted(20, 20, SECOND + 30))
-    const soon = applyOutcomes(closed, again, at(errors, NOW + 30_000))
-    const late = outcomes(counted(20, 20, SECOND + 100))
-
-    expect(closed).toMatchObject({ open: null, closedAtMs: NOW + 10_000, window: [] })
-    expect(soon.open?.probeAtMs).toBe(NOW + 30_000 + 20_000)
-    expect(applyOutcomes(closed, late, at(errors, NOW + 100_000)).open?.probeAtMs).toBe(
-      NOW + 105_000,
-    )
-  })
-
-  it('does not reopen because of calls that began before it closed', () => {
-    const closed = probed(open, 'success', at(errors, NOW + 6_000))
-    const hung = { second: SECOND - 1, calls: 50, failed: 50 }
-    const made = { ...hung, second: SECOND + 7 }
-
-    const later = at(errors, NOW + 9_000)
-    expect(applyOutcomes(closed, outcomes({ counts: [hung] }), later).open).toBeNull()
-    expect(applyOutcomes(closed, outcomes({ counts: [made] }), later).open).not.toBeNull()
-  })
-
-  it('releases a probe that was not made, and delays the next one after a neutral probe', () => {
-    const later = at(auth, NOW + 6_000)
-
-    expect(probed(refused, 'not_made', later)).toEqual(refused)
-    expect(probed(refused, 'neutral', later).open?.probeAtMs).toBe(NOW + 11_000)
-  })
-
-  it('ignores all outcomes except its own probe', () => {
-    const leased = withProbe(open, { id: 'p1', untilMs: NOW + LEASE_MS })
-    const strays = [
-      outcomes({ goodAtMs: NOW, probe: { id: 'another', signal: 'success' } }),
-      outcomes({ ...counted(50, 50), ...failures(50) }),
-      outcomes({ goodAtMs: NOW }),
-    ]
-
-    for (const stray of strays) expect(applyOutcomes(leased, stray, at(errors))).toBe(leased)
-  })
-
-  it('permits another probe after the lease of the last one has ended', () => {
-    const facts = { leaseMs: LEASE_MS }
-    const leased = withProbe(open, { id: 'p1', untilMs: NOW + 25_000 }).open
-    if (leased === null) throw new Error('it is open')
-
-    expect(nextProbeMs(leased, { ...facts, nowMs: NOW + 6_000 })).toBe(NOW + 25_000)
-    expect(nextProbeMs(leased, { ...facts, nowMs: NOW + 25_000 })).toBe(0)
-    // The database's clock was set back by an hour.
-    expect(nextProbeMs(leased, { ...facts, nowMs: NOW - 3_600_000 })).toBe(0)
-  })
-})
-
-const arbitraryOutcomes = fc.record({
-  counts: fc.array(
-    fc
-      .record({ second: fc.integer({ min: -15, max: 1 }), calls: fc.nat(40), failed: fc.nat(40) })
-      .map(({ second, calls, failed }) => ({
-        second: SECOND + second,
-        calls,
-        failed: Math.min(calls, failed),
-      })),
-    { maxLength: 4 },
-  ),
-  goodAtMs: fc.option(fc.integer({ min: NOW - 20_000, max: NOW })),
-  failuresInARow: fc.nat(4),
-  failedAtMs: fc.option(fc.integer({ min: NOW - 20_000, max: NOW })),
-  cause: fc.constant(null),
-  probe: fc.option(
-    fc.record({
-      id: fc.constantFrom('p1', 'p2'),
-      signal: fc.constantFrom<BreakerSignal>('success', 'failure', 'neutral', 'not_made'),
-    }),
-  ),
-})
-const arbitraryRule = fc.constantFrom(auth, errors, listErrors)
 
 /** A generator of numbers in [0, 1) that yields the same ones in every run. */
 function seeded(seed: number): () => number {
@@ -285,24 +94,18 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** Whether the auth breaker of verify opened during 20 calls a second of two processes, a share of them refused. */
+/** Whether the auth breaker of verify opened during 20 calls a second, a share of them refused. */
 function opensAt(refused: number, seconds: number): boolean {
   const random = seeded(7)
-  const tallies = [createTally(), createTally()] as const
-  let state = HEALTHY
+  let breakers = ALL_HEALTHY
   for (let nowMs = NOW; nowMs < NOW + seconds * 1000; nowMs += 50) {
-    const tally = tallies[random() < 0.5 ? 0 : 1]
-    const signal = random() < refused ? 'failure' : 'success'
-    tally.add({ signal, cause: '401', madeAtMs: nowMs - 30, nowMs, probe: null })
-    if (tally.urgent || state.window.length > 0) {
-      state = applyOutcomes(state, tally.take(), at(auth, nowMs))
-    }
-    if (state.open !== null) return true
+    breakers = ended(breakers, { outcome: random() < refused ? 'refused' : 'good' }, nowMs)
+    if (breakers.verify.auth.open !== null) return true
   }
   return false
 }
 
-describe('the auth breaker of two processes that make 20 calls a second', () => {
+describe('the auth breaker of processes that make 20 calls a second', () => {
   it.each([0.05, 0.1, 0.25])(
     'never opens in ten minutes if %s of the calls are refused',
     (share) => {
@@ -315,67 +118,152 @@ describe('the auth breaker of two processes that make 20 calls a second', () => 
   })
 })
 
-describe('for any sequence of outcomes', () => {
-  it('no probe waits longer than the maximum interval, and only a successful probe closes a breaker', () => {
-    const steps = fc.array(
-      fc.record({ report: arbitraryOutcomes, afterMs: fc.nat(700_000), leases: fc.boolean() }),
-    )
-    fc.assert(
-      fc.property(arbitraryRule, steps, (rule, all) => {
-        let state = HEALTHY
-        let nowMs = NOW
-        for (const { report, afterMs, leases } of all) {
-          nowMs += afterMs
-          const lease = { id: 'p1', untilMs: nowMs + LEASE_MS }
-          if (leases) state = withProbe(state, lease)
-          const next = applyOutcomes(state, report, at(rule, nowMs))
-          if (state.open !== null && next.open === null) {
-            expect(report.probe).toEqual({ id: state.open.probe?.id, signal: 'success' })
+/** Whether the errors breaker opened during 50 calls a second. `hangs` says which calls time out after ten seconds. */
+function opensOn(hangs: (second: number, call: number) => boolean, seconds: number): boolean {
+  const ends = Array.from({ length: 50 * seconds }, (_, call) => {
+    const madeAtMs = NOW + call * 20
+    const isHung = hangs(Math.floor(call / 50), call)
+    return { madeAtMs, isHung, endMs: madeAtMs + (isHung ? 10_000 : 100) }
+  })
+    .filter(({ endMs }) => endMs <= NOW + seconds * 1000)
+    .toSorted((a, b) => a.endMs - b.endMs)
+  const step = (breakers: Breakers, { madeAtMs, isHung, endMs }: (typeof ends)[number]) =>
+    breakers.verify.errors.open === null
+      ? ended(breakers, { outcome: isHung ? 'failed' : 'good', madeAtMs }, endMs)
+      : breakers
+  return ends.reduce(step, ALL_HEALTHY).verify.errors.open !== null
+}
+
+describe('the errors breaker of processes that make 50 calls a second', () => {
+  it('stays closed when timeouts end after the upstream has recovered', () => {
+    expect(opensOn((second) => second < 9, 60)).toBe(false)
+  })
+
+  it('opens on an upstream that hangs', () => {
+    expect(opensOn(() => true, 30)).toBe(true)
+  })
+
+  it('opens on an upstream that answers one of five calls and lets the others time out', () => {
+    expect(opensOn((_second, call) => call % 5 !== 0, 30)).toBe(true)
+  })
+
+  it('stays closed if a tenth of the calls time out', () => {
+    expect(opensOn((_second, call) => call % 10 === 0, 60)).toBe(false)
+  })
+})
+
+/** Leases the probe of verify and applies its end. */
+function probed(breakers: Breakers, outcome: EndedCall['outcome'], nowMs: number): Breakers {
+  const leased = withProbe(breakers, { group: 'verify', probe: 'p1' }, nowMs)
+  return ended(leased, { outcome, cause: 'timeout', probe: 'p1' }, nowMs)
+}
+
+describe('an open breaker', () => {
+  const open = repeated(20, { outcome: 'failed' })
+  const refused = repeated(10, { outcome: 'refused' })
+
+  it.each([
+    ['errors', open, [5, 10, 20, 40, 60, 60]],
+    ['auth', refused, [5, 10, 20, 40, 60, 60]],
+  ] as const)(
+    '%s: is probed at intervals that double up to the maximum',
+    (name, first, seconds) => {
+      let breakers: Breakers = first
+      const waits: number[] = []
+      let nowMs = NOW
+      for (let i = 0; i < seconds.length; i += 1) {
+        const nextMs = breakers.verify[name].open?.probeAtMs ?? Number.NaN
+        waits.push((nextMs - nowMs) / 1000)
+        nowMs = nextMs
+        breakers = probed(breakers, FAILURES[name], nowMs)
+      }
+
+      expect(waits).toEqual(seconds)
+      expect(breakers.verify[name].open?.cause).toBe('timeout')
+    },
+  )
+
+  it('closes after a successful probe, and not because of calls that were made before', () => {
+    const closed = probed(open, 'good', NOW + 6_000)
+    const late = { outcome: 'failed', madeAtMs: NOW - 1_000 } as const
+
+    expect(closed.verify.errors).toMatchObject({ open: null, closedAtMs: NOW + 6_000 })
+    expect(repeated(50, late, closed, NOW + 9_000)).toBe(closed)
+    expect(
+      repeated(50, { outcome: 'failed' }, closed, NOW + 9_000).verify.errors.open,
+    ).not.toBeNull()
+  })
+
+  it('of the credential stays open after a probe that says nothing of the credential', () => {
+    for (const outcome of ['failed', 'not_made'] as const) {
+      const { auth } = probed(refused, outcome, NOW + 5_000).verify
+      expect(auth.open).toMatchObject({ cause: '500', probe: null, probeAtMs: NOW + 15_000 })
+    }
+  })
+
+  it('ignores all calls except its own probe', () => {
+    const leased = withProbe(open, { group: 'verify', probe: 'p1' }, NOW + 5_000)
+
+    for (const probe of [null, 'another']) {
+      expect(ended(leased, { probe }, NOW + 5_000)).toBe(leased)
+      expect(ended(leased, { outcome: 'failed', probe }, NOW + 5_000)).toBe(leased)
+    }
+  })
+
+  it('leases one probe, and permits another after its lease has ended', () => {
+    const leased = withProbe(open, { group: 'verify', probe: 'p1' }, NOW + 5_000)
+    const kindAt = (ms: number) => admissionOf(leased, 'verify', NOW + ms).kind
+
+    expect(withProbe(open, { group: 'verify', probe: 'p1' }, NOW + 4_999)).toBe(open)
+    expect(withProbe(leased, { group: 'verify', probe: 'p2' }, NOW + 6_000)).toBe(leased)
+    expect([6_000, 24_999, 25_000].map(kindAt)).toEqual(['refused', 'refused', 'probe'])
+    // The database's clock was set back by an hour.
+    expect(kindAt(-3_600_000)).toBe('probe')
+  })
+
+  it('refuses calls until the later probe if both breakers are open', () => {
+    const both = probed(repeated(10, { outcome: 'refused' }, open), 'failed', NOW + 5_000)
+
+    expect(admissionOf(both, 'verify', NOW + 6_000)).toMatchObject({ kind: 'refused' })
+    expect(admissionOf(both, 'lists', NOW + 6_000)).toEqual({ kind: 'allowed' })
+  })
+})
+
+it('breakers count as before after the clock of the database was set back', () => {
+  const later = { ...HEALTHY, closedAtMs: NOW + 3_600_000, failedAtMs: NOW + 3_600_000 }
+  const breakers = { ...ALL_HEALTHY, verify: { auth: later, errors: later } }
+
+  expect(repeated(10, { outcome: 'refused' }, breakers).verify.auth.open).not.toBeNull()
+})
+
+it('for any sequence of calls no probe waits longer than its lease, and only a successful probe closes a breaker', () => {
+  const steps = fc.array(
+    fc.record({
+      outcome: fc.constantFrom('good', 'anomalous', 'failed', 'refused', 'not_made'),
+      probe: fc.option(fc.constantFrom('p1', 'p2')),
+      afterMs: fc.nat(70_000),
+      times: fc.integer({ min: 1, max: 25 }),
+      leases: fc.boolean(),
+    }),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom(...ENDPOINT_GROUPS), steps, (group, all) => {
+      let breakers = ALL_HEALTHY
+      let nowMs = NOW
+      for (const { outcome, probe, afterMs, times, leases } of all) {
+        nowMs += afterMs
+        if (leases) breakers = withProbe(breakers, { group, probe: 'p1' }, nowMs)
+        const next = repeated(times, { group, outcome, probe }, breakers, nowMs)
+        for (const name of BREAKERS) {
+          const [was, is] = [breakers[group][name].open, next[group][name].open]
+          if (was !== null && is === null) {
+            expect(probe).toBe(was.probe)
+            expect(['failed', 'not_made']).not.toContain(outcome)
           }
-          state = next
-          expect((state.open?.probeAtMs ?? 0) - nowMs).toBeLessThanOrEqual(60_000)
+          expect((is?.probeAtMs ?? 0) - nowMs).toBeLessThanOrEqual(150_000)
         }
-      }),
-    )
-  })
-
-  it('successes alone never open a breaker', () => {
-    fc.assert(
-      fc.property(arbitraryRule, fc.array(fc.nat(500)), (rule, calls) => {
-        const good = calls.map((n) =>
-          outcomes({
-            counts: [{ second: SECOND, calls: n, failed: 0 }],
-            goodAtMs: NOW,
-          }),
-        )
-        expect(
-          good.reduce((state, report) => applyOutcomes(state, report, at(rule)), HEALTHY),
-        ).toEqual(HEALTHY)
-      }),
-    )
-  })
-
-  it('failures have the same effect in one report as in several, up to the opening', () => {
-    const parts = fc.array(
-      fc.record({ calls: fc.nat(9), failed: fc.integer({ min: 1, max: 9 }) }),
-      { maxLength: 6 },
-    )
-    fc.assert(
-      fc.property(parts, (all) => {
-        const counts = all.map(({ calls, failed }) => ({
-          second: SECOND,
-          calls: calls + failed,
-          failed,
-        }))
-        const apart = counts.map((count) => outcomes({ counts: [count] }))
-        const split = apart.reduce(
-          (state, report) => applyOutcomes(state, report, at(errors)),
-          HEALTHY,
-        )
-        const whole = applyOutcomes(HEALTHY, outcomes({ counts }), at(errors))
-        if (split.open === null) expect(split.window.length).toBe(whole.window.length)
-        if (whole.open !== null) expect(split.open).not.toBeNull()
-      }),
-    )
-  })
+        breakers = next
+      }
+    }),
+  )
 })

@@ -1,49 +1,25 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import type { Permit } from '../../src/upstream/breaker/admission.ts'
-import {
-  type BreakerName,
-  type BreakerState,
-  type EndpointGroup,
-  type Outcomes,
-  RULES,
+import type {
+  BreakerName,
+  BreakerState,
+  EndpointGroup,
 } from '../../src/upstream/breaker/breaker-state.ts'
-import {
-  type CircuitBreaker,
-  createCircuitBreaker,
-} from '../../src/upstream/breaker/circuit-breaker.ts'
+import { changeBreakers, readHealth } from '../../src/upstream/breaker/breaker-store.ts'
+import { CircuitBreaker, type Permit } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { silentLog } from '../support/silent-log.ts'
 
-export const HEALTHY: BreakerState = {
-  open: null,
-  closedAtMs: null,
-  trips: 0,
-  failuresInARow: 0,
-  failedAtMs: null,
-  window: [],
-}
-
-export function outcomes(parts: Partial<Outcomes> = {}): Outcomes {
-  const none = { counts: [], goodAtMs: null, failuresInARow: 0, failedAtMs: null }
-  return { ...none, cause: null, probe: null, ...parts }
-}
+export const HEALTHY: BreakerState = { open: null, failures: 0, failedAtMs: null, closedAtMs: null }
 
 export interface BreakerParts {
   readonly clock?: Clock
   readonly log?: Logger
-  readonly accessToken?: string
 }
 
 /** The circuit breaker of one process. */
 export function breakerOn(db: Db, parts: BreakerParts = {}): CircuitBreaker {
-  return createCircuitBreaker({
-    db,
-    clock: systemClock,
-    log: silentLog,
-    accessToken: 'token-of-the-tests',
-    ...parts,
-  })
+  return new CircuitBreaker({ db, clock: systemClock, log: silentLog, ...parts })
 }
 
 /** The real clock plus an offset, which the test and every sleep advance. */
@@ -84,14 +60,8 @@ export async function callThrough(
 ): Promise<Permit> {
   const permit = await breaker.acquirePermit(group)
   if (permit.kind === 'refused') throw new Error(`the call is refused by ${permit.by}`)
-  await breaker.report(group, { record: ENDS[end], permit })
+  await breaker.report(group, ENDS[end], permit)
   return permit
-}
-
-/** Opens the auth breaker of a group: as many calls are refused in a row as its rule asks for. */
-export async function openAuth(breaker: CircuitBreaker, group: EndpointGroup): Promise<void> {
-  const { inARow = 0 } = RULES[group].auth
-  for (let i = 0; i < inARow; i += 1) await callThrough(breaker, 'unauthorized', group)
 }
 
 export async function stateOf(
@@ -99,31 +69,33 @@ export async function stateOf(
   endpoint: EndpointGroup,
   breaker: BreakerName,
 ): Promise<BreakerState> {
-  const { rows } = await sql<{ state: BreakerState }>`
-    select state from upstream_breaker where endpoint = ${endpoint} and breaker = ${breaker}
-  `.execute(db)
-  if (rows[0] === undefined) throw new Error('there is no such breaker')
-  return rows[0].state
+  const { breakers } = await readHealth(db)
+  return breakers[endpoint][breaker]
+}
+
+/** Sets parts of the state of one breaker. */
+export async function putState(
+  db: Db,
+  [endpoint, breaker]: readonly [EndpointGroup, BreakerName],
+  state: Partial<BreakerState>,
+): Promise<void> {
+  await changeBreakers(db, (breakers) => {
+    const group = breakers[endpoint]
+    return { ...breakers, [endpoint]: { ...group, [breaker]: { ...group[breaker], ...state } } }
+  })
 }
 
 /** Lets time pass for the shared state: moves every instant in it back by `ms`. */
 export async function passHealth(db: Db, ms: number): Promise<void> {
-  const { rows } = await sql<{ endpoint: string; breaker: string; state: BreakerState }>`
-    select endpoint, breaker, state from upstream_breaker
-  `.execute(db)
-  for (const { endpoint, breaker, state } of rows) {
-    const { open } = state
-    const probe = open?.probe ? { ...open.probe, untilMs: open.probe.untilMs - ms } : null
-    const earlier = {
-      ...state,
-      closedAtMs: state.closedAtMs === null ? null : state.closedAtMs - ms,
-      open: open && { ...open, probe, sinceMs: open.sinceMs - ms, probeAtMs: open.probeAtMs - ms },
-    }
-    await sql`
-      update upstream_breaker set state = ${JSON.stringify(earlier)}::jsonb
-       where endpoint = ${endpoint} and breaker = ${breaker}
-    `.execute(db)
-  }
+  const earlier = ({ open, closedAtMs, ...rest }: BreakerState): BreakerState => ({
+    ...rest,
+    closedAtMs: closedAtMs && closedAtMs - ms,
+    open: open && { ...open, sinceMs: open.sinceMs - ms, probeAtMs: open.probeAtMs - ms },
+  })
+  await changeBreakers(db, ({ lists, verify }) => ({
+    lists: { auth: earlier(lists.auth), errors: earlier(lists.errors) },
+    verify: { auth: earlier(verify.auth), errors: earlier(verify.errors) },
+  }))
   await sql`
     update upstream_budget
        set paused_until = paused_until - ${`${ms} ms`}::interval,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { RouteListName } from '../../src/base/kinds.ts'
+import type { Breaker } from '../../src/upstream/acquire-permit.ts'
 import type { QuickRetry } from '../../src/upstream/attempt.ts'
-import type { Admission } from '../../src/upstream/breaker/admission.ts'
-import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
+import type { Admission } from '../../src/upstream/breaker/breaker-state.ts'
 import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
 import { type Answer, answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
@@ -49,7 +49,7 @@ function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
 }
 
 /** A circuit breaker with these admissions in order. Afterwards it permits every call. */
-function breakerWith(admissions: readonly Admission[] = []): CircuitBreaker {
+function breakerWith(admissions: readonly Admission[] = []): Breaker {
   let next = 0
   return {
     admission: async () => admissions[next++] ?? { kind: 'allowed' },
@@ -60,7 +60,6 @@ function breakerWith(admissions: readonly Admission[] = []): CircuitBreaker {
         : { kind: 'permit', probe: null, madeAtMs: 0 }
     },
     report: () => undefined,
-    close: async () => undefined,
   }
 }
 

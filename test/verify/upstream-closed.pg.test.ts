@@ -137,7 +137,7 @@ describe('a batch that meets a 429', () => {
     const pausing = breakerOn(db)
     await pausing.acquirePermit('verify')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
-    await pausing.report('verify', { record, permit: permitOf() })
+    await pausing.report('verify', record, permitOf())
 
     await work()
 
@@ -271,7 +271,7 @@ describe('a list', () => {
     onTestFinished(() => server[Symbol.asyncDispose]())
     await breaker.acquirePermit('lists')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
-    await breaker.report('lists', { record, permit: permitOf() })
+    await breaker.report('lists', record, permitOf())
     const slots: string[] = []
     const beforeList = async () => {
       slots.push('slot')

@@ -1,4 +1,4 @@
-import { BREAKERS, ENDPOINT_GROUPS, SPANS_MS, sumOf } from '../../upstream/breaker/breaker-state.ts'
+import { listBreakers } from '../../upstream/breaker/breaker-state.ts'
 import { readHealth } from '../../upstream/breaker/breaker-store.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { IN_CLEAR, sendsTokenInClear } from '../settings-for.ts'
@@ -56,33 +56,31 @@ function settingFindings({ given }: DoctorDeps, { beliefs }: Status): Finding[] 
 }
 
 /**
- * How many recent calls were refused or failed although the circuit breaker is closed. Refusals: either the upstream
- * refuses calls now and then, or one of several processes has an old credential.
+ * Whether calls of the last minute were refused or failed although the circuit breaker is closed. Refusals: either the
+ * upstream refuses calls now and then, or one of several processes has an old credential.
  */
 async function examineRecentCalls({ app }: DoctorDeps): Promise<Finding[]> {
   const { breakers, nowMs } = await readHealth(app.database.db)
-  return ENDPOINT_GROUPS.flatMap((endpoint) =>
-    BREAKERS.flatMap((breaker) => {
-      const { open, window, failuresInARow } = breakers[endpoint][breaker]
-      // The counts stay in the row until the next call is reported.
-      const recent = window.filter(({ second }) => second * 1000 > nowMs - SPANS_MS.longest)
-      const { calls, failed } = sumOf(recent)
-      const inARow = endpoint === 'lists' ? failuresInARow : 0
-      if (open !== null || (inARow === 0 && failed <= TOLERATED[breaker] * calls)) return []
-      const which =
-        inARow > 0
-          ? `the last ${inARow} calls to ${endpoint}`
-          : `${failed} of the ${calls} calls to ${endpoint} in the last minute`
-      return [
-        breaker === 'auth'
-          ? warning('credential', `the upstream refused ${which}`, REFUSED_TODO)
-          : warning('upstream', `${which} failed`, 'bin/farewatch upstream probe --flight ID'),
-      ]
-    }),
-  )
+  return listBreakers(breakers).flatMap(({ endpoint, breaker, open, failures, failedAtMs }) => {
+    if (open !== null || failedAtMs === null) return []
+    // A few failed calls are normal on a network. Refusals are not.
+    const isUnusual = breaker === 'auth' || failures >= TOLERATED
+    // Lists are fetched too rarely for "recent": what the last fetches were counts.
+    const isReported =
+      endpoint === 'lists' ? failures > 0 : isUnusual && nowMs - failedAtMs <= RECENT_MS
+    if (!isReported) return []
+    const last = `the last one at ${new Date(failedAtMs).toISOString()}`
+    return [
+      breaker === 'auth'
+        ? warning('credential', `the upstream refused calls to ${endpoint}, ${last}`, REFUSED_TODO)
+        : warning('upstream', `calls to ${endpoint} failed, ${last}`, PROBE_TODO),
+    ]
+  })
 }
 
+const RECENT_MS = 60_000
+/** Failures that successes have not outweighed. */
+const TOLERATED = 2
+const PROBE_TODO = 'bin/farewatch upstream probe --flight ID'
 const REFUSED_TODO =
   'bin/farewatch upstream probe --flight ID; if only one worker is refused, it has an old credential: restart it'
-/** With more than this share there is a warning. A few failed calls are normal on a network. */
-const TOLERATED = { auth: 0, errors: 0.1 }

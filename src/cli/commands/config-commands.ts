@@ -31,5 +31,5 @@ export function addOpenApiCommand(program: Command): void {
     .command('openapi')
     .description('Print the OpenAPI document of the API')
     .addHelpText('after', example('openapi > openapi.json'))
-    .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT, null, 2)}\n`))
+    .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT)}\n`))
 }

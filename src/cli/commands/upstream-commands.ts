@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { assertNotPaused } from '../../upstream/breaker/acquire-permit.ts'
+import { assertNotPaused } from '../../upstream/acquire-permit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'

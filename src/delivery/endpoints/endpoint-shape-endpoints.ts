@@ -21,13 +21,16 @@ const Price = object({
   currency: Type.String({ pattern: '^[A-Z]{3}$' }),
 })
 
-const Digest = Type.Union([
-  object({ every: oneOf(['15m', '1h']) }),
-  object({
-    daily_at: Type.Integer({ minimum: 0, maximum: 23 }),
-    zone: Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' }),
-  }),
-])
+const Digest = Type.Union(
+  [
+    object({ every: oneOf(['15m', '1h']) }),
+    object({
+      daily_at: Type.Integer({ minimum: 0, maximum: 23 }),
+      zone: Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' }),
+    }),
+  ],
+  { title: 'Digest' },
+)
 
 const Rules = object(
   {
@@ -35,7 +38,7 @@ const Rules = object(
     bookable: Type.Optional(Type.Literal(true)),
     price_below: Type.Optional(Price),
   },
-  { minProperties: 1 },
+  { minProperties: 1, title: 'EndpointRules' },
 )
 
 const list = <T extends Parameters<typeof Type.Array>[0]>(item: T, maxItems: number) =>
@@ -46,11 +49,11 @@ const settings = {
   description: Type.String({ maxLength: 200 }),
   enabled: Type.Boolean(),
   kinds: orNull(
-    list(oneOf(WATCH_CHANGE_KINDS), WATCH_CHANGE_KINDS.length),
+    list(oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }), WATCH_CHANGE_KINDS.length),
     'Only records of these kinds.',
   ),
   reasons: orNull(
-    list(oneOf(CHANGE_REASONS), CHANGE_REASONS.length),
+    list(oneOf(CHANGE_REASONS, { title: 'ChangeReason' }), CHANGE_REASONS.length),
     'Only records with one of these reasons.',
   ),
   lists: orNull(
@@ -98,13 +101,16 @@ export const WebhookEndpoint = object(
   },
   { title: 'WebhookEndpoint' },
 )
-export const withSecret = object({
-  ...WebhookEndpoint.properties,
-  secret: orNull(
-    Type.String(),
-    'The signing secret, `whsec_…`. It is not shown again. Null for slack and email.',
-  ),
-})
+export const withSecret = object(
+  {
+    ...WebhookEndpoint.properties,
+    secret: orNull(
+      Type.String(),
+      'The signing secret, `whsec_…`. It is not shown again. Null for slack and email.',
+    ),
+  },
+  { title: 'WebhookEndpointWithSecret' },
+)
 
 export const target = Type.String({
   maxLength: 2_000,

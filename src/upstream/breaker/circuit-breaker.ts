@@ -1,117 +1,160 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { recordPauses } from '../budget/budget-store.ts'
+import { isPaused, type PauseRequest, pauseRequestOf } from '../budget/throttle.ts'
+import { type CallEnd, causeOf, classifyOutcome } from '../call-outcome.ts'
 import {
   type Admission,
-  type AdmissionFacts,
   admissionOf,
-  LEASE_MS,
-  type Permit,
+  afterCall,
+  type Breakers,
+  type Change,
+  type EndedCall,
+  type EndpointGroup,
+  listBreakers,
   type Refusal,
-  statesFor,
-} from './admission.ts'
-import { type BreakerState, type EndpointGroup, withProbe } from './breaker-state.ts'
-import {
-  createHealthView,
-  type HealthView,
-  lockBreakers,
-  logTransitions,
-  saveChanged,
-} from './breaker-store.ts'
-import { createCallReporter, type EndedCall } from './call-reporter.ts'
+  withProbe,
+} from './breaker-state.ts'
+import { changeBreakers, readHealth, type UpstreamHealth } from './breaker-store.ts'
+
+/** The right to make one call, with its instant by the database's clock. `probe` is set if the call is a probe. */
+export interface Permit {
+  readonly kind: 'permit'
+  readonly probe: string | null
+  readonly madeAtMs: number
+}
+
+type Deps = { readonly db: Db; readonly clock: Clock; readonly log: Logger }
+const READING_LASTS_MS = 250
 
 /**
  * Protects an upstream that has asked us to pause, refuses our credential or fails. All processes share its state.
  *
  * While all calls succeed it costs each process one small read every quarter of a second, and no writes.
  */
-export interface CircuitBreaker {
+export class CircuitBreaker {
+  readonly #deps: Deps
+  readonly #goodAtMs: Record<EndpointGroup, number | null> = { lists: null, verify: null }
+  #health: UpstreamHealth | undefined
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #skewMs = 0
+  #reports: (EndedCall & { readonly pause: PauseRequest | undefined })[] = []
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
   /** Whether a call could be made now. Changes nothing. */
-  admission(group: EndpointGroup): Promise<Admission>
+  async admission(group: EndpointGroup): Promise<Admission> {
+    const { pausedUntilMs, breakers } = await this.#inOrder(() => this.#current())
+    const isWaiting = isPaused({ pausedUntilMs }, this.#nowMs())
+    if (isWaiting) return { kind: 'refused', by: 'pause', untilMs: pausedUntilMs }
+    return admissionOf(breakers, group, this.#nowMs())
+  }
+
   /**
    * Issues the permit for one call, or refuses it. Of all processes only one gets the permit for a probe. The caller
    * must report how the permitted call ended.
    */
-  acquirePermit(group: EndpointGroup): Promise<Permit | Refusal>
-  /** Resolves when what is urgent is written for the other processes. Never rejects. */
-  report(group: EndpointGroup, call: EndedCall): Promise<void> | undefined
-  /** Writes the pending reports. */
-  close(): Promise<void>
-}
-
-export interface BreakerDeps {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Logger
-  readonly accessToken: string | undefined
-}
-
-interface BreakerParts extends BreakerDeps {
-  readonly view: HealthView
-  readonly fingerprint: string
-}
-
-export function createCircuitBreaker(deps: BreakerDeps): CircuitBreaker {
-  const view = createHealthView(deps)
-  const parts = { ...deps, view, fingerprint: fingerprintOf(deps.accessToken) }
-  const reporter = createCallReporter(parts)
-
-  async function readFacts(group: EndpointGroup): Promise<AdmissionFacts> {
-    // This process respects its own reports before they are written.
-    if (reporter.flushing !== undefined) await reporter.flushing
-    const { breakers, pausedUntilMs } = await view.current()
-    const { fingerprint } = parts
-    return { group, states: breakers[group], pausedUntilMs, fingerprint, nowMs: view.nowMs() }
+  async acquirePermit(group: EndpointGroup): Promise<Permit | Refusal> {
+    const known = await this.admission(group)
+    if (known.kind === 'refused') return known
+    if (known.kind === 'allowed') return { kind: 'permit', probe: null, madeAtMs: this.#nowMs() }
+    const lease = { group, probe: randomUUID() }
+    const step: Change = (breakers, atMs) => withProbe(breakers, lease, atMs)
+    const { before, after, nowMs } = await this.#inOrder(() => this.#change(step))
+    const locked = admissionOf(before, group, nowMs)
+    if (locked.kind === 'refused') return locked
+    return { kind: 'permit', probe: after === before ? null : lease.probe, madeAtMs: nowMs }
   }
 
-  return {
-    admission: async (group) => admissionOf(await readFacts(group)),
-    async acquirePermit(group) {
-      const facts = await readFacts(group)
-      const admission = admissionOf(facts)
-      if (admission.kind === 'refused') return admission
-      const isOutdated = statesFor(facts) !== facts.states
-      const mustLock = admission.kind === 'probe' || isOutdated
-      return mustLock ? acquireProbe(parts, facts) : permitAt(facts.nowMs)
-    },
-    report: (group, call) => reporter.report(group, call),
-    close: () => reporter.close(),
+  /**
+   * Counts an ended call. Resolves when the other processes can read what it changes; returns nothing if it changes
+   * nothing. Never rejects: a lost report would soon be out of date, and the lease of a lost probe ends by itself.
+   */
+  report(group: EndpointGroup, record: CallEnd, { madeAtMs, probe }: Permit) {
+    const outcome = classifyOutcome(record)
+    if (outcome === 'good') this.#goodAtMs[group] = madeAtMs
+    const goodAtMs = this.#goodAtMs[group]
+    const pause = pauseRequestOf(record, madeAtMs)
+    const call = { group, outcome, cause: causeOf(record), madeAtMs, probe, goodAtMs, pause }
+    const known = this.#health?.breakers
+    const isSame = known && afterCall(known, call, this.#nowMs()) === known
+    if (isSame && this.#reports.length === 0 && pause === undefined) return
+    this.#reports.push(call)
+    return this.#inOrder(() => this.#write()).catch((err: unknown) => {
+      this.#deps.log.warn({ reason: messageOf(err) }, 'the upstream health could not be written')
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#last
+  }
+
+  #nowMs(): number {
+    return this.#deps.clock.now().getTime() + this.#skewMs
+  }
+
+  /** Statements run one after the other, so every reading includes the reports before it, and calls are written in batches. */
+  #inOrder<T>(statement: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(statement)
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
+  /** Throws only if no reading ever succeeded. While the database is unavailable the last reading is used. */
+  async #current(): Promise<UpstreamHealth> {
+    const { db, clock } = this.#deps
+    const ageMs = clock.now().getTime() - this.#readAtMs
+    // The age is negative after the clock was set back. Then the reading counts as old.
+    if (this.#health !== undefined && ageMs >= 0 && ageMs < READING_LASTS_MS) return this.#health
+    try {
+      this.#health = await readHealth(db)
+      this.#skewMs = this.#health.nowMs - clock.now().getTime()
+    } catch (err) {
+      if (this.#health === undefined) throw err
+    }
+    this.#readAtMs = clock.now().getTime()
+    return this.#health
+  }
+
+  async #write() {
+    const reports = this.#reports.splice(0)
+    const pauses = reports.flatMap(({ pause }) => pause ?? [])
+    if (pauses.length > 0) {
+      const pausedUntilMs = await recordPauses(this.#deps, pauses)
+      if (this.#health) this.#health = { ...this.#health, pausedUntilMs }
+    }
+    if (reports.length === 0) return
+    await this.#change((breakers, nowMs) =>
+      reports.reduce((state, call) => afterCall(state, call, nowMs), breakers),
+    )
+  }
+
+  async #change(step: Change) {
+    const changed = await changeBreakers(this.#deps.db, step)
+    if (this.#health) this.#health = { ...this.#health, breakers: changed.after }
+    logTransitions(this.#deps.log, changed)
+    return changed
   }
 }
 
-/**
- * Decides again on the locked rows, and leases the probe if one is still due. Closes a breaker that opened under
- * another credential.
- */
-async function acquireProbe(
-  { db, log, view, fingerprint }: BreakerParts,
-  { group, pausedUntilMs }: AdmissionFacts,
-): Promise<Permit | Refusal> {
-  const { admission, probe, before, after } = await inTransaction(db, async (tx) => {
-    const { states, nowMs } = await lockBreakers(tx, group)
-    const facts = { group, states, pausedUntilMs, fingerprint, nowMs }
-    const decided = admissionOf(facts)
-    const lease = { id: randomUUID(), untilMs: nowMs + LEASE_MS[group] }
-    const leased = (state: BreakerState) =>
-      decided.kind === 'probe' ? withProbe(state, lease) : state
-    const current = statesFor(facts)
-    const next = { auth: leased(current.auth), errors: leased(current.errors) }
-    await saveChanged(tx, group, { before: states, after: next })
-    return { admission: decided, probe: lease.id, before: states, after: next }
-  })
-  view.putStates(group, after)
-  logTransitions(log, group, { before, after })
-  if (admission.kind === 'refused') return admission
-  return { ...permitAt(view.nowMs()), ...(admission.kind === 'probe' ? { probe } : {}) }
-}
-
-function permitAt(madeAtMs: number): Permit {
-  return { kind: 'permit', probe: null, madeAtMs }
-}
-
-/** Distinguishes credentials without revealing them: 32 bits of a hash match billions of tokens. */
-function fingerprintOf(accessToken: string | undefined): string {
-  return accessToken === undefined ? 'none' : hash('sha256', accessToken).slice(0, 8)
+/** The process whose transaction opened or closed a breaker logs it. */
+function logTransitions(log: Logger, { before, after }: { before: Breakers; after: Breakers }) {
+  const instantOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  for (const { endpoint, breaker, open: is } of listBreakers(after)) {
+    const was = before[endpoint][breaker].open
+    if (was === null && is !== null) {
+      const [lastGoodAt, probeAt] = [is.goodAtMs, is.probeAtMs].map(instantOf)
+      const facts = { endpoint, breaker, cause: is.cause, lastGoodAt, probeAt }
+      log.warn(facts, 'upstream breaker opened')
+    } else if (was !== null && is === null) {
+      const facts = { endpoint, breaker, openSince: instantOf(was.sinceMs) }
+      log.info(facts, 'upstream breaker closed')
+    }
+  }
 }

@@ -1,6 +1,14 @@
+import type { Logger } from '../../base/logger.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
-import { CLIMB_SECONDS, LOWER_TO, type Throttle } from './throttle.ts'
+import { inTransaction, selectOne } from '../../db/transaction.ts'
+import {
+  CLIMB_SECONDS,
+  isPaused,
+  LOWER_TO,
+  type PauseRequest,
+  type Throttle,
+  throttled,
+} from './throttle.ts'
 
 /** How far ahead slots are reserved, in seconds: 0 if the next slot is free now, about 5 if all slots are reserved. */
 export async function readBudgetAhead(db: Db): Promise<number> {
@@ -20,6 +28,26 @@ export function shareInSql(): RawBuilder<number> {
   const seconds = sql`greatest(0, extract(epoch from now - recovers_from)::float8)`
   const climbed = sql`${seconds} / ${CLIMB_SECONDS}::float8 - cbrt(${refused} - share)`
   return sql`least(1, ${refused} + power(${climbed}, 3))`
+}
+
+/** Pauses all processes as some answers asked. Returns the end of the pause, in milliseconds by the database's clock. */
+export async function recordPauses(
+  { db, log }: { readonly db: Db; readonly log: Logger },
+  requests: readonly PauseRequest[],
+): Promise<number> {
+  const { before, after, nowMs } = await inTransaction(db, async (tx) => {
+    const locked = await lockThrottle(tx)
+    const pause = (state: Throttle, request: PauseRequest) =>
+      throttled(state, request, locked.nowMs)
+    const next = requests.reduce(pause, locked.throttle)
+    await saveThrottle(tx, next)
+    return { before: locked.throttle, after: next, nowMs: locked.nowMs }
+  })
+  if (!isPaused(before, nowMs)) {
+    const until = new Date(after.pausedUntilMs).toISOString()
+    log.warn({ until, budgetShare: after.share }, 'the upstream asked us to pause')
+  }
+  return after.pausedUntilMs
 }
 
 /** Locks the row that every reservation locks. The next reservation respects what is changed here. */

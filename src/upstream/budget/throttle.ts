@@ -1,3 +1,5 @@
+import { type CallEnd, classifyOutcome } from '../call-outcome.ts'
+
 /** Cap on every pause. An instant further ahead means that the database's clock was set back. */
 export const MAX_PAUSE_MS = 900_000
 /** `Retry-After: 0` with a refusal does not permit the next call at once. */
@@ -30,6 +32,14 @@ export interface PauseRequest {
   readonly lowersBudget: boolean
   /** When the call was made. A call from before the last pause ended says nothing about the rate after it. */
   readonly madeAtMs: number
+}
+
+/** The pause that the end of a call asks for: a 429, or a 503 with Retry-After. */
+export function pauseRequestOf(end: CallEnd, madeAtMs: number): PauseRequest | undefined {
+  const { status, retryAfterMs } = end
+  if (classifyOutcome(end) === 'rate_limited') return { retryAfterMs, lowersBudget: true, madeAtMs }
+  if (status !== 503 || retryAfterMs === undefined) return undefined
+  return { retryAfterMs, lowersBudget: false, madeAtMs }
 }
 
 /**

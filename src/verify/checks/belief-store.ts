@@ -78,12 +78,12 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
-/**
- * An answer that arrives after the departure is dropped: "not available" is then no loss. The end of the fare may not be
- * recorded yet.
- */
 const AHEAD = isAhead(sql`asked_at`)
 
+/**
+ * Leaves out fares that have departed: an answer that arrives after the departure is dropped, because "not available" is then
+ * no loss. The end of the fare may not be recorded yet.
+ */
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`${PREPARED}
     select tracked_fare_id as "fareId", state, coalesce(${AHEAD}, false) as "isAhead",

@@ -131,10 +131,17 @@ export function judge(
     !isFirst &&
     !returnsToBeforeHold(state, view) &&
     (kind !== 'price_changed' || isLargePriceChange(state.belief, view))
-  const heldSince = state.holds[kind] ?? (isHoldable ? at : null)
+  const heldSince =
+    state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)
   const released = { askedAt: new Date(at), rules, releasedAt: context.releasedAt }
   if (isReleased(state, kind, released)) return { isConfirmed: true, isHeld: false, heldSince }
   return { isConfirmed: isConfirmed && !isHoldable, isHeld: isHoldable, heldSince }
+}
+
+/** An operator has released what waited then: an answer that is older, and comes later, begins a hold after it. */
+function afterRelease(at: string, releasedAt: Date | undefined): string {
+  if (releasedAt === undefined || at > releasedAt.toISOString()) return at
+  return new Date(releasedAt.getTime() + 1).toISOString()
 }
 
 /** Whether the hold of a change has ended: after `massHoldMs`, or because an operator has released what waited then. */

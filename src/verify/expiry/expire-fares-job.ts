@@ -102,7 +102,12 @@ async function holdMassOfEnds(
     return { fareId, leg: 'outbound', isAvailable: pair === 'bookable', shows: 'expired' } as const
   })
   const states = await readIncidentStates(tx)
-  const { context, transitions } = await guardAsked(tx, { asked, states, withinMs: massHoldMs })
+  const { context, transitions } = await guardAsked(tx, {
+    asked,
+    states,
+    masses: ['mass_expiry'],
+    withinMs: massHoldMs,
+  })
   const areHeld = context.masses.has('expired')
   if (areHeld)
     await postpone(

@@ -1,4 +1,4 @@
-import type { HeldKind, MassKind } from '../../base/kinds.ts'
+import { type HeldKind, MASS_KINDS, type MassKind } from '../../base/kinds.ts'
 import type { Tx } from '../../db/database.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { askedLegsOf, type CountedCheck, type RecordedCheck } from '../checks/record-checks.ts'
@@ -40,24 +40,26 @@ export async function guardChanges(
 export interface AskedArgs {
   readonly asked: readonly AskedFlight[]
   readonly states: IncidentStates
+  /** The masses that are assessed; all of them, if unset. */
+  readonly masses?: readonly MassKind[]
   readonly withinMs: number
 }
 
 export async function guardAsked(
   tx: Tx,
-  { asked, states: { open, releasedAt }, withinMs }: AskedArgs,
+  { asked, states: { open, releasedAt }, masses: assessed = MASS_KINDS, withinMs }: AskedArgs,
 ): Promise<Guarded> {
   await insertAsked(tx, asked)
-  const kinds = Object.entries(HELD_BY) as [MassKind, HeldKind][]
   const isQuiet =
-    asked.every(({ shows }) => shows === null) && !kinds.some(([mass]) => open.has(mass))
+    asked.every(({ shows }) => shows === null) && !assessed.some((mass) => open.has(mass))
   if (isQuiet) {
     return { context: { masses: new Set(), crowded: false, releasedAt }, transitions: [] }
   }
   const { counts, gains } = await readMasses(tx, withinMs)
   const masses = new Set<HeldKind>()
   const transitions: IncidentTransition[] = []
-  for (const [mass, held] of kinds) {
+  for (const mass of assessed) {
+    const held = HELD_BY[mass]
     const found = counts.get(held) ?? { asked: 0, changed: 0 }
     const isOpen = open.has(mass)
     const isOngoing = isMass(found, { isOpen })

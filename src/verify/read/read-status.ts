@@ -7,10 +7,9 @@ import { readSyncStates, type SyncState } from '../../route-sync/read/sync-state
 import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
 import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
 import {
-  BREAKERS,
   type BreakerName,
-  ENDPOINT_GROUPS,
   type EndpointGroup,
+  listBreakers,
 } from '../../upstream/breaker/breaker-state.ts'
 import { readHealth, type UpstreamHealth } from '../../upstream/breaker/breaker-store.ts'
 import { readBudgetAhead } from '../../upstream/budget/budget-store.ts'
@@ -150,15 +149,12 @@ export async function readFreshness({
 
 function upstreamState(health: UpstreamHealth): UpstreamState {
   const { breakers, pausedUntilMs, nowMs } = health
-  const openBreakers = ENDPOINT_GROUPS.flatMap((endpoint) =>
-    BREAKERS.flatMap((breaker) => {
-      const { open } = breakers[endpoint][breaker]
-      if (open === null) return []
-      const { sinceMs, cause = null, goodAtMs = null } = open
-      const lastGoodAt = goodAtMs === null ? null : new Date(goodAtMs)
-      return [{ endpoint, breaker, since: new Date(sinceMs), cause, lastGoodAt }]
-    }),
-  )
+  const openBreakers = listBreakers(breakers).flatMap(({ endpoint, breaker, open }) => {
+    if (open === null) return []
+    const { sinceMs, cause, goodAtMs } = open
+    const lastGoodAt = goodAtMs === null ? null : new Date(goodAtMs)
+    return [{ endpoint, breaker, since: new Date(sinceMs), cause, lastGoodAt }]
+  })
   const pausedUntil = isPaused({ pausedUntilMs }, nowMs) ? new Date(pausedUntilMs) : null
   return { pausedUntil, openBreakers }
 }

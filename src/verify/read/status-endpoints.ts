@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { INCIDENT_KINDS } from '../../base/kinds.ts'
+import { HELD_KINDS, INCIDENT_KINDS } from '../../base/kinds.ts'
 import type { Caller } from '../../http/caller.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
@@ -98,7 +98,23 @@ const StatusAnswer = object(
     incidents: Type.Array(
       object({ kind: oneOf(INCIDENT_KINDS, { title: 'IncidentKind' }), openedAt: Instant }),
       {
-        description: 'Open incidents. While one is open, changes of its kind are held.',
+        description: 'Open incidents. While one is open, changes of its kind wait.',
+      },
+    ),
+    held: Type.Array(
+      object({
+        kind: oneOf(HELD_KINDS, { title: 'HeldKind' }),
+        fares: Type.Integer({ description: 'How many fares wait.' }),
+        since: Instant,
+        latestSince: Instant,
+        watches: Type.Integer({
+          description: 'How many watches will be notified if all are recorded.',
+        }),
+      }),
+      {
+        description:
+          'What waits because many flights change at once: for a reseller, of the fares that it watches. Each change waits ' +
+          'for MASS_HOLD_MINUTES at most.',
       },
     ),
     budget: orNull(
@@ -107,9 +123,9 @@ const StatusAnswer = object(
     ),
     detectionDelays: orNull(
       DetectionDelays,
-      'How late the changes of the last day were detected, in seconds. A change happened between the last good check that ' +
-        'did not show it and the first check that did. `atMostSeconds` is the whole time between them, `midpointSeconds` ' +
-        'half of it. Empty without changes. Null for a reseller.',
+      'How late the changes of the last day were recorded, in seconds. A change happened between the last good check that ' +
+        'did not show it and the first check that did. `atMostSeconds` is the time from the first of them to the record, ' +
+        '`midpointSeconds` from the middle of the two. Empty without changes. Null for a reseller.',
     ),
     unkeptMaxDelays: Type.Array(
       object({
