@@ -27,6 +27,7 @@ const VERIFY_ANOMALIES = [
   'flight_though_unavailable',
   'price_unreadable',
   'total_unlike_sum',
+  'zero_price',
   'categories_unlike_request',
   'duration_unlike_times',
 ] as const satisfies readonly AnswerAnomaly[]

@@ -5,7 +5,7 @@ import { TOKEN } from '../sandbox/support.ts'
 import { until } from '../support/until.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { breakerOn } from '../upstream/health-fixtures.ts'
-import { trackFare } from '../verify/fare-fixtures.ts'
+import { passSeconds, trackFare } from '../verify/fare-fixtures.ts'
 import { startDeadIdsProxy } from './dead-ids-proxy.ts'
 import { deleteFares, fareFacts, verifierOf } from './fare-facts.ts'
 import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
@@ -98,6 +98,7 @@ describe('dead ids: a watch list of which most flights are always answered by 40
                                   else 'infinity' end
       `.execute(db)
       await verifier.round()
+      await passSeconds(db, 20)
     }
     const after = await fareFacts(db)
     expect(after.find(({ fareId }) => fareId === lost?.fareId)?.kinds).toContain(

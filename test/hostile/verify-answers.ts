@@ -27,6 +27,8 @@ export type Becomes =
   | 'unavailable'
   | 'auth'
   | 'contract_violation'
+  | 'other_flight'
+  | 'other_passengers'
   | 'http_4xx'
   | 'http_5xx'
   | 'id_missing'
@@ -78,7 +80,6 @@ const AVAILABLE = cases('available', {
     flight({ id: OUT, airline: { id: '9', name: 'A', twoLetterCode: 'AA' } }),
   ),
   'a flight number as text': available(flight({ legs: [segment({ number: '3900' })] })),
-  'another flight.id than the key': available(flight({ id: 1 })),
   'keys that were not requested': ok({ [OUT]: { available: true, flight: flight() }, 1: GONE }),
   'a null city': available(flight({ from: { id: 1, iata: 'PMI', city: null, country: 'Spain' } })),
   'no site': available(only(flight(), 'site')),
@@ -87,9 +88,6 @@ const AVAILABLE = cases('available', {
     flight({}, times('2027-03-01 10:00', '2027-03-01 11:20', 8400)),
   ),
   'a total unlike the sum': available(flight({ price: price('120.00') })),
-  'prices of passengers that were not requested': available(
-    flight({ price: price('100.00', { residents: { adult: 50, child: null, infant: null } }) }),
-  ),
   'no prices of passengers': available(flight({ price: { currency: 'EUR', total: '100.00' } })),
   'white space around the body': ok(`\n  ${PLAIN}\r\n `),
   'a content type with a charset': ok(PLAIN, { 'content-type': 'application/json; charset=UTF-8' }),
@@ -337,6 +335,17 @@ const WIRE = [
   }),
 ]
 
+const OTHER_QUESTION = [
+  ...cases('other_flight', {
+    'another flight.id than the key': available(flight({ id: 1 })),
+  }),
+  ...cases('other_passengers', {
+    'prices of passengers that were not requested': available(
+      flight({ price: price('100.00', { residents: { adult: 50, child: null, infant: null } }) }),
+    ),
+  }),
+]
+
 const MISSING = cases('id_missing', {
   'an empty object': ok({}),
   'only another id': ok({ 1: GONE }),
@@ -380,5 +389,6 @@ export const VERIFY_CASES: readonly VerifyCase[] = [
   ...STATUS,
   ...WIRE,
   ...MISSING,
+  ...OTHER_QUESTION,
   ...PAIRS,
 ]

@@ -94,10 +94,10 @@ function planLies({ startMs, seconds, holdSeconds }: PlanArgs, isLong: boolean):
       { kind: 'gain', fromMs: startMs + 26_000, toMs: startMs + 34_000 },
     ]
   }
-  const everySeconds = 2 * holdSeconds
+  const everySeconds = 1.5 * holdSeconds
   return Array.from({ length: Math.floor(seconds / everySeconds) }, (_, n): MassLie => {
-    const fromMs = startMs + (n + 0.6) * everySeconds * 1000
-    const lastsMs = holdSeconds * (300 + 250 * (n % 3))
+    const fromMs = startMs + (n + 0.4) * everySeconds * 1000
+    const lastsMs = holdSeconds * (300 + 250 * ((n + Math.floor(n / 3)) % 3))
     return { kind: MASS_LIES[n % 3] ?? 'loss', fromMs, toMs: fromMs + lastsMs }
   })
 }

@@ -116,23 +116,23 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
         .join(', ')}\n`,
   )
 
-  expect(faults).toBeGreaterThan(0.07 * answers)
-  expect(lying).toBeGreaterThan(0.2 * answers)
-  expect(incidents.rows.map(({ kind }) => kind)).toEqual(
-    expect.arrayContaining(['mass_loss', 'mass_gain', 'mass_price_change']),
-  )
-  expect(records.length).toBeGreaterThan(FARES)
-  expect(records.filter(({ answer }) => Object.keys(answer).length === 0)).toEqual([])
-  expect(records.flatMap(unlikeEvidence)).toEqual([])
-  expect(untrue(plan, records)).toEqual([])
-  expect(hold).toBeLessThan(HOLD_SECONDS + LANE_SECONDS + FAULTS_SECONDS)
-  expect(await brokenFeeds(db)).toEqual([])
-  expect(await brokenHistory(db)).toEqual([])
+  expect.soft(faults).toBeGreaterThan(0.07 * answers)
+  expect.soft(lying).toBeGreaterThan(0.15 * answers)
+  expect
+    .soft(incidents.rows.map(({ kind }) => kind))
+    .toEqual(expect.arrayContaining(['mass_loss', 'mass_gain', 'mass_price_change']))
+  expect.soft(records.length).toBeGreaterThan(FARES)
+  expect.soft(records.filter(({ answer }) => Object.keys(answer).length === 0)).toEqual([])
+  expect.soft(records.flatMap(unlikeEvidence)).toEqual([])
+  expect.soft(untrue(plan, records)).toEqual([])
+  expect.soft(hold).toBeLessThan(HOLD_SECONDS + LANE_SECONDS + FAULTS_SECONDS)
+  expect.soft(await brokenFeeds(db)).toEqual([])
+  expect.soft(await brokenHistory(db)).toEqual([])
   if (IS_LONG) {
-    expect(held).toBeGreaterThan(20)
-    expect(
-      missed(plan, records, 1000 * (2 * HOLD_SECONDS + LANE_SECONDS + FAULTS_SECONDS)),
-    ).toEqual([])
+    expect.soft(held).toBeGreaterThan(20)
+    expect
+      .soft(missed(plan, records, 1000 * (2 * HOLD_SECONDS + LANE_SECONDS + FAULTS_SECONDS)))
+      .toEqual([])
   }
 }
 

@@ -33,6 +33,7 @@ describe('a flight', () => {
         kind: 'available',
         flight: {
           price: { amount: '84.50', currency: 'EUR' },
+          priceIsOdd: false,
           identity: 'airline 7, legs 2, 101 to 103, 2026-07-20',
           itinerary:
             '2026-07-20 08:00 to 2026-07-20 11:45; ' +
@@ -166,6 +167,24 @@ describe('an answer is unknown', () => {
   })
 })
 
+describe('an answer to another question is unknown, and the anomaly is counted', () => {
+  const adult = { adult: 63.2, child: null, infant: null }
+
+  it.each([
+    ['flight_id_unlike_key', 'other_flight', available({ id: 1235 })],
+    [
+      'categories_unlike_request',
+      'other_passengers',
+      available({ price: price({ residents: adult }) }),
+    ],
+  ])('%s is %s', (fault, reason, body) => {
+    const answer = read(body)
+
+    expect(answer.outbound).toEqual({ kind: 'unknown', reason })
+    expect(answer.anomalies).toContain(fault)
+  })
+})
+
 describe('a flight with an anomaly stays available, and the anomaly is counted', () => {
   const prices = (parts: Record<string, unknown>) => available({ price: price(parts) })
   const perAdult = (adult: unknown) => ({ adult, child: null, infant: null })
@@ -179,16 +198,11 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
     ['price_unreadable', prices({ currency: '€' })],
     ['total_unlike_sum', prices({ total: '84.52' })],
     ['total_unlike_sum', prices({ nonResidents: perAdult(-84.5) })],
-    ['categories_unlike_request', prices({ nonResidents: perAdult(null) })],
-    ['categories_unlike_request', prices({ nonResidents: undefined })],
-    ['categories_unlike_request', prices({ nonResidents: perAdult('84.50') })],
-    ['categories_unlike_request', prices({ residents: perAdult(63.2) })],
-    ['categories_unlike_request', prices({ residents: perAdult(0) })],
+    ['zero_price', prices({ total: '0.00', nonResidents: perAdult(0) })],
     ['duration_unlike_times', available({ duration: { seconds: 13_560 } })],
     ['duration_unlike_times', available({ duration: { seconds: 13_500 + 25 * 3600 + 60 } })],
     ['duration_unlike_times', available({ duration: { seconds: '13500' } })],
     ['duration_unlike_times', available({ legs: [segment({ duration: { seconds: 1 } })] })],
-    ['flight_id_unlike_key', available({ id: 1235 })],
     ['flight_id_unlike_key', available({ id: undefined })],
     ['text_ids', available({ id: '1234' })],
     ['text_ids', available({ legs: [segment({ to: { id: '102' } })] })],
@@ -223,7 +237,9 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
   it.each([
     ['prices rounded by a cent each', prices({ total: '84.51' }), {}],
     ['another currency', prices({ currency: 'USD' }), {}],
-    ['a price of nothing', prices({ total: '0.00', nonResidents: perAdult(0) }), {}],
+    ['no price of passengers who were asked', prices({ nonResidents: perAdult(null) }), {}],
+    ['no prices of a group', prices({ nonResidents: undefined }), {}],
+    ['a price of zero for passengers who were not asked', prices({ residents: perAdult(0) }), {}],
     ['zones between the places', available({ duration: { seconds: 13_500 + 8 * 3600 } }), {}],
     ['no duration', available({ duration: undefined }), {}],
     [

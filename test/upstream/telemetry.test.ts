@@ -51,7 +51,13 @@ describe('an anomaly is counted for its endpoint', () => {
     [
       'categories_unlike_request',
       'verify',
-      JSON.stringify(available({ price: { currency: 'EUR', total: '84.50' } })),
+      JSON.stringify(available({ price: price({ residents: { adult: 9 } }) })),
+      1,
+    ],
+    [
+      'zero_price',
+      'verify',
+      JSON.stringify(available({ price: price({ total: '0.00', nonResidents: { adult: 0 } }) })),
       1,
     ],
     ['duration_unlike_times', 'verify', JSON.stringify(available({ duration: { seconds: 1 } })), 1],

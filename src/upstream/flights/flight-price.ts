@@ -32,7 +32,7 @@ export function readPrice(
   const categories = categoriesOf(fields, mix)
   const total = possibleTotal(parseMoney(fields.total, fields.currency), categories)
   const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
-  if (categories.some(({ count, each }) => count === 0 && each !== undefined)) {
+  if (categories.some(({ count, each = 0 }) => count === 0 && each !== 0)) {
     anomalies.push('categories_unlike_request')
   }
   // The interface leaves out the price of a category that is not priced: then the parts do not add up to the total.

@@ -5,7 +5,7 @@ import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 import { hasUnknownFields } from './flight-anomalies.ts'
-import { type Fields, isFields } from './flight-fields.ts'
+import { type Fields, idText, isFields } from './flight-fields.ts'
 import { readFlight } from './read-flight.ts'
 
 /** A verify answer nests five levels deep. */
@@ -124,7 +124,12 @@ function readAvailableLeg(
   try {
     const { flight, anomalies: more } = readFlight(value, { id, passengers, show })
     const all = [...anomalies, ...more]
-    if (more.includes('flight_id_unlike_key')) {
+    // An id that is left out says nothing of another flight.
+    if (
+      more.includes('flight_id_unlike_key') &&
+      isFields(value) &&
+      idText(value.id) !== undefined
+    ) {
       return unknownLeg('other_flight', 'the flight has another id than its entry', all)
     }
     if (more.includes('categories_unlike_request')) {
