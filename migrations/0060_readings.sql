@@ -87,8 +87,6 @@ create unlogged table asked_flight (
 create index asked_flight_last on asked_flight (is_available, seq);
 comment on table asked_flight is 'Legs that checks have shown in the last minutes, by flight. Not logged: the guard of masses needs the last hundred alone.';
 
--- Serves the fares that a kind of change has on several days.
-create index availability_change_fare_kind on availability_change (tracked_fare_id, kind, recorded_at);
 
 create or replace view farewatch.availability_changes as
 select seq, id, kind, tracked_fare_id, before, after, last_good_check_at, detected_at, recorded_at, schema_version, reason, held_since

@@ -171,7 +171,7 @@ export function untrue(plan: TruthPlan, records: readonly CitedRecord[]): string
     if (last?.view === view) return []
     const shown = jointPhases(plan, legs).find(
       ({ fromMs, toMs, phases }) =>
-        fromMs > (last?.fromMs ?? -1) &&
+        fromMs >= (last?.fromMs ?? -1) &&
         fromMs <= recordedMs &&
         toMs >= detectedMs - CALL_MS &&
         isTrue(after, phases),

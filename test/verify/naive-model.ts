@@ -168,6 +168,9 @@ function agree(story: Story, [first, second]: readonly [number, number], kind: K
   return { same: atAnyPrice && near(one, other, 0.2), atAnyPrice }
 }
 
+/** So many beliefs that records have replaced are kept. */
+const MOST_REPLACED = 4
+
 /** How many answers a contradiction needs, and how far apart in seconds. */
 function needed(story: Story, i: number, kind: Kind): { answers: number; gap: number } {
   const { rules, checks, beliefs } = story
@@ -181,10 +184,12 @@ function needed(story: Story, i: number, kind: Kind): { answers: number; gap: nu
   })
   const isFirst = moved.length > 0 && moved.every((was) => was === 'nothing')
   const now = checks[i]?.askedAt.getTime() ?? 0
-  const undoes = [...new Set(beliefs.map(({ at }) => at))].some((at) => {
-    if (at < 0 || now - (checks[at]?.askedAt.getTime() ?? 0) >= 600_000) return false
+  const replacedAt = [...new Set(beliefs.map(({ at }) => at))]
+    .filter((at) => at >= 0 && isRecorded(story, at))
+    .filter((at) => !beliefBefore(story, at).fare.includes('nothing'))
+  const undoes = replacedAt.slice(-MOST_REPLACED).some((at) => {
+    if (now - (checks[at]?.askedAt.getTime() ?? 0) >= 600_000) return false
     const replaced = beliefBefore(story, at).fare
-    if (replaced.includes('nothing') || !isRecorded(story, at)) return false
     const isSame = sameAtAnyPrice(replaced, fare) && near(replaced, fare, 0.2)
     return isSame && (kind !== 'price' || samePrices(replaced, fare))
   })

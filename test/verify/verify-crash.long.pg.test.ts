@@ -66,7 +66,7 @@ async function prepareFares({ db }: Fixture): Promise<void> {
 /** Everything that checks have written, at one moment. */
 async function readFares(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select f.flight_id as "flightId", s.pair, s.state #>> '{outbound,contradictions}' as contradictions, s.checks,
+    select f.flight_id as "flightId", s.pair, coalesce(s.state #>> '{candidate,answers}', '0') as contradictions, s.checks,
            coalesce((select jsonb_agg(c.kind order by c.seq) from availability_change c
                       where c.tracked_fare_id = f.id), '[]') as kinds,
            (select count(*) from watch_change w join availability_change c on c.id = w.change_id

@@ -1,5 +1,11 @@
 import type { HeldKind } from '../../base/kinds.ts'
-import { agreementOf, isLargePriceChange, isSame, samePrices } from './compare-readings.ts'
+import {
+  agreementOf,
+  hasPrices,
+  isLargePriceChange,
+  isSame,
+  samePrices,
+} from './compare-readings.ts'
 import {
   type Circumstance,
   type Contradiction,
@@ -130,7 +136,7 @@ export function judge(
     context.masses.has(kind) &&
     !isFirst &&
     !returnsToBeforeHold(state, view) &&
-    (kind !== 'price_changed' || isLargePriceChange(state.belief, view))
+    (kind !== 'price_changed' || !hasPrices(state.belief) || isLargePriceChange(state.belief, view))
   const heldSince =
     state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)
   const released = { askedAt: new Date(at), rules, releasedAt: context.releasedAt }

@@ -141,10 +141,13 @@ function adopt(
   state: FareState,
   { candidate }: Counted,
   { heldSince }: Verdict,
-  { reading }: Deciding,
+  { reading, context }: Deciding,
 ): Decision {
   const { at, isOdd } = reading
-  const isDoubtful = isOdd && candidate.answers < 2
+  const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
+  // While prices are a mass, one that comes with another change waits as well.
+  const isInMass = !isOfPriceAlone && context.masses.has('price_changed')
+  const isDoubtful = (isOdd && candidate.answers < 2) || isInMass
   const whole = filledUp(reading.view, comparedBelief(state))
   const belief = isDoubtful ? withoutPrice(whole) : whole
   const good = isComplete(reading.view)
