@@ -52,7 +52,7 @@ export interface ReplacedBelief {
 /** The state of a tracked fare: plain data. Its instants are those of requests, as ISO text in UTC. */
 export interface FareState {
   readonly belief: FareView
-  /** The flight of each leg as last believed, where the belief shows none: it tells the departure of a fare that is sold out. */
+  /** The last believed flight of each leg, where the belief shows none: the departure of a sold-out fare follows from it. */
   readonly lastFlights: {
     readonly outbound: FlightSummary | null
     readonly return: FlightSummary | null
