@@ -329,6 +329,34 @@ describe('a decision', () => {
     ).toBeNull()
   })
 
+  it.each([
+    ['a day after a held record the return to what preceded it waits for no mass', 86_000, null],
+    [
+      'later than a day after a held record its return waits like any gain',
+      87_000,
+      'became_available',
+    ],
+  ] as const)('%s', (_, seconds, held) => {
+    const loss = new Set(['became_unavailable'] as const)
+    const lost = decideAll(
+      [
+        [0, available()],
+        [60, UNAVAILABLE],
+        [660, UNAVAILABLE],
+      ],
+      {
+        masses: loss,
+      },
+    )
+    const answer = { askedAt: at(660 + seconds), observation: observation(available()) }
+    const masses = new Set(['became_available'] as const)
+
+    const { state } = decide(lost.state, answer, RULES, { ...CALM, masses })
+
+    expect(lost.change?.heldSince).toBe(iso(60))
+    expect(state.held).toBe(held)
+  })
+
   it('decide does not modify the state it is given', () => {
     const state = initialState(true)
     const copy = structuredClone(state)

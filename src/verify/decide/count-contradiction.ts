@@ -15,7 +15,7 @@ import {
   JUMPS,
   UNDO_MS,
 } from './confirmations.ts'
-import { type Candidate, type FareState, type FareView, legsOf } from './fare-state.ts'
+import { type Candidate, type FareState, legsOf } from './fare-state.ts'
 import { comparedBelief, type Reading } from './reading.ts'
 
 /** What the answers of other fares say about this one. */
@@ -113,9 +113,18 @@ function undoesRecord(
   )
 }
 
+/** For so long after a held record a reading may return to what was believed before it. */
+export const HELD_RETURN_MS = 24 * 3_600_000
+
 /** Whether a reading shows what was believed before a record that was held: such a return waits for no mass. */
-export function returnsToBeforeHold({ replaced }: FareState, view: FareView): boolean {
-  return replaced.some(({ held, view: before }) => held && isSame(before, view))
+export function returnsToBeforeHold(
+  { replaced }: FareState,
+  { view, at }: Pick<Reading, 'view' | 'at'>,
+): boolean {
+  return replaced.some(
+    (one) =>
+      one.held && Date.parse(at) - Date.parse(one.at) < HELD_RETURN_MS && isSame(one.view, view),
+  )
 }
 
 export interface Verdict {
@@ -135,7 +144,7 @@ export function judge(
   const isHoldable =
     context.masses.has(kind) &&
     !isFirst &&
-    !returnsToBeforeHold(state, view) &&
+    !returnsToBeforeHold(state, { view, at }) &&
     (kind !== 'price_changed' || !hasPrices(state.belief) || isLargePriceChange(state.belief, view))
   const heldSince =
     state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)

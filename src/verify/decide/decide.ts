@@ -5,6 +5,7 @@ import {
   type Counted,
   countContradiction,
   type Deciding,
+  HELD_RETURN_MS,
   judge,
   type MassContext,
   returnsToBeforeHold,
@@ -188,7 +189,6 @@ function lastFlight(
 }
 
 const MOST_REPLACED = 4
-const KEEP_HELD_MS = 24 * 3_600_000
 
 function replacedAfter(
   { belief, replaced, reverted }: FareState,
@@ -196,7 +196,7 @@ function replacedAfter(
   held: boolean,
 ): FareState['replaced'] {
   const kept = replaced.filter(
-    (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? KEEP_HELD_MS : UNDO_MS),
+    (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? HELD_RETURN_MS : UNDO_MS),
   )
   if (reverted || !isComplete(belief)) return kept
   return [{ view: withoutFlights(belief), at, held }, ...kept].slice(0, MOST_REPLACED)
@@ -252,9 +252,9 @@ export interface AskedLeg {
  */
 export function askedLegs(state: FareState, answer: Answer): AskedLeg[] {
   if (state.reverted) return []
-  const { view } = readingOf(state, answer)
-  const isReturn = returnsToBeforeHold(state, view)
-  return guardedLegsOf(state.belief, view).flatMap(({ believed, shown, shows }, at) => {
+  const reading = readingOf(state, answer)
+  const isReturn = returnsToBeforeHold(state, reading)
+  return guardedLegsOf(state.belief, reading.view).flatMap(({ believed, shown, shows }, at) => {
     if (shown === 'unknown' || believed === 'unknown') return []
     const leg = at === 0 ? 'outbound' : 'return'
     const kind = shows === null || isReturn ? null : HELD_KIND[shows]
