@@ -16,7 +16,7 @@ import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, gone, record } from '../verify/fare-fixtures.ts'
+import { available, gone, passSeconds, record } from '../verify/fare-fixtures.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
 const CLIENT = path.join(ROOT, 'clients/typescript')
@@ -158,6 +158,7 @@ describe('the TypeScript client', () => {
     const again = start()
     await again.lineWith('4 summer A-1: price_changed')
     await change(gone)
+    await passSeconds(db, 20)
     await change(gone)
     await again.lineWith('5 summer A-1: became_unavailable, not_bookable')
 
