@@ -1,6 +1,6 @@
 import { durationText } from '../base/text.ts'
 import type { DeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
-import type { UpstreamState } from '../verify/read/read-status.ts'
+import type { Status, UpstreamState } from '../verify/read/read-status.ts'
 import { type KnownProcess, PROGRESS_MS } from './processes.ts'
 
 /**
@@ -38,6 +38,15 @@ export function checksStopText({ pausedUntil, openBreakers }: UpstreamState): st
   return open.breaker === 'auth'
     ? `the upstream refuses our credential${why}; only probes are sent`
     : `calls to verify fail${why}; only probes are sent`
+}
+
+/**
+ * How many fares wait because of a mass, and since when.
+ * @example heldText(held, now) // '110 fares wait with became_available since 2026-01-31 03:07:07 UTC (5 min)'
+ */
+export function heldText({ kind, fares, since }: Status['held'][number], now: Date): string {
+  const wait = fares === 1 ? '1 fare waits' : `${fares} fares wait`
+  return `${wait} with ${kind} since ${sinceText(since, now)}`
 }
 
 /** Whether a process was killed, hangs, or has lost the database. */

@@ -28,8 +28,8 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended).',
-      { reason: ['late_slot', 'upstream_closed', 'superseded'] },
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age).',
+      { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged'] },
     ),
     clockSetBack: counter(
       'farewatch_database_clock_set_back_total',

@@ -66,12 +66,7 @@ export async function verifyFaresJob(
     const record = () => recordBatch(deps, claim, batch)
     const { recorded, transitions } = await (deps.recording?.(record) ?? record())
     const { checks, late, blocked } = batch
-    reportChecks(deps, {
-      recorded,
-      checked: checks.length,
-      late: late.length,
-      blocked: blocked.length,
-    })
+    reportChecks(deps, { recorded, checks, late: late.length, blocked: blocked.length })
     reportIncidents(deps, transitions)
   }
 }

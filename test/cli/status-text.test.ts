@@ -242,6 +242,22 @@ describe('the status', () => {
     ])
   })
 
+  it('says how many changes a mass holds, and since when', () => {
+    const held = [
+      {
+        kind: 'became_available' as const,
+        fares: 110,
+        since: ago(300),
+        latestSince: ago(60),
+        watches: 120,
+      },
+    ]
+
+    expect(statusText({ ...WELL, held }, Number.POSITIVE_INFINITY)).toMatch(
+      /\nincidents {2}none open; 110 fares wait with became_available since 2026-01-31 03:07:07 UTC \(5 min\)\n/,
+    )
+  })
+
   it('says that there are no endpoints to deliver to', () => {
     const deliveries = {
       ...WELL.deliveries,

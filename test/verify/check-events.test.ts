@@ -3,7 +3,9 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { reportChecks } from '../../src/verify/checks/check-events.ts'
+import type { Check } from '../../src/verify/checks/check-fares.ts'
 import type { RecordedCheck } from '../../src/verify/checks/record-checks.ts'
+import { silentLog } from '../support/silent-log.ts'
 
 const LOST = {
   fareId: 7,
@@ -25,8 +27,22 @@ it.each([
 
   reportChecks(
     { metrics: createMetrics(), log, clock: systemClock },
-    { recorded: [LOST], checked: 1, late: 0, blocked: 0 },
+    { recorded: [LOST], checks: [LOST.check], late: 0, blocked: 0 },
   )
 
   expect(lines).toHaveLength(count)
+})
+
+it('an answer that does not count is superseded, or aged if it was old by its Age', async () => {
+  const metrics = createMetrics()
+  const dropped = (ageSeconds: number) => ({ observation: { ageSeconds } }) as unknown as Check
+
+  reportChecks(
+    { metrics, log: silentLog, clock: systemClock },
+    { recorded: [], checks: [dropped(0), dropped(0), dropped(86_400)], late: 0, blocked: 0 },
+  )
+
+  const { values } = await metrics.checksDropped.get()
+  const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))
+  expect(counts).toMatchObject({ superseded: 2, aged: 1 })
 })

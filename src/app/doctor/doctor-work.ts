@@ -7,7 +7,7 @@ import { HELD_BY, isMassKind } from '../../verify/incidents/incident.ts'
 import { countPastDepartures } from '../../verify/read/fare-queries.ts'
 import type { Status } from '../../verify/read/read-status.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { checksStopText, deliveryLateMs, sinceText } from '../state-text.ts'
+import { checksStopText, deliveryLateMs, heldText, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules within five seconds. */
@@ -103,6 +103,13 @@ export function examineIncidents({ incidents, upstream, at }: Status): Finding[]
         )
       : wrong('incidents', `${kind} since ${since}: ${checks}`, 'bin/farewatch upstream probe')
   })
+}
+
+/** What a mass holds is shown to nobody until it is confirmed. Every hold ends by itself. */
+export function examineHeld({ held, at }: Status): Finding[] {
+  return held.map((one) =>
+    warning('held changes', heldText(one, at), 'bin/farewatch incidents list'),
+  )
 }
 
 export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] {

@@ -19,6 +19,7 @@ import {
   examineBudget,
   examineDeliveries,
   examineDepartures,
+  examineHeld,
   examineHeldRuns,
   examineIncidents,
   examineSchedules,
@@ -97,6 +98,7 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...examineBeliefs(known),
       ...(await findingsOf('departures', () => examineDepartures(deps))),
       ...examineIncidents(known),
+      ...examineHeld(known),
       ...(await findingsOf('deliveries', () => examineDeliveries(deps))),
     ],
   }

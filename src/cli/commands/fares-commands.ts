@@ -137,6 +137,21 @@ function paceText(pace: FarePace | null): string {
   ].join('')
 }
 
+/** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
+function contradictionLines({ hiddenReason, contradictedSince, heldSince }: FareDetail): string[] {
+  const contradicted =
+    contradictedSince === null
+      ? []
+      : [`the last answers contradict this since ${contradictedSince.toISOString()}`]
+  const held =
+    heldSince === null
+      ? []
+      : [`the change is held since ${heldSince.toISOString()}: many flights change at once`]
+  const hidden = hiddenReason === null ? [] : [`shown as unknown: ${hiddenReason}`]
+  const all = [...contradicted, ...held, ...hidden]
+  return all.length === 0 ? [] : [`  ${all.join('; ')}`]
+}
+
 function fareText(fare: FareDetail): string {
   const { returnFlightId, next, lastReason, lastCheckAt, lastCheckWhy, priceReason } = fare
   const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
@@ -154,6 +169,7 @@ function fareText(fare: FareDetail): string {
   return [
     `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
     `  ${fare.pair}${price}; last good check ${good}${reason}`,
+    ...contradictionLines(fare),
     `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
   ].join('\n')
 }

@@ -4,6 +4,7 @@ import {
   breakerText,
   checksStopText,
   deliveryLateMs,
+  heldText,
   processText,
   sinceText,
 } from '../../app/state-text.ts'
@@ -173,11 +174,12 @@ function upstreamText({ upstream, budget, at }: Overview): string {
   return 2 * unknownLastMinute > checksLastMinute ? 'MOST CHECKS are unknown' : 'no trouble'
 }
 
-function incidentsText({ incidents, at }: Overview): string {
-  if (incidents.length === 0) return 'none open'
-  return incidents
-    .map(({ kind, openedAt }) => `${kind.toUpperCase()} since ${sinceText(openedAt, at)}`)
-    .join('; ')
+function incidentsText({ incidents, held, at }: Overview): string {
+  const open = incidents.map(
+    ({ kind, openedAt }) => `${kind.toUpperCase()} since ${sinceText(openedAt, at)}`,
+  )
+  const waiting = held.map((one) => heldText(one, at))
+  return [...(open.length === 0 ? ['none open'] : open), ...waiting].join('; ')
 }
 
 function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [string, string][] {

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { FareChange } from '../decide/name-changes.ts'
+import type { Check } from './check-fares.ts'
 import type { RecordedCheck } from './record-checks.ts'
 
 export interface CheckEventDeps {
@@ -12,7 +13,8 @@ export interface CheckEventDeps {
 
 export interface BatchResult {
   readonly recorded: readonly RecordedCheck[]
-  readonly checked: number
+  /** All that were answered, with those that do not count. */
+  readonly checks: readonly Check[]
   /** Fares that were not checked: their slot had passed. */
   readonly late: number
   /** Fares that were not checked: the circuit breaker was open, or the upstream answered 429. */
@@ -22,11 +24,14 @@ export interface BatchResult {
 /** Counts a recorded batch in the metrics, and logs each of its changes. */
 export function reportChecks(
   { metrics, log, clock }: CheckEventDeps,
-  { recorded, checked, late, blocked }: BatchResult,
+  { recorded, checks, late, blocked }: BatchResult,
 ): void {
   metrics.checksDropped.inc({ reason: 'late_slot' }, late)
   metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked)
-  metrics.checksDropped.inc({ reason: 'superseded' }, checked - recorded.length)
+  const counted = new Set(recorded.map(({ check }) => check))
+  for (const { observation } of checks.filter((check) => !counted.has(check))) {
+    metrics.checksDropped.inc({ reason: observation.ageSeconds > 0 ? 'aged' : 'superseded' })
+  }
   for (const { fareId, check, decision } of recorded) {
     for (const outcome of [decision.outcome.outbound, decision.outcome.return]) {
       if (outcome === null) continue

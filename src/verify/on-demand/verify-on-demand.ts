@@ -72,7 +72,7 @@ async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void>
     const trouble = await assessTrouble(tx, recorded, checks.length)
     return { recorded, transitions: [...masses, ...trouble] }
   })
-  reportChecks(deps, { recorded, checked: 1, late: 0, blocked: 0 })
+  reportChecks(deps, { recorded, checks, late: 0, blocked: 0 })
   reportIncidents(deps, transitions)
 }
 
