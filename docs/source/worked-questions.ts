@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const FOLDER = new URL('../../analytics/questions/', import.meta.url)
+const FOLDER = new URL('../analytics/questions/', import.meta.url)
 
 export interface WorkedQuestion {
   /** The name of its file without the suffix, and of its chart. */
@@ -11,7 +11,7 @@ export interface WorkedQuestion {
   readonly statement: string
 }
 
-/** The files of analytics/questions: a comment with the title and the explanation, then one statement. */
+/** The files of docs/analytics/questions: a comment with the title and the explanation, then one statement. */
 export function workedQuestions(): WorkedQuestion[] {
   return readdirSync(FOLDER)
     .sort()
@@ -36,7 +36,7 @@ export function workedQuestionsPart(): string {
         `## ${title}`,
         about,
         `![${title}](../plots/${name}.svg)`,
-        `[${name}.sql](../../analytics/questions/${name}.sql)`,
+        `[${name}.sql](../analytics/questions/${name}.sql)`,
         `\`\`\`sql\n${statement}\n\`\`\``,
       ].join('\n\n'),
     )

@@ -1,5 +1,5 @@
 /**
- * Runs the questions of analytics/questions on the sample network and draws their answers to docs/plots.
+ * Runs the questions of docs/analytics/questions on the sample network and draws their answers to docs/plots.
  *
  *   npm run charts
  */

@@ -12,7 +12,7 @@ describe('the dictionary of the public SQL', () => {
     const tables = await readDictionary(db)
 
     expect(await read('docs/reference/dictionary.md')).toBe(dictionaryPage(tables))
-    expect(await read('analytics/dbt/sources.yml')).toBe(dbtSources(tables))
+    expect(await read('docs/analytics/dbt/sources.yml')).toBe(dbtSources(tables))
     expect(tables.filter(({ description }) => !description)).toEqual([])
   })
 })

@@ -67,7 +67,7 @@ function freshness(field: string, warnHours: number, errorHours: number): object
   }
 }
 
-/** The file analytics/dbt/sources.yml: copy it into the models of a dbt project. */
+/** The file docs/analytics/dbt/sources.yml: copy it into the models of a dbt project. */
 export function dbtSources(tables: readonly Table[]): string {
   const source = {
     name: 'farewatch',

@@ -19,7 +19,7 @@ try {
   await migrate(db)
   const tables = await readDictionary(db)
   await writeFile(new URL('docs/reference/dictionary.md', ROOT), dictionaryPage(tables))
-  await writeFile(new URL('analytics/dbt/sources.yml', ROOT), dbtSources(tables))
+  await writeFile(new URL('docs/analytics/dbt/sources.yml', ROOT), dbtSources(tables))
   await close()
 } finally {
   await server.stop()

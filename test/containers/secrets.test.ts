@@ -26,10 +26,11 @@ describe('deploy/prepare', () => {
 
   const prepare = (...args: readonly string[]) =>
     spawnSync(path.join(folder, 'deploy/prepare'), args, { encoding: 'utf8' })
-  const secret = (name: string) => readFileSync(path.join(folder, 'secrets', name), 'utf8').trim()
+  const secret = (name: string) =>
+    readFileSync(path.join(folder, 'deploy/secrets', name), 'utf8').trim()
   const secretsMade = () =>
     Object.fromEntries(
-      readdirSync(path.join(folder, 'secrets')).map((name) => [name, secret(name)]),
+      readdirSync(path.join(folder, 'deploy/secrets')).map((name) => [name, secret(name)]),
     )
 
   it('makes every secret that docker-compose.yml reads, for the demo', () => {
@@ -45,7 +46,7 @@ describe('deploy/prepare', () => {
 
     expect(status).toBe(0)
     expect(Object.keys(secretsMade())).not.toContain('upstream-token')
-    expect(stderr).toContain('secrets/upstream-token')
+    expect(stderr).toContain('deploy/secrets/upstream-token')
   })
 
   it('makes secrets that the settings accept', () => {
@@ -53,12 +54,12 @@ describe('deploy/prepare', () => {
 
     const config = loadConfig(
       {
-        DATABASE_URL_FILE: path.join(folder, 'secrets/database-url'),
-        REDIS_URL_FILE: path.join(folder, 'secrets/redis-url'),
-        ENCRYPTION_KEY_FILE: path.join(folder, 'secrets/encryption-key'),
-        UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'secrets/upstream-token'),
-        ENCRYPTION_KEY_PREVIOUS_FILE: path.join(folder, 'secrets/encryption-key-previous'),
-        SMTP_URL_FILE: path.join(folder, 'secrets/smtp-url'),
+        DATABASE_URL_FILE: path.join(folder, 'deploy/secrets/database-url'),
+        REDIS_URL_FILE: path.join(folder, 'deploy/secrets/redis-url'),
+        ENCRYPTION_KEY_FILE: path.join(folder, 'deploy/secrets/encryption-key'),
+        UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'deploy/secrets/upstream-token'),
+        ENCRYPTION_KEY_PREVIOUS_FILE: path.join(folder, 'deploy/secrets/encryption-key-previous'),
+        SMTP_URL_FILE: path.join(folder, 'deploy/secrets/smtp-url'),
       },
       folder,
     )
@@ -94,8 +95,8 @@ describe('deploy/prepare', () => {
     prepare()
 
     const modeOf = (name: string) => statSync(path.join(folder, name)).mode & 0o777
-    expect(modeOf('secrets')).toBe(0o700)
-    expect(modeOf('secrets/database-url')).toBe(0o444)
+    expect(modeOf('deploy/secrets')).toBe(0o700)
+    expect(modeOf('deploy/secrets/database-url')).toBe(0o444)
   })
 
   it('writes an .env that starts the demo', () => {
@@ -114,6 +115,6 @@ describe('deploy/prepare', () => {
 it('secrets and .env are kept out of the history', () => {
   const ignored = (file: string) => readFileSync(path.join(ROOT, file), 'utf8').split('\n')
 
-  expect(ignored('secrets/.gitignore')).toEqual(['*', '!.gitignore', ''])
+  expect(ignored('deploy/secrets/.gitignore')).toEqual(['*', '!.gitignore', ''])
   expect(ignored('.gitignore')).toContain('.env')
 })
