@@ -111,7 +111,7 @@ const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['upstream probe', (width) => probeText(PROBE, width)],
   [
     'incidents list',
-    (width) => incidentsText(INCIDENTS, { held: HELD, holdMs: 600_000, now: AT, width }),
+    (width) => incidentsText(INCIDENTS, { held: HELD, heldUntil: () => AT, now: AT, width }),
   ],
 ]
 

@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { INCIDENT_KINDS, type IncidentKind, type MassKind } from '../../base/kinds.ts'
 import { durationText } from '../../base/text.ts'
+import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
 import { HELD_BY, type Incident } from '../../verify/incidents/incident.ts'
 import { type HeldFares, listIncidents, readHeld } from '../../verify/incidents/incident-queries.ts'
@@ -71,9 +72,13 @@ async function printIncidents({ limit, json }: ListOptions): Promise<void> {
     async ({ config, database: { db }, clock }, { terminal }) => {
       const incidents = await listIncidents(db, { limit })
       const held = await readHeld(db)
-      const holdMs = config.MASS_HOLD_MINUTES * 60_000
+      const heldUntil = ({ fares, latestSince }: HeldFares) => {
+        // What is still so is asked once more, in the part of the budget that the lanes have.
+        const askedMs = (1000 * fares) / (LANE_SHARE * config.UPSTREAM_REQUESTS_PER_SECOND)
+        return new Date(latestSince.getTime() + config.MASS_HOLD_MINUTES * 60_000 + askedMs)
+      }
       terminal.printRows(json, incidents, () =>
-        incidentsText(incidents, { held, holdMs, now: clock.now(), width: terminal.width }),
+        incidentsText(incidents, { held, heldUntil, now: clock.now(), width: terminal.width }),
       )
     },
   )
@@ -85,13 +90,14 @@ function isOpen({ closedAt }: Incident): boolean {
 
 interface Held {
   readonly held: readonly HeldFares[]
-  readonly holdMs: number
+  /** By when the last of them is recorded, or forgotten. */
+  readonly heldUntil: (held: HeldFares) => Date
 }
 
 /** The table of incidents; while one is open also what to do, wrapped to the width. */
 export function incidentsText(
   incidents: readonly Incident[],
-  { held, holdMs, now, width }: Held & { readonly now: Date; readonly width: number },
+  { held, heldUntil, now, width }: Held & { readonly now: Date; readonly width: number },
 ): string {
   if (incidents.length === 0) return 'no incidents'
   const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
@@ -104,7 +110,7 @@ export function incidentsText(
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
   const advice = incidents
     .filter(isOpen)
-    .map(({ kind }) => adviceText(kind, { held, holdMs }, width))
+    .map(({ kind }) => adviceText(kind, { held, heldUntil }, width))
   return [all, ...advice].join('\n\n')
 }
 
@@ -121,14 +127,14 @@ const TRUE_IF: Readonly<Record<MassKind, string>> = {
 const TROUBLE_ADVICE = 'What stops the checks: bin/farewatch status'
 
 /** The command has its own line and is not wrapped. */
-function adviceText(kind: IncidentKind, { held, holdMs }: Held, width: number): string {
+function adviceText(kind: IncidentKind, { held, heldUntil }: Held, width: number): string {
   if (kind === 'upstream_trouble') return TROUBLE_ADVICE
   const waiting = held.find((one) => one.kind === HELD_BY[kind])
   const sentences = [
     waiting === undefined
       ? `${kind}: no fare waits now.`
       : `${kind}: the change of ${countOf(waiting.fares, 'fare')} waits since ${secondText(waiting.since)}, until ` +
-        `${secondText(new Date(waiting.latestSince.getTime() + holdMs))} at the latest. ` +
+        `${secondText(heldUntil(waiting))} at the latest. ` +
         `${countOf(waiting.watches, 'watch', 'watches')} will be notified of what is still so then.`,
     'Compare some of them with the selling site. If the answers are wrong, do nothing: what disappears is forgotten.',
     `If ${TRUE_IF[kind]}, the changes are true, and need not wait:`,
