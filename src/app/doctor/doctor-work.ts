@@ -105,7 +105,7 @@ export function examineIncidents({ incidents, upstream, at }: Status): Finding[]
   })
 }
 
-/** What a mass holds is shown to nobody until it is confirmed. Every hold ends by itself. */
+/** What a mass holds stays unknown until it is confirmed. Every hold ends by itself. */
 export function examineHeld({ held, at }: Status): Finding[] {
   return held.map((one) =>
     warning('held changes', heldText(one, at), 'bin/farewatch incidents list'),
