@@ -91,8 +91,15 @@ function adopted(story: Story, i: number): Fare {
 
 /** A fare that is not bookable has no prices. */
 function bare(fare: Fare): Fare {
-  if (pairOf(fare) === 'bookable') return fare
-  return fare.map((leg) => (typeof leg === 'string' ? leg : { ...leg, price: null }))
+  return pairOf(fare) === 'bookable' ? fare : fare.map(withoutPrice)
+}
+
+function withoutPrice(leg: LegAnswer): LegAnswer {
+  return typeof leg === 'string' ? leg : { ...leg, price: null }
+}
+
+function hasPrices(fare: Fare): boolean {
+  return pricesOf(fare).length === fare.length
 }
 
 function pairOf(fare: Fare): string {
@@ -190,8 +197,12 @@ function needed(story: Story, i: number, kind: Kind): { answers: number; gap: nu
   const undoes = replacedAt.slice(-MOST_REPLACED).some((at) => {
     if (now - (checks[at]?.askedAt.getTime() ?? 0) >= 600_000) return false
     const replaced = beliefBefore(story, at).fare
-    const isSame = sameAtAnyPrice(replaced, fare) && near(replaced, fare, 0.2)
-    return isSame && (kind !== 'price' || samePrices(replaced, fare))
+    const shown = adopted(story, i)
+    const [was, is] = hasPrices(replaced)
+      ? [replaced, shown]
+      : [replaced.map(withoutPrice), shown.map(withoutPrice)]
+    const isSame = sameAtAnyPrice(was, is) && near(was, is, 0.2)
+    return isSame && (kind !== 'price' || samePrices(replaced, shown))
   })
   const least = undoes ? 3 : 1
   if (kind === 'loss') {

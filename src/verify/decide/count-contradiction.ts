@@ -15,7 +15,7 @@ import {
   JUMPS,
   UNDO_MS,
 } from './confirmations.ts'
-import { type Candidate, type FareState, legsOf } from './fare-state.ts'
+import { type Candidate, type FareState, filledUp, legsOf, withoutPrice } from './fare-state.ts'
 import { comparedBelief, type Reading } from './reading.ts'
 
 /** What the answers of other fares say about this one. */
@@ -98,18 +98,24 @@ function circumstanceOf(
   return context.crowded ? 'crowded' : 'usual'
 }
 
-/** Whether a reading shows what a record of the last ten minutes has replaced. A price returns only to the same amount. */
+/**
+ * Whether a reading would bring back what a record of the last ten minutes has replaced. A price returns only to the same
+ * amount. Where no price was believed, any may come back.
+ */
 function undoesRecord(
-  { replaced }: FareState,
+  state: FareState,
   contradiction: Contradiction,
   { view, at }: Pick<Reading, 'view' | 'at'>,
 ): boolean {
   const isPrice = HELD_KIND[contradiction] === 'price_changed'
-  return replaced.some(
+  const whole = filledUp(view, comparedBelief(state))
+  return state.replaced.some(
     (one) =>
       Date.parse(at) - Date.parse(one.at) < UNDO_MS &&
-      isSame(one.view, view) &&
-      (!isPrice || samePrices(one.view, view)),
+      (hasPrices(one.view)
+        ? isSame(one.view, whole)
+        : isSame(withoutPrice(one.view), withoutPrice(whole))) &&
+      (!isPrice || samePrices(one.view, whole)),
   )
 }
 

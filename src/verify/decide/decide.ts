@@ -15,6 +15,7 @@ import {
   type Candidate,
   type FareState,
   type FareView,
+  filledUp,
   type LegView,
   legsOf,
   viewOf,
@@ -170,14 +171,6 @@ function adopt(
   }
   const next = good ? 'normal' : 'retry'
   return { ...decisionOf(after, reading, { good, next }), changes }
-}
-
-function filledUp(reading: FareView, belief: FareView): FareView {
-  const of = (leg: LegView, believed: LegView) => (leg.belief === 'unknown' ? believed : leg)
-  return viewOf(
-    of(reading.outbound, belief.outbound),
-    reading.return && belief.return && of(reading.return, belief.return),
-  )
 }
 
 function lastFlight(

@@ -143,6 +143,15 @@ export function withoutPrice({ outbound, return: back }: FareView): FareView {
   return viewOf(bare(outbound), back && bare(back))
 }
 
+/** A reading, with what is believed of the legs that it says nothing about. */
+export function filledUp(reading: FareView, belief: FareView): FareView {
+  const of = (leg: LegView, believed: LegView) => (leg.belief === 'unknown' ? believed : leg)
+  return viewOf(
+    of(reading.outbound, belief.outbound),
+    reading.return && belief.return && of(reading.return, belief.return),
+  )
+}
+
 /** The same flights, with nothing shown of their availability and prices. */
 export function hiddenView({ outbound, return: back }: FareView): FareView {
   const hide = (leg: LegView): LegView => ({ ...leg, belief: 'unknown', price: null })
