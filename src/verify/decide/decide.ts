@@ -147,9 +147,9 @@ function adopt(
 ): Decision {
   const { at, isOdd } = reading
   const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
-  // While prices are a mass, one that comes with another change waits as well.
-  const isInMass = !isOfPriceAlone && context.masses.has('price_changed')
-  const isDoubtful = (isOdd && candidate.answers < 2) || isInMass
+  // While prices are a mass, one that comes with another change waits as well. A price alone is confirmed by itself.
+  const isUnconfirmed = (isOdd && candidate.answers < 2) || context.masses.has('price_changed')
+  const isDoubtful = !isOfPriceAlone && isUnconfirmed
   const whole = filledUp(reading.view, comparedBelief(state))
   const belief = isDoubtful ? withoutPrice(whole) : whole
   const good = isComplete(reading.view)
