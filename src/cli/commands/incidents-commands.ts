@@ -35,7 +35,7 @@ export function addIncidentsCommands(program: Command): void {
       'after',
       `
 mass_…: close it only if the selling site shows that the changes are true. What
-waits now is checked once more, and recorded as that answer shows it. Nothing of
+waits now is checked once more, and recorded if it is still so. Nothing of
 later is accepted: the next mass opens an incident again. If the answers are
 wrong, do nothing: what disappears is forgotten, and what is still so after
 MASS_HOLD_MINUTES is recorded.

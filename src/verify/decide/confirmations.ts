@@ -20,7 +20,7 @@ export type Contradiction = (typeof CONTRADICTIONS)[number]
  * - `usual`: none of the others applies.
  * - `crowded`: five flights or more have an unconfirmed gain.
  * - `undo`: it shows what a record of the last ten minutes has replaced.
- * - `released`: it was held, and its hold has ended.
+ * - `released`: it was held, its hold has ended, and it is still so.
  */
 export const CIRCUMSTANCES = ['first', 'usual', 'crowded', 'undo', 'released'] as const
 export type Circumstance = (typeof CIRCUMSTANCES)[number]

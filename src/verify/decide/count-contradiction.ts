@@ -44,6 +44,8 @@ export interface Counted {
   readonly isConfirmed: boolean
   /** When its next answer counts. */
   readonly countsFrom: Date
+  /** Whether the answer shows what the counted one before it showed. */
+  readonly isStillSo: boolean
   /** Whether it took the place of another one of its kind. */
   readonly isReplacement: boolean
 }
@@ -57,11 +59,15 @@ export function countContradiction(
   const circumstance = circumstanceOf(state, contradiction, { view, at, context })
   const { answers, gapMs } = confirmationOf(contradiction, circumstance, rules)
   const isFirst = circumstance === 'first'
-  const counted = (candidate: Candidate, isReplacement = false): Counted => ({
+  const counted = (
+    candidate: Candidate,
+    { isStillSo = false, isReplacement = false } = {},
+  ): Counted => ({
     candidate,
     isFirst,
     isConfirmed: candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers),
     countsFrom: new Date(Date.parse(candidate.countedAt) + gapMs),
+    isStillSo,
     isReplacement,
   })
   const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
@@ -69,18 +75,19 @@ export function countContradiction(
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
     return counted({ ...one, since: at })
   }
-  if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
-    return { ...counted(last), isConfirmed: false }
-  }
   const views = { belief: comparedBelief(state), candidate: last.view, reading: view }
   const { same, atAnyPrice } = agreementOf(contradiction, views)
+  if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
+    return { ...counted(last, { isStillSo: same }), isConfirmed: false }
+  }
   const candidate = {
     ...one,
     since: last.since,
     answers: same ? last.answers + 1 : 1,
     atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
   }
-  return counted(candidate, !atAnyPrice && contradiction !== 'loss')
+  const isReplacement = !atAnyPrice && contradiction !== 'loss'
+  return counted(candidate, { isStillSo: same, isReplacement })
 }
 
 function circumstanceOf(
@@ -140,10 +147,13 @@ export interface Verdict {
   readonly heldSince: string | null
 }
 
-/** A mass holds each change for `massHoldMs` at most, or until an operator releases it. Then one answer more confirms it. */
+/**
+ * A mass holds each change for `massHoldMs` at most, or until an operator releases it. Then one answer more confirms it, if it
+ * shows the same. Anything else may be one wrong answer: it is confirmed as usual, and waits for no mass.
+ */
 export function judge(
   state: FareState,
-  { candidate: { contradiction }, isFirst, isConfirmed }: Counted,
+  { candidate: { contradiction }, isFirst, isConfirmed, isStillSo }: Counted,
   { reading: { view, at }, rules, context }: Deciding,
 ): Verdict {
   const kind = HELD_KIND[contradiction]
@@ -155,7 +165,9 @@ export function judge(
   const heldSince =
     state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)
   const released = { askedAt: new Date(at), rules, releasedAt: context.releasedAt }
-  if (isReleased(state, kind, released)) return { isConfirmed: true, isHeld: false, heldSince }
+  if (isReleased(state, kind, released)) {
+    return { isConfirmed: isConfirmed || isStillSo, isHeld: false, heldSince }
+  }
   return { isConfirmed: isConfirmed && !isHoldable, isHeld: isHoldable, heldSince }
 }
 

@@ -112,9 +112,12 @@ function wait(
     held: isHeld ? kind : null,
     ...(good ? { lastGoodCheckAt: reading.at, priceReason: 'unconfirmed' as const } : {}),
   }
-  const confirmAt = isHeld && heldSince ? endOfHold(heldSince, rules) : countsFrom
+  const holdEnds = heldSince === null ? null : endOfHold(heldSince, rules)
+  const confirmAt = isHeld && holdEnds ? holdEnds : countsFrom
   // An upstream that shows another flight every time would otherwise be asked every 20 seconds for ever.
-  const next = isReplacement && !isHeld ? 'normal' : { confirmAt }
+  const isHurried =
+    holdEnds !== null && Date.parse(reading.at) - holdEnds.getTime() < CONFIRM_TIMEOUT_MS
+  const next = isReplacement && !isHurried ? 'normal' : { confirmAt }
   return decisionOf(after, reading, { good, next })
 }
 

@@ -95,14 +95,14 @@ export class NoIncidentError extends AppError {
 export interface ClosedIncident {
   readonly id: number
   readonly openedAt: Date
-  /** Fares with a held change. They are checked once more, and what that answer shows is recorded. */
+  /** Fares with a held change. They are checked once more, and what is still so is recorded. */
   readonly askedAgain: number
 }
 
 /**
  * Closes the open incident of a kind for an operator. Throws NoIncidentError.
  *
- * What waits now is asked once more, and recorded as that answer shows it, although the mass may go on. Nothing of later is
+ * What waits now is asked once more, and recorded if it is still so, although the mass may go on. Nothing of later is
  * accepted: if the next answers make a mass, an incident opens again. Upstream trouble opens again if most of the next
  * checks are unknown.
  */
