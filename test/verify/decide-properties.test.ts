@@ -157,8 +157,8 @@ describe('in any story', () => {
       fc.property(anyStory, anyCounts, (story, counts) => {
         const last = story.at(-1)
         if (last === undefined) return
-        const again = { ...last, gapSeconds: 60, held: false }
-        // As often as the slowest confirmation needs: after that the answers agree with the belief.
+        const again = { ...last, gapSeconds: 300, held: false }
+        // As often as the slowest confirmation needs, and longer than a hold: after that the answers agree with the belief.
         const echo = [again, again, again, again]
 
         const played = play([...story, ...echo, ...echo], counts)

@@ -113,6 +113,32 @@ describe('40 of 90 fares that truly sell out at once', () => {
   })
 })
 
+describe('an upstream that shows a third of 300 fares as sold out for 5 min', () => {
+  it('gives no record, although its mass is over whenever a hundred honest answers come in a row', async ({
+    databaseUrl,
+  }) => {
+    const known = 300
+    const lying =
+      (twentieths: number): Upstream =>
+      (fare) =>
+        fare % 20 < twentieths ? UNAVAILABLE : sold(fare)
+    const world = await openWorld(databaseUrl, 300)
+    await world.runUntil(known, allSold)
+    await world.runUntil(known + 60, lying(8))
+    expect(await world.openIncidents()).toEqual(['mass_loss'])
+    let closed = 0
+    while (world.second() < known + 300) {
+      await world.runUntil(world.second() + 20, lying(7))
+      closed += (await world.openIncidents()).length === 0 ? 1 : 0
+    }
+    expect(closed).toBeGreaterThan(0)
+    await world.runUntil(known + 300 + 2 * TWO_CHECKS, allSold)
+
+    expect(await recordsSince(world, known)).toEqual([])
+    expect(await world.shown()).toEqual([{ pair: 'bookable', hidden: null, fares: 300 }])
+  })
+})
+
 describe('36 fares whose prices jump with every answer', () => {
   it('delay the true prices of 17 others by one hold at most', async ({ databaseUrl }) => {
     const random = seeded(5)

@@ -20,7 +20,7 @@ import { comparedBelief, type Reading } from './reading.ts'
 
 /** What the answers of other fares say about this one. */
 export interface MassContext {
-  /** The kinds of changes of which there is a mass now: they wait. */
+  /** The kinds of changes of which there is a mass now: they begin to wait. */
   readonly masses: ReadonlySet<HeldKind>
   /** Whether so many flights have an unconfirmed gain that each is confirmed slowly. */
   readonly crowded: boolean
@@ -148,8 +148,9 @@ export interface Verdict {
 }
 
 /**
- * A mass holds each change for `massHoldMs` at most, or until an operator releases it. Then one answer more confirms it, if it
- * shows the same. Anything else may be one wrong answer: it is confirmed as usual, and waits for no mass.
+ * A mass holds each change for `massHoldMs`, also if the mass is over before that, or until an operator releases it. Then one
+ * answer more confirms it, if it shows the same. Anything else may be one wrong answer: it is confirmed as usual, and waits
+ * for no mass.
  */
 export function judge(
   state: FareState,
@@ -158,7 +159,7 @@ export function judge(
 ): Verdict {
   const kind = HELD_KIND[contradiction]
   const isHoldable =
-    context.masses.has(kind) &&
+    (context.masses.has(kind) || state.holds[kind] !== undefined) &&
     !isFirst &&
     !returnsToBeforeHold(state, { view, at }) &&
     (kind !== 'price_changed' || !hasPrices(state.belief) || isLargePriceChange(state.belief, view))
