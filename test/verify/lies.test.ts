@@ -16,7 +16,7 @@ import {
   question,
   available as wireAvailable,
 } from '../upstream/verify-fixtures.ts'
-import { at, available, eur, observation, UNAVAILABLE } from './answers.ts'
+import { at, available, CALM, eur, observation, UNAVAILABLE } from './answers.ts'
 import { inward, type LoneFare, loneFare, outward } from './lies-alone.ts'
 import { falseRecords, replicaTruth, watchReplicas } from './lies-replicas.ts'
 
@@ -86,6 +86,29 @@ describe('a price that falls by more than half', () => {
 
     expect(shown).toEqual([[], [], ['price_changed']])
     expectWhole(fare)
+  })
+})
+
+describe('a lie about prices that was recorded when its hold ended', () => {
+  it('is corrected without a second hold, however many prices were recorded in between', () => {
+    const mass = { ...CALM, masses: new Set(['price_changed'] as const) }
+    const fare = loneFare()
+    fare.answer(0, [outward('100.00')])
+    const lies = [
+      [60, '10000.00'],
+      [660, '10000.00'],
+      [720, '10100.00'],
+      [780, '10200.00'],
+      [840, '10300.00'],
+      [900, '10400.00'],
+    ] as const
+    const shown = lies.flatMap(([seconds, amount]) => fare.answer(seconds, [outward(amount)], mass))
+
+    expect(shown).toHaveLength(lies.length - 1)
+    expect(fare.answer(960, [outward('100.00')], mass)).toEqual([])
+    expect(fare.state().held).toBeNull()
+    expect(fare.answer(990, [outward('100.00')], mass)).toEqual([])
+    expect(fare.answer(1_020, [outward('100.00')], mass)).toEqual(['price_changed'])
   })
 })
 

@@ -184,6 +184,7 @@ function lastFlight(
   return is.flight === null ? (was?.flight ?? last) : null
 }
 
+/** So many are kept, and the last one that a held record has replaced. */
 const MOST_REPLACED = 4
 
 function replacedAfter(
@@ -195,7 +196,9 @@ function replacedAfter(
     (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? HELD_RETURN_MS : UNDO_MS),
   )
   if (reverted || !isComplete(belief)) return kept
-  return [{ view: withoutFlights(belief), at, held }, ...kept].slice(0, MOST_REPLACED)
+  const all = [{ view: withoutFlights(belief), at, held }, ...kept]
+  const lastHeld = all.find((one) => one.held)
+  return all.filter((one, place) => place < MOST_REPLACED || one === lastHeld)
 }
 
 /** The identity and the itinerary suffice to compare. */
