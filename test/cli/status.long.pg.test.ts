@@ -5,7 +5,7 @@ import { startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, gone, record, trackFare } from '../verify/fare-fixtures.ts'
+import { available, gone, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 import { aWorld, inWorld, jsonLines, STORES } from './operator-fixtures.ts'
 
 describe.each(STORES)('a system with its queue in %s', (store) => {
@@ -77,6 +77,7 @@ describe('farewatch incidents', () => {
     expect((await farewatch('incidents', 'list')).stdout).toBe('no incidents\n')
     const fares: number[] = []
     for (let i = 0; i < 40; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
+    for (const fare of fares) await watchFare(db, 'ana', fare)
     const began = Date.now() - 60_000
     for (const fare of fares) await record(db, fare, new Date(began), available())
     for (const fare of fares) await record(db, fare, new Date(began + 100), gone)
