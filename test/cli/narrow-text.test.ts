@@ -132,6 +132,18 @@ describe.each(TEXTS)('what %s prints', (_name, text) => {
   })
 })
 
+describe('a mass that is over', () => {
+  it('has its advice as long as a change waits', () => {
+    const closed = INCIDENTS.map((incident) => ({ ...incident, closedAt: AT }))
+    const text = (held: typeof HELD | readonly []) =>
+      incidentsText(closed, { held, heldUntil: () => AT, now: AT, width: 200 })
+
+    expect(text(HELD)).toContain('mass_loss: the change of 12,345 fares waits since')
+    expect(text(HELD)).toContain('bin/farewatch incidents close mass_loss')
+    expect(text([])).not.toContain('incidents close')
+  })
+})
+
 describe('on a narrow screen', () => {
   it('a run is a sentence after its number and time', () => {
     expect(runsText(RUNS, 80).split('\n')).toEqual([

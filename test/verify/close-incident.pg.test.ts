@@ -125,7 +125,23 @@ describe('an operator who closes a mass loss', () => {
     expect(await laneOf(db, last)).toEqual(minute(11))
   })
 
-  it('gets an error if no incident is open', async ({ db }) => {
+  it('has what still waits recorded after the mass too', async ({ db }) => {
+    const { losing } = await openMassLoss(db)
+    const last = losing.slice(-5)
+    await recordAll(db, losing.slice(0, -5), minute(3), available())
+    await recordAll(db, last, minute(4), gone)
+    expect(await openIncidents(db)).toEqual([])
+    expect(await countHeldLosses(db)).toBe(5)
+
+    const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_loss')
+    await closedAt(db, minute(4))
+    await recordAll(db, last, minute(5), gone)
+
+    expect(askedAgain).toBe(5)
+    expect(await countLost(db)).toBe(5)
+  })
+
+  it('gets an error if no incident is open and nothing waits', async ({ db }) => {
     await expect(closeIncident({ db, log: silentLog }, 'mass_loss')).rejects.toThrow(
       NoIncidentError,
     )

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { INCIDENT_KINDS, type IncidentKind, type MassKind } from '../../base/kinds.ts'
+import { INCIDENT_KINDS, type IncidentKind, MASS_KINDS, type MassKind } from '../../base/kinds.ts'
 import { durationText } from '../../base/text.ts'
 import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
@@ -94,7 +94,7 @@ interface Held {
   readonly heldUntil: (held: HeldFares) => Date
 }
 
-/** The table of incidents; while one is open also what to do, wrapped to the width. */
+/** The table of incidents; while one is open or a change waits also what to do, wrapped to the width. */
 export function incidentsText(
   incidents: readonly Incident[],
   { held, heldUntil, now, width }: Held & { readonly now: Date; readonly width: number },
@@ -108,9 +108,12 @@ export function incidentsText(
     durationText((closedAt ?? now).getTime() - openedAt.getTime()),
   ])
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
-  const advice = incidents
-    .filter(isOpen)
-    .map(({ kind }) => adviceText(kind, { held, heldUntil }, width))
+  const open = incidents.filter(isOpen).map(({ kind }) => kind)
+  // A change that has begun to wait does so until the end of its hold, also after the mass.
+  const waiting = held.flatMap(({ kind }) => MASS_KINDS.filter((mass) => HELD_BY[mass] === kind))
+  const advice = [...new Set([...open, ...waiting])].map((kind) =>
+    adviceText(kind, { held, heldUntil }, width),
+  )
   return [all, ...advice].join('\n\n')
 }
 

@@ -100,7 +100,7 @@ export interface ClosedIncident {
 }
 
 /**
- * Closes the open incident of a kind for an operator. Throws NoIncidentError.
+ * Closes the open incident of a kind for an operator. Throws NoIncidentError if none is open and nothing waits.
  *
  * What waits now is asked once more, and recorded if it is still so, although the mass may go on. Nothing of later is
  * accepted: if the next answers make a mass, an incident opens again. Upstream trouble opens again if most of the next
@@ -111,7 +111,7 @@ export async function closeIncident(
   kind: IncidentKind,
 ): Promise<ClosedIncident> {
   const { lastedMs, ...closed } = await inTransaction(db, async (tx) => {
-    const incident = await setClosed(tx, kind)
+    const incident = (await setClosed(tx, kind)) ?? (await addClosed(tx, kind))
     if (incident === undefined) throw new NoIncidentError(kind)
     await sql`
       update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
@@ -172,6 +172,21 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
       sql<number>`round(extract(epoch from closed_at - opened_at) * 1000)::float8`.as('lastedMs'),
     ])
     .executeTakeFirst()
+}
+
+/** For an operator who releases what waits after the mass: the release needs an incident, whose end is its time. */
+async function addClosed(tx: Tx, kind: IncidentKind) {
+  if (!isMassKind(kind)) return undefined
+  const { rows } = await sql<{ id: number; openedAt: Date; lastedMs: number }>`
+    insert into incident (kind, closed_at)
+    select ${kind}, clock_timestamp()
+     where exists (select from fare_state
+                    where held[1] = ${HELD_BY[kind]}
+                      and held_since > all (select closed_at from incident
+                                             where kind = ${kind} and detail @> '{"closedBy": "operator"}'))
+    returning id, opened_at as "openedAt", 0 as "lastedMs"
+  `.execute(tx)
+  return rows[0]
 }
 
 /**
