@@ -78,18 +78,14 @@ function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
   )
 }
 
-/** How far a second reading agrees with the first one of a candidate. */
-export interface Agreement {
-  /** Availability by leg, identity, itinerary and currency are the same; amounts differ by at most a fifth. */
-  readonly same: boolean
-  readonly atAnyPrice: boolean
-}
-
-/** Whether a reading shows what a candidate showed. A loss is the same where one leg is lost in both, whatever the other shows. */
+/**
+ * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, currency, and amounts that differ
+ * by at most a fifth; or `atAnyPrice`. A loss is the same where one leg is lost in both, whatever the other shows.
+ */
 export function agreementOf(
   contradiction: Contradiction,
   views: { readonly belief: FareView; readonly candidate: FareView; readonly reading: FareView },
-): Agreement {
+) {
   const { belief, candidate, reading } = views
   if (contradiction === 'loss') {
     const lost = (view: FareView) =>
@@ -137,17 +133,11 @@ function isLargeStep({ was, is }: LegPair): boolean {
   return was.price !== null && is.price !== null && !isWithin(was.price, is.price, 20n)
 }
 
-/** What one leg of an answer shows for the guard of masses; ordinary changes of price are left out. */
-export interface GuardedLeg {
-  readonly believed: LegView['belief']
-  readonly shown: LegView['belief']
-  readonly shows: Contradiction | null
-}
-
-export function guardedLegsOf(belief: FareView, reading: FareView): GuardedLeg[] {
+/** What each leg of an answer shows for the guard of masses; ordinary changes of price are left out. */
+export function guardedLegsOf(belief: FareView, reading: FareView) {
   return pairsOf(belief, reading).map((pair) => ({
     believed: pair.was.belief,
     shown: pair.is.belief,
-    shows: legContradiction(pair) ?? (isLargeStep(pair) ? 'far_price' : null),
+    shows: legContradiction(pair) ?? (isLargeStep(pair) ? ('far_price' as const) : null),
   }))
 }

@@ -59,16 +59,14 @@ export function countContradiction(
   const circumstance = circumstanceOf(state, contradiction, { view, at, context })
   const { answers, gapMs } = confirmationOf(contradiction, circumstance, rules)
   const isFirst = circumstance === 'first'
-  const counted = (
-    candidate: Candidate,
-    { isStillSo = false, isReplacement = false } = {},
-  ): Counted => ({
+  const counted = (candidate: Candidate, more: Partial<Counted> = {}): Counted => ({
     candidate,
     isFirst,
     isConfirmed: candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers),
     countsFrom: new Date(Date.parse(candidate.countedAt) + gapMs),
-    isStillSo,
-    isReplacement,
+    isStillSo: false,
+    isReplacement: false,
+    ...more,
   })
   const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
   const last = state.candidate
@@ -78,7 +76,7 @@ export function countContradiction(
   const views = { belief: comparedBelief(state), candidate: last.view, reading: view }
   const { same, atAnyPrice } = agreementOf(contradiction, views)
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
-    return { ...counted(last, { isStillSo: same }), isConfirmed: false }
+    return counted(last, { isStillSo: same, isConfirmed: false })
   }
   const candidate = {
     ...one,
@@ -165,8 +163,7 @@ export function judge(
     (kind !== 'price_changed' || !hasPrices(state.belief) || isLargePriceChange(state.belief, view))
   const heldSince =
     state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)
-  const released = { askedAt: new Date(at), rules, releasedAt: context.releasedAt }
-  if (isReleased(state, kind, released)) {
+  if (isReleased(state, kind, { askedAt: new Date(at), rules, ...context })) {
     return { isConfirmed: isConfirmed || isStillSo, isHeld: false, heldSince }
   }
   return { isConfirmed: isConfirmed && !isHoldable, isHeld: isHoldable, heldSince }

@@ -1,6 +1,6 @@
 import type { HeldKind } from '../../base/kinds.ts'
 import { contradictionOf, guardedLegsOf, hasPrices, isComplete } from './compare-readings.ts'
-import { type DecisionRules, HELD_KIND, UNDO_MS } from './confirmations.ts'
+import { CONTRADICTIONS, type DecisionRules, HELD_KIND, UNDO_MS } from './confirmations.ts'
 import {
   type Counted,
   countContradiction,
@@ -125,13 +125,7 @@ function endOfHold(heldSince: string, { massHoldMs }: DecisionRules): Date {
   return new Date(Date.parse(heldSince) + massHoldMs)
 }
 
-const BY_RANK: readonly HeldKind[] = [
-  'became_unavailable',
-  'became_available',
-  'identity_changed',
-  'itinerary_changed',
-  'price_changed',
-]
+const BY_RANK = [...new Set(CONTRADICTIONS.map((contradiction) => HELD_KIND[contradiction]))]
 
 /** A contradiction shows that the belief is right in all that ranks before it: what waited there is forgotten. */
 function holdsAfter(holds: FareState['holds'], kind: HeldKind): FareState['holds'] {

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { IncidentKind } from '../../base/kinds.ts'
+import type { IncidentKind, MassKind } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { notify } from '../../db/listener.ts'
@@ -111,7 +111,8 @@ export async function closeIncident(
   kind: IncidentKind,
 ): Promise<ClosedIncident> {
   const { lastedMs, ...closed } = await inTransaction(db, async (tx) => {
-    const incident = (await setClosed(tx, kind)) ?? (await addClosed(tx, kind))
+    if (isMassKind(kind)) await openForWaiting(tx, kind)
+    const incident = await setClosed(tx, kind)
     if (incident === undefined) throw new NoIncidentError(kind)
     await sql`
       update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
@@ -159,6 +160,19 @@ async function assessOpen(tx: Tx, kind: IncidentKind, withinMs: number) {
   return { isOver: !isMass(counts, { isOpen: true }), counts }
 }
 
+/** What waits is released by the end of an incident, also after the mass. */
+async function openForWaiting(tx: Tx, kind: MassKind): Promise<void> {
+  await sql`
+    insert into incident (kind)
+    select ${kind}
+     where exists (select from fare_state
+                    where held[1] = ${HELD_BY[kind]}
+                      and held_since > all (select closed_at from incident
+                                             where kind = ${kind} and detail @> '{"closedBy": "operator"}'))
+        on conflict (kind) where closed_at is null do nothing
+  `.execute(tx)
+}
+
 /** At most one incident of a kind is open. */
 async function setClosed(tx: Tx, kind: IncidentKind) {
   return tx
@@ -172,21 +186,6 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
       sql<number>`round(extract(epoch from closed_at - opened_at) * 1000)::float8`.as('lastedMs'),
     ])
     .executeTakeFirst()
-}
-
-/** For an operator who releases what waits after the mass: the release needs an incident, whose end is its time. */
-async function addClosed(tx: Tx, kind: IncidentKind) {
-  if (!isMassKind(kind)) return undefined
-  const { rows } = await sql<{ id: number; openedAt: Date; lastedMs: number }>`
-    insert into incident (kind, closed_at)
-    select ${kind}, clock_timestamp()
-     where exists (select from fare_state
-                    where held[1] = ${HELD_BY[kind]}
-                      and held_since > all (select closed_at from incident
-                                             where kind = ${kind} and detail @> '{"closedBy": "operator"}'))
-    returning id, opened_at as "openedAt", 0 as "lastedMs"
-  `.execute(tx)
-  return rows[0]
 }
 
 /**
