@@ -57,7 +57,7 @@ export const QUEUE: Dashboard = {
           {
             title: 'Dead jobs',
             about:
-              'Jobs without attempts left. Healthy: 0. Dead checks are harmless: later checks replace them. Ticks are not counted.',
+              'Jobs without attempts left. Healthy: 0. Dead checks are harmless: later checks replace them.',
             unit: 'short',
             limits: [1, 10],
             runbook: 'DeadJobs',
@@ -102,8 +102,7 @@ export const QUEUE: Dashboard = {
           ],
           {
             title: 'Jobs in the queues',
-            about:
-              'Healthy: nearly none wait. Delayed jobs are future ticks, retries and snoozed syncs.',
+            about: 'Healthy: nearly none wait. Delayed jobs are retries and snoozed syncs.',
             unit: 'short',
             runbook: 'WorkerNotPolling',
           },
@@ -119,8 +118,7 @@ export const QUEUE: Dashboard = {
           quantiles('farewatch_queue_job_duration_seconds', ['queue'], '{queue=~"$queue"}'),
           {
             title: 'Duration of jobs',
-            about:
-              'Healthy: milliseconds for ticks, some seconds for a batch of checks, up to a minute for a sync.',
+            about: 'Healthy: some seconds for a batch of checks, up to a minute for a sync.',
             unit: 's',
           },
         ),

@@ -2,11 +2,8 @@ import type { Answered } from '../http/api.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { JobHandler } from '../queue/queue-system.ts'
 import { SnoozeError } from '../queue/snooze.ts'
-import type { Tick } from '../schedules/reconciler.ts'
-import type { DueTick } from '../schedules/run-when-due.ts'
 import { API_OPERATIONS } from './api-operations.ts'
 import type { App } from './app.ts'
-import type { TICK_EVERY_MS } from './queue-state.ts'
 
 /** Wraps a handler: counts how its jobs end in this process, how long they wait and how long they take. */
 export function countJobs<P>(
@@ -39,52 +36,28 @@ export function countStalled({ queueStalled }: Metrics, queue: string): () => vo
   return () => queueStalled.inc({ queue })
 }
 
-export interface RunningTick extends Tick {
-  readonly name: keyof typeof TICK_EVERY_MS
-  /** The next tick does what this one leaves undone when the signal aborts it. */
-  readonly run: (signal: AbortSignal) => Promise<unknown>
-}
-
 /**
- * Wraps a tick: records when it last succeeded in this process. The record begins with the start of the process, because
- * the rarest tick runs once an hour in one of many processes.
+ * Wraps the runs of a tick: records when one last succeeded in this process. The record begins with the start of the
+ * process, because a rare tick runs once an hour in one of many processes.
  */
-export function countTick(
+export function countTick<T>(
   { metrics, clock }: Pick<App, 'metrics' | 'clock'>,
-  tick: RunningTick,
-): RunningTick {
-  const succeeded = () =>
-    metrics.tickLastSuccess.set({ tick: tick.name }, clock.now().getTime() / 1000)
-  metrics.tickInterval.set({ tick: tick.name }, tick.everyMs / 1000)
+  { name, everyMs, run }: CountedTick<T>,
+): CountedTick<T>['run'] {
+  const succeeded = () => metrics.tickLastSuccess.set({ tick: name }, clock.now().getTime() / 1000)
+  metrics.tickInterval.set({ tick: name }, everyMs / 1000)
   succeeded()
-  return {
-    ...tick,
-    run: async (signal) => {
-      await tick.run(signal)
-      succeeded()
-    },
+  return async (signal) => {
+    const result = await run(signal)
+    succeeded()
+    return result
   }
 }
 
-/** Wraps a tick that follows its work, as `countTick` does. `onTick` is called after every success. */
-export function countDueTick(
-  { metrics, clock }: Pick<App, 'metrics' | 'clock'>,
-  tick: DueTick,
-  onTick: () => void,
-): DueTick {
-  const succeeded = () =>
-    metrics.tickLastSuccess.set({ tick: tick.name }, clock.now().getTime() / 1000)
-  metrics.tickInterval.set({ tick: tick.name }, tick.atMostMs / 1000)
-  succeeded()
-  return {
-    ...tick,
-    run: async (signal) => {
-      const dueMs = await tick.run(signal)
-      succeeded()
-      onTick()
-      return dueMs
-    },
-  }
+interface CountedTick<T> {
+  readonly name: string
+  readonly everyMs: number
+  readonly run: (signal: AbortSignal) => Promise<T>
 }
 
 /** Returns the callback that counts API requests. The series of every operation begin at 0. */

@@ -12,16 +12,13 @@ import { createSlackFormat } from '../delivery/formats/slack.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import { createOpenTarget } from '../delivery/sealing/sealed-endpoints.ts'
 import { createTransport, type Transport } from '../delivery/send/transport.ts'
-import type { DueTick } from '../schedules/run-when-due.ts'
+import type { SharedTick } from '../schedules/shared-tick.ts'
 import type { App } from './app.ts'
-import type { RunningTick } from './count-work.ts'
-import { DUE_TICK_AT_MOST_MS, TICK_EVERY_MS } from './queue-state.ts'
 import { targetPolicyOf } from './settings-for.ts'
+import type { Ticks } from './ticks.ts'
 
 /** The delivery of records to endpoints in a worker process. */
-export interface Delivery {
-  readonly ticks: readonly RunningTick[]
-  readonly dueTick: DueTick
+export interface Delivery extends Ticks {
   /** Gives the requests in progress some time, and releases the rest. */
   close(graceMs: number): Promise<void>
 }
@@ -45,15 +42,17 @@ export function createDelivery(app: App): Delivery {
     dispatcher.dispatch().catch(() => undefined)
   })
   return {
-    ticks: ticksOf(app),
-    dueTick: {
-      name: 'deliver',
-      atMostMs: DUE_TICK_AT_MOST_MS.deliver,
-      run: async () => {
-        await dispatcher.dispatch()
-        return nextDeliveryMs(db)
+    own: [
+      {
+        name: 'deliver',
+        atMostMs: 5_000,
+        run: async () => {
+          await dispatcher.dispatch()
+          return nextDeliveryMs(db)
+        },
       },
-    },
+    ],
+    shared: sharedTicks(app),
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -77,7 +76,7 @@ function formatsOf({ config, database }: App, transport: Transport): Format[] {
   ]
 }
 
-function ticksOf({ database: { db }, log }: App): RunningTick[] {
+function sharedTicks({ database: { db }, log }: App): SharedTick[] {
   const end = async () => {
     const { dead, disabled } = await endDeliveries(db)
     if (dead > 0) log.warn({ deliveries: dead }, 'deliveries were tried for too long and are dead')
@@ -86,10 +85,10 @@ function ticksOf({ database: { db }, log }: App): RunningTick[] {
     }
   }
   return [
-    { name: 'end-deliveries', everyMs: TICK_EVERY_MS['end-deliveries'], run: end },
+    { name: 'end-deliveries', everyMs: 60_000, run: end },
     {
       name: 'prune-deliveries',
-      everyMs: TICK_EVERY_MS['prune-deliveries'],
+      everyMs: 3_600_000,
       run: (signal) => pruneDeliveries(db, signal),
     },
   ]

@@ -3,9 +3,7 @@ import { withTimeout } from '../base/timeout.ts'
 import { pingDatabase } from '../db/database-health.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
-import { RECONCILE_EVERY_MS } from '../schedules/reconciler.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
-import { lastTickOf } from './queue-state.ts'
 import type { Work } from './work.ts'
 
 /** Something that a healthy process does repeatedly. */
@@ -60,8 +58,8 @@ export interface Liveness {
 
 export interface LivenessDeps {
   readonly app: Pick<App, 'config' | 'clock' | 'log'>
-  readonly queue: Pick<QueueSystem, 'facts' | 'jobs'>
-  readonly work: Pick<Work, 'workers' | 'progress'>
+  readonly queue: Pick<QueueSystem, 'facts'>
+  readonly work: Pick<Work, 'workers' | 'tickedAt'>
 }
 
 /** The number of checks within the limit. A check runs at least every ten seconds. */
@@ -73,7 +71,7 @@ const SUSPENDED_FACTOR = 3
 const SYNC_FACTOR = 10
 
 /**
- * Judges a process by its progress: workers poll their queues, handlers end, ticks end, the reconciler passes.
+ * Judges a process by its progress: workers poll their queues, handlers end, ticks end.
  *
  * A worker that lost its connection is replaced by its supervisor long before. Only faults that a replacement does not
  * repair remain for this check, for example handlers that hang on stalled connections.
@@ -87,12 +85,7 @@ export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
 
   async function check(): Promise<void> {
     if (!(await storesAnswer(config.DATABASE_URL, queue))) storesUpSince = clock.now()
-    const recently = new Date(clock.now().getTime() - limitMs / 2)
-    const lastAt = await lastTickAt(queue, work, recently)
-    const heartbeats = [
-      ...workHeartbeats(work, { limitMs, now: clock.now() }),
-      { missing: 'no tick has ended', lastAt, limitMs },
-    ]
+    const heartbeats = workHeartbeats(work, { limitMs, now: clock.now() })
     fault = findMissing(heartbeats, { now: clock.now(), storesUpSince })
   }
 
@@ -127,20 +120,8 @@ async function storesAnswer(url: string, queue: Pick<QueueSystem, 'facts'>): Pro
   return results.every(({ status }) => status === 'fulfilled')
 }
 
-/** A tick in any process counts: with many processes this one may run none for a while. */
-async function lastTickAt(
-  queue: Pick<QueueSystem, 'jobs'>,
-  work: Pick<Work, 'progress'>,
-  recently: Date,
-): Promise<Date> {
-  const { tickedAt } = work.progress()
-  if (tickedAt > recently) return tickedAt
-  const last = await lastTickOf(queue).catch(() => undefined)
-  return last !== undefined && last.at > tickedAt ? last.at : tickedAt
-}
-
 function workHeartbeats(
-  work: Pick<Work, 'workers' | 'progress'>,
+  work: LivenessDeps['work'],
   { limitMs, now }: { limitMs: number; now: Date },
 ): Heartbeat[] {
   const workers = work.workers.flatMap(({ queue, handle }) => {
@@ -155,7 +136,5 @@ function workHeartbeats(
       },
     ]
   })
-  const { reconciledAt } = work.progress()
-  const reconciler = { missing: 'the reconciler has not passed', lastAt: reconciledAt }
-  return [...workers, { ...reconciler, limitMs: limitMs + RECONCILE_EVERY_MS }]
+  return [...workers, { missing: 'no tick has ended', lastAt: work.tickedAt(), limitMs }]
 }

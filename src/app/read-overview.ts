@@ -25,7 +25,7 @@ export interface Overview extends Status {
 /** Reads the state of the whole system. Rejects if the database is down; an unavailable queue is part of the state. */
 export async function readOverview(
   { config, database, clock }: Pick<App, 'config' | 'database' | 'clock'>,
-  queue: Pick<QueueSystem, 'kind' | 'counts' | 'jobs'>,
+  queue: Pick<QueueSystem, 'kind' | 'counts'>,
 ): Promise<Overview> {
   const { db } = database
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
@@ -37,7 +37,7 @@ export async function readOverview(
       readFeedHeads(db),
       readCallSeries(db),
       readDeliveryState(db),
-      readQueueState(queue),
+      readQueueState(db, queue),
       listProcesses(db),
     ])
   const callsLastHour = sumCalls(calls)

@@ -42,7 +42,7 @@ const PART_GRACE_MS = {
   gauges: 1_200,
   admin: 500,
   queue: 6_500,
-  reconciler: 1_000,
+  ticks: 1_000,
   delivery: 2_000,
   api: 3_000,
 }
@@ -187,7 +187,7 @@ async function startWorker(
   const delivery = createDelivery(app)
   parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
   const work = await startWork(app, queue, delivery)
-  parts.push(part('reconciler', () => work.stop()))
+  parts.push(part('ticks', () => work.stop()))
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work
 }

@@ -1,37 +1,26 @@
-import { rollUpDays } from '../analytics/roll-up-days.ts'
 import { createSemaphore } from '../base/semaphore.ts'
-import { cancelLongStatements } from '../db/analyst-logins.ts'
 import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
 import { VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
-import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
 import {
   SYNC_QUEUE,
   type SyncJobDeps,
   type SyncListPayload,
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
-import { type ReconcilerDeps, runReconciler, TICK_QUEUE } from '../schedules/reconciler.ts'
 import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
-import { askEnded } from '../verify/expiry/ask-ended.ts'
-import { endWatches } from '../verify/expiry/end-watches-job.ts'
-import { expireFares } from '../verify/expiry/expire-fares-job.ts'
-import { pruneEvidence, pruneFares, pruneMinutes } from '../verify/expiry/prune-checks.ts'
-import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
-import { countJobs, countStalled, countTick, type RunningTick } from './count-work.ts'
-import type { Delivery } from './delivery.ts'
-import { startDueTicks, TICK_LIMIT_MS } from './due-ticks.ts'
-import { TICK_EVERY_MS } from './queue-state.ts'
-import { schedulesOf, verifyRulesOf } from './settings-for.ts'
+import { countJobs, countStalled } from './count-work.ts'
+import { schedulesOf } from './settings-for.ts'
+import { startTicks, type Ticks } from './ticks.ts'
 
-/** The workers and the reconciler of a process. */
+/** The workers and the ticks of a process. */
 export interface Work {
   readonly workers: readonly NamedWorker[]
-  /** When a tick last ended in this process, and when the reconciler last passed. Failures count too. */
-  progress(): { readonly tickedAt: Date; readonly reconciledAt: Date }
-  /** Stops the reconciler. Closing the queue stops the workers. */
+  /** When a tick last succeeded in this process. */
+  tickedAt(): Date
+  /** Stops the ticks. Closing the queue stops the workers. */
   stop(): Promise<void>
 }
 
@@ -52,106 +41,24 @@ const SYNC_STARTS = 100
 /** One batch is written while the next one is decided. */
 const RECORDINGS = 2
 
-/** Starts the workers of all queues, and the reconciler that enqueues what our tables owe. */
+/** Starts the workers of all queues, and the ticks. */
 export async function startWork(
   app: App,
   queue: QueueSystem,
-  delivery?: Pick<Delivery, 'ticks' | 'dueTick'>,
+  delivery: Ticks = { own: [], shared: [] },
 ): Promise<Work> {
-  const { log, clock } = app
+  const { clock } = app
   const { db } = app.database
-  const schedules = schedulesOf(app.config)
-  const ticks = [...ticksOf(app), ...(delivery?.ticks ?? [])].map((tick) => countTick(app, tick))
-  const due: ReconcilerDeps = { db, queue, schedules, ticks, random: Math.random, clock, log }
-  await saveSchedules(db, schedules, { now: await databaseNow(db), random: Math.random })
+  const now = await databaseNow(db)
+  await saveSchedules(db, schedulesOf(app.config), { now, random: Math.random })
 
-  const progress = { tickedAt: clock.now(), reconciledAt: clock.now() }
+  const workers = [await startSyncs(app, queue), await startChecks(app, queue)]
+  let tickedAt = clock.now()
   const onTick = () => {
-    progress.tickedAt = clock.now()
+    tickedAt = clock.now()
   }
-  const workers = [
-    await startSyncs(app, queue),
-    await startChecks(app, queue),
-    await startTicks(app, queue, { ticks, onTick }),
-  ]
-  const more = delivery === undefined ? [] : [delivery.dueTick]
-  const dueTicks = startDueTicks(app, due, { more, onTick })
-  const ending = new AbortController()
-  const reconciling = runReconciler(due, ending.signal, () => {
-    progress.reconciledAt = clock.now()
-  })
-  return {
-    workers,
-    progress: () => ({ ...progress }),
-    stop: async () => {
-      ending.abort()
-      await Promise.all([reconciling, dueTicks.stop()])
-    },
-  }
-}
-
-function ticksOf(app: App): RunningTick[] {
-  const { db } = app.database
-  const rules = verifyRulesOf(app.config)
-  const cancelAnalysts = async () => {
-    const cancelled = await cancelLongStatements(db, app.config.ANALYST_STATEMENT_SECONDS)
-    for (const statement of cancelled) {
-      app.log.warn(statement, 'statement of an analyst ran too long and was cancelled')
-    }
-  }
-  const prune = async (signal: AbortSignal) => {
-    await pruneSnapshots(db, app.config.SNAPSHOT_RETENTION_DAYS)
-    await pruneMinutes(db, signal)
-    await pruneEvidence(db, signal)
-    await pruneFares(db, signal)
-  }
-  return [
-    {
-      name: 'expire-fares',
-      everyMs: TICK_EVERY_MS['expire-fares'],
-      run: async (signal) => {
-        await expireFares({ db, log: app.log, metrics: app.metrics, rules }, signal)
-        await askEnded(db, signal)
-      },
-    },
-    {
-      name: 'end-watches',
-      everyMs: TICK_EVERY_MS['end-watches'],
-      run: (signal) => endWatches({ db, log: app.log }, signal),
-    },
-    {
-      name: 'settle-incidents',
-      everyMs: TICK_EVERY_MS['settle-incidents'],
-      run: () => closeUncheckedIncidents({ db, log: app.log }, rules.massHoldMs),
-    },
-    { name: 'cancel-analysts', everyMs: TICK_EVERY_MS['cancel-analysts'], run: cancelAnalysts },
-    { name: 'prune', everyMs: TICK_EVERY_MS.prune, run: prune },
-    {
-      name: 'roll-up-days',
-      everyMs: TICK_EVERY_MS['roll-up-days'],
-      run: (signal) => rollUpDays(db, signal),
-    },
-  ]
-}
-
-async function startTicks(
-  { metrics }: App,
-  queue: QueueSystem,
-  { ticks, onTick }: { ticks: readonly RunningTick[]; onTick: () => void },
-): Promise<NamedWorker> {
-  const handle = await queue.work<{ tick: string }>(
-    TICK_QUEUE,
-    countJobs(metrics, TICK_QUEUE, async ({ tick }, { signal }) => {
-      const found = ticks.find(({ name }) => name === tick)
-      // After a deploy the queue may still hold ticks of another version, which creates its own again.
-      if (found === undefined) await queue.removeTick({ queue: TICK_QUEUE, name: tick })
-      await found
-        ?.run(AbortSignal.any([signal, AbortSignal.timeout(TICK_LIMIT_MS)]))
-        .finally(onTick)
-    }),
-    { concurrency: ticks.length, onStalled: countStalled(metrics, TICK_QUEUE) },
-  )
-  return { queue: TICK_QUEUE, handle }
+  const ticks = startTicks(app, queue, { more: delivery, onTick })
+  return { workers, tickedAt: () => tickedAt, stop: () => ticks.stop() }
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {

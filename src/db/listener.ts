@@ -7,10 +7,10 @@ import { endsWithin } from '../base/timeout.ts'
 import { type RawBuilder, sql } from './database.ts'
 
 /**
- * What a notification is about: a feed that has grown (`watch`: of the reseller with the id), a key that was revoked, or
- * fares that may be due sooner (`due`).
+ * What a notification is about: a feed that has grown (`watch`: of the reseller with the id), a key that was revoked,
+ * fares that may be due sooner (`due`), or a list that was made due (`schedule`).
  */
-export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due'
+export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due' | 'schedule'
 
 /** @param id the id of the notification; undefined if it has none, and after each connect. */
 export type OnNotify = (id?: number) => void

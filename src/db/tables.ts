@@ -343,6 +343,13 @@ export interface SyncRun {
   would_remove: number | null
 }
 
+export interface Tick {
+  due_at: Date
+  ended_at: Date | null
+  failure: string | null
+  name: string
+}
+
 export interface TrackedFare {
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
@@ -491,6 +498,7 @@ export interface DB {
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun
+  tick: Tick
   tracked_fare: TrackedFare
   upstream_breaker: UpstreamBreaker
   upstream_budget: UpstreamBudget

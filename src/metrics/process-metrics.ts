@@ -98,7 +98,7 @@ export function queueGauges({ gauge }: Declare) {
   return {
     queueDepth: gauge(
       'farewatch_queue_depth',
-      'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator). Ticks are never counted as dead: the next tick does their work.',
+      'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator).',
       ['queue', 'state'],
     ),
   }

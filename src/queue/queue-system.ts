@@ -39,9 +39,6 @@ export interface QueueSystemOptions {
   readonly random?: () => number
 }
 
-/** The payload of a tick. */
-export type TickPayload = { readonly tick: string }
-
 export interface WorkOptions {
   /** How many jobs run at a time. The default is 1. */
   readonly concurrency?: number
@@ -64,7 +61,7 @@ export interface WorkOptions {
 export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'completed', number>
 
 /**
- * The queue: jobs, ticks and workers on one store.
+ * The queue: jobs and workers on one store.
  *
  * Every call except `close` throws QueueUnavailableError if the store refuses or does not answer in time (5 s by
  * default). A call that timed out may still take effect.
@@ -82,7 +79,7 @@ export interface QueueSystem extends JobProducer {
   retryDead(queue: string, jobId: string): Promise<boolean>
   /** Deletes a dead job. Returns false if no dead job has this id. */
   dropDead(queue: string, jobId: string): Promise<boolean>
-  /** The listener runs after an outage of the store, which may have lost ticks and jobs. Returns an unsubscribe function. */
+  /** The listener runs after an outage of the store, which may have lost jobs. Returns an unsubscribe function. */
   onReconnect(listener: () => void): () => void
   /** The store's clock minus ours. */
   clockSkewMs(): Promise<number>
@@ -121,7 +118,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     clockSkewMs: async () => (await facts()).clockSkewMs,
     facts,
     onReconnect: monitor.onReconnect,
-    ...createJobProducer(client, context.clock),
+    ...createJobProducer(client),
     ...operatorCalls(client),
 
     async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {

@@ -1,5 +1,6 @@
 import { nextDueAt } from '../base/cron.ts'
 import { type Db, sql } from '../db/database.ts'
+import { notify } from '../db/listener.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
 /** Recurring work: when it is due, and the job that does it. */
@@ -61,13 +62,14 @@ export function listSchedules(db: Db): Promise<SavedSchedule[]> {
  * now if it was due already; undefined if there is no such schedule. Safe to run twice: a due time makes one job.
  */
 export async function makeScheduleDue(db: Db, name: string): Promise<Date | undefined> {
-  const schedule = await db
-    .updateTable('schedule')
-    .set({ next_due_at: sql<Date>`least(next_due_at, clock_timestamp())` })
-    .where('name', '=', name)
-    .returning('next_due_at')
-    .executeTakeFirst()
-  return schedule?.next_due_at
+  const { rows } = await sql<{ dueAt: Date }>`
+    with due as materialized (
+      update schedule set next_due_at = least(next_due_at, clock_timestamp()) where name = ${name}
+      returning next_due_at as "dueAt"
+    )
+    select "dueAt", ${notify('schedule')} from due
+  `.execute(db)
+  return rows[0]?.dueAt
 }
 
 /** In how many milliseconds the first schedule is due; undefined if there is none. */

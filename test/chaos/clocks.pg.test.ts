@@ -10,7 +10,7 @@ const TEN_MINUTES_MS = 600_000
 const REQUESTS_PER_SECOND = 10
 const MIN_RECHECK_SECONDS = 4
 const FLIGHTS = Array.from({ length: 24 }, (_, i) => String(900 + i))
-/** The reconciler restores the ticks every 60 s; 30 s more cover a tick and a check. */
+/** A tick runs every 60 s at the latest; 30 s more cover a check. */
 const BACK_WITHIN_MS = 90_000
 
 const SHIFT_CLOCK = new URL('fixtures/shift-clock.ts', import.meta.url).href

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { type Db, sql } from '../../src/db/database.ts'
+import { makeScheduleDue } from '../../src/schedules/schedules.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
 import { eventually } from './eventually.ts'
@@ -50,7 +51,7 @@ export async function watch({ db }: World, flightIds: readonly string[]): Promis
 
 /** Makes the list due at the next tick. */
 export async function makeListDue({ db }: World): Promise<void> {
-  await sql`update schedule set next_due_at = now() where name = 'sync-routes'`.execute(db)
+  await makeScheduleDue(db, 'sync-routes')
 }
 
 /**

@@ -4,7 +4,6 @@ import { openDatabase } from '../../src/db/database.ts'
 import { createQueueSystem, type QueueSystem } from '../../src/queue/queue-system.ts'
 import { VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
 import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
-import { TICK_QUEUE } from '../../src/schedules/reconciler.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { manyRoutes } from '../route-sync/sync-fixtures.ts'
 import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
@@ -21,7 +20,7 @@ export type Backend = 'postgres' | 'redis'
 export const BACKENDS: readonly Backend[] = hasRedisServer() ? ['postgres', 'redis'] : ['postgres']
 
 /** All queues of farewatch. */
-export const QUEUES = [TICK_QUEUE, SYNC_QUEUE, VERIFY_QUEUE]
+export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE]
 
 /** A complete farewatch: its stores, each behind a TCP proxy, its upstream and its processes. */
 export interface World extends Processes {

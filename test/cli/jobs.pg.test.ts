@@ -48,7 +48,7 @@ describe('farewatch jobs', () => {
   it.for([
     [['retry', 'verify'], 'their ids, or --all'],
     [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
-    [['drop', 'nothing', '--all'], 'Allowed choices are ticks, route-sync, verify'],
+    [['drop', 'nothing', '--all'], 'Allowed choices are route-sync, verify'],
     [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
   ] as const)('explains %j', async ([args, output], { databaseUrl }) => {
     const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)

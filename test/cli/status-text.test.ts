@@ -182,10 +182,7 @@ describe('the status', () => {
       queue: {
         ...WELL.queue,
         lastTick: { name: 'schedules', at: ago(600), failure: null },
-        queues: [
-          { queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 },
-          { queue: 'ticks', waiting: 0, active: 0, delayed: 4, dead: 0 },
-        ],
+        queues: [{ queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 }],
       },
       processes: [{ ...WORKER, lastProgressAt: ago(61) }],
       deliveries: {

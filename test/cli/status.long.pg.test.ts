@@ -49,7 +49,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     expect(jsonLines({ exit: 0, stdout: watch.stdout(), stderr: '' })[1]).toMatchObject({
       routes: { live: 2 },
       incidents: [],
-      queue: { kind: store, fault: null, queues: [{ queue: 'ticks' }, {}, {}] },
+      queue: { kind: store, fault: null, queues: [{ queue: 'route-sync' }, {}] },
     })
   })
 })

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
 import { FAULT_NAMES, FAULTS, type FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
+import { makeScheduleDue } from '../../src/schedules/schedules.ts'
 import { until } from '../support/until.ts'
 import type { CanaryFixture } from './canary-fixture.ts'
 import { ruleOf } from './fault-case.ts'
@@ -47,7 +48,7 @@ const OF_LISTS: readonly FaultRule[] = [
 
 /** Lets the worker receive every fault of a verify answer at least once, and quoted requests for its lists. */
 export async function meetEveryFault(fixture: CanaryFixture): Promise<void> {
-  await sql`update schedule set next_due_at = clock_timestamp()`.execute(fixture.db)
+  for (const name of ['sync-routes', 'sync-availability']) await makeScheduleDue(fixture.db, name)
   await meet(fixture, verifyRules())
   for (const rule of CLOSING) await meet(fixture, [rule])
   await until('syncs that failed', async () => {

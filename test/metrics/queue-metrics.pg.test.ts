@@ -59,18 +59,6 @@ describeStores('the metrics of the queue', (store) => {
     expect(await read(metrics.queueJobs, { queue, outcome: 'failed' })).toBe(1)
   })
 
-  it('do not count the time before a tick is due as waiting', async () => {
-    const system = systems.open()
-    const waits: (number | null)[] = []
-    const queue = aQueue()
-    await system.work(queue, async (_payload, { waitedMs }) => void waits.push(waitedMs), FAST_WORK)
-
-    await system.upsertTick({ queue, name: 'often', everyMs: 800 })
-    await until('three ticks', () => waits.length >= 3)
-
-    expect(waits.slice(0, 3).every((ms) => ms !== null && ms < 700)).toBe(true)
-  })
-
   it('count a job of a worker that died', async () => {
     const system = systems.open()
     const metrics = createMetrics()
@@ -103,7 +91,7 @@ describeStores('the metrics of the queue', (store) => {
   it('hold the depth of every queue by state and the memory of Redis, and nothing while the store is down', async () => {
     const system = systems.open()
     const metrics = createMetrics()
-    const [, syncs] = QUEUES
+    const [syncs] = QUEUES
     await system.enqueue(syncs, { payload: { n: 1 } })
     await system.enqueue(syncs, { payload: { n: 2 }, delayMs: 600_000 })
 

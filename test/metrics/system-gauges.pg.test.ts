@@ -49,7 +49,9 @@ describe('the gauges of the whole system', () => {
     await untilReady(api)
 
     await until('the gauges', () => exportsSystem(api))
-    expect(await readMetrics(api)).toContain('farewatch_queue_depth{queue="ticks",state="delayed"}')
+    expect(await readMetrics(api)).toContain(
+      'farewatch_queue_depth{queue="verify",state="delayed"}',
+    )
   })
 
   it.runIf(hasPrometheus())(

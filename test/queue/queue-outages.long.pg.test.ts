@@ -45,7 +45,6 @@ describeStores('outages of the queue store', (store) => {
       system.start(),
       system.enqueue(queue, { payload: {} }),
       system.work(queue, async () => ran.resolve()),
-      system.upsertTick({ queue: aQueue(), name: 't', everyMs: 1_000 }),
       system.counts(queue),
     ]
     const failures = await Promise.all(calls.map(failureOf))

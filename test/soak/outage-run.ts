@@ -198,7 +198,7 @@ export async function deadJobs(databaseUrl: string): Promise<Record<string, numb
   const queue = createQueueSystem({ connection, log: silentLog, scrub: (text) => text })
   try {
     const found = await Promise.all(
-      ['verify', 'route-sync', 'ticks'].map(
+      ['verify', 'route-sync'].map(
         async (name) => [name, (await queue.counts(name)).failed] as const,
       ),
     )

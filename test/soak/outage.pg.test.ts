@@ -112,7 +112,7 @@ describe('an outage of the upstream', () => {
       incidents: 0,
       breakers: 0,
     })
-    expect(await deadJobs(databaseUrl)).toEqual({ verify: 0, 'route-sync': 0, ticks: 0 })
+    expect(await deadJobs(databaseUrl)).toEqual({ verify: 0, 'route-sync': 0 })
     expect(run.exits).toEqual([0, 0])
   })
 })

@@ -190,7 +190,7 @@ export async function examineDeliveries({ app }: DoctorDeps): Promise<Finding[]>
   const findings: Finding[] = []
   if (lateMs !== null) {
     const says = `deliveries that could be sent wait for ${durationText(lateMs)}`
-    findings.push(wrong('deliveries', says, 'bin/farewatch jobs list --queue ticks'))
+    findings.push(wrong('deliveries', says, 'see the log of the worker: "tick failed"'))
   }
   const { gone = 0, failing = 0 } = disabled
   if (gone + failing > 0) {

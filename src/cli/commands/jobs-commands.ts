@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { changeDeadJobs } from '../../app/dead-jobs.ts'
-import { JOB_QUEUES, QUEUES } from '../../app/queue-state.ts'
+import { QUEUES } from '../../app/queue-state.ts'
 import {
   JOB_STATES,
   type JobState,
@@ -47,9 +47,7 @@ export function addJobsCommands(program: Command): void {
   jobs
     .command('list')
     .description('List jobs; dead ones unless --state is given')
-    .addOption(
-      new Option('--queue <queue>', 'list this queue; unset: all except ticks').choices(QUEUES),
-    )
+    .addOption(new Option('--queue <queue>', 'list this queue; unset: all').choices(QUEUES))
     .addOption(
       new Option('--state <state>', 'the state of the jobs').choices(JOB_STATES).default('dead'),
     )
@@ -76,7 +74,7 @@ function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
 }
 
 async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
-  const queues = queue === undefined ? JOB_QUEUES : [queue]
+  const queues = queue === undefined ? QUEUES : [queue]
   await withQueue('jobs', async ({ clock }, system, { terminal }) => {
     const { jobs, total } = await listJobs(system, queues, { state, limit })
     const rows = jobs.map((job) =>

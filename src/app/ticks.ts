@@ -1,0 +1,190 @@
+import { rollUpDays } from '../analytics/roll-up-days.ts'
+import { createScrub } from '../base/secrets.ts'
+import { secretsOf } from '../config/config.ts'
+import { cancelLongStatements } from '../db/analyst-logins.ts'
+import { withSessionLock } from '../db/session-lock.ts'
+import type { QueueSystem } from '../queue/queue-system.ts'
+import { dispatchChecks } from '../recheck/dispatch-checks-job.ts'
+import { nextDispatchMs } from '../recheck/next-dispatch.ts'
+import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
+import { repairSetBack } from '../recheck/repair-set-back.ts'
+import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
+import { enqueueDueSchedules, enqueueLostJobs } from '../schedules/enqueue-schedules.ts'
+import { type DueTick, type RunningDueTick, runWhenDue } from '../schedules/run-when-due.ts'
+import { nextScheduleMs } from '../schedules/schedules.ts'
+import { type SharedTick, shareTick } from '../schedules/shared-tick.ts'
+import { askEnded } from '../verify/expiry/ask-ended.ts'
+import { endWatches } from '../verify/expiry/end-watches-job.ts'
+import { endDeparted, expireFares, nextDepartureMs } from '../verify/expiry/expire-fares-job.ts'
+import { pruneEvidence, pruneFares, pruneMinutes } from '../verify/expiry/prune-checks.ts'
+import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
+import type { App } from './app.ts'
+import { countTick } from './count-work.ts'
+import { schedulesOf, verifyRulesOf } from './settings-for.ts'
+
+/** At least this often fares are claimed, due or not: a claim counts the schedule and records its time. */
+const DISPATCH_EVERY_MS = 60_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** A tick that ran longer would fail the liveness check. */
+const TICK_LIMIT_MS = 30_000
+
+/** The ticks of a process: those that it runs for itself, and those that one process runs for all. */
+export interface Ticks {
+  readonly own: readonly DueTick[]
+  readonly shared: readonly SharedTick[]
+}
+
+/** Starts the ticks of this process. `onTick` is called at the end of each run that succeeds. */
+export function startTicks(
+  app: App,
+  queue: Pick<QueueSystem, 'enqueue' | 'counts' | 'onReconnect'>,
+  { more, onTick }: { readonly more: Ticks; readonly onTick: () => void },
+): { stop(): Promise<void> } {
+  const { clock, log, listener, metrics } = app
+  const { db } = app.database
+  const sharing = { db, scrub: createScrub(secretsOf(app.config)) }
+  const start = ({ run, ...tick }: DueTick): RunningDueTick =>
+    runWhenDue(
+      {
+        ...tick,
+        run: async (signal) => {
+          const limit = AbortSignal.timeout(TICK_LIMIT_MS)
+          const dueMs = await run(AbortSignal.any([signal, limit]))
+          onTick()
+          return dueMs
+        },
+      },
+      { clock, log, random: Math.random },
+    )
+  const startOwn = (tick: DueTick) =>
+    start({ ...tick, run: countTick({ metrics, clock }, { ...tick, everyMs: tick.atMostMs }) })
+  const dispatch = startOwn(dispatchTick(app, queue))
+  const schedules = startOwn(scheduleTick(app, queue))
+  const own = [departureTick(app), ...more.own].map(startOwn)
+  const shared = [...sharedTicks(app), ...more.shared].map((tick) =>
+    start(shareTick(sharing, { ...tick, run: countTick({ metrics, clock }, tick) })),
+  )
+  const unsubscribe = [
+    listener.subscribe('due', () => dispatch.notify()),
+    listener.subscribe('schedule', () => schedules.notify()),
+    queue.onReconnect(() => schedules.notify()),
+  ]
+  return {
+    stop: async () => {
+      for (const end of unsubscribe) end()
+      await Promise.all([dispatch, schedules, ...own, ...shared].map((tick) => tick.stop()))
+    },
+  }
+}
+
+function dispatchTick(app: App, queue: Pick<QueueSystem, 'enqueue'>): DueTick {
+  const { db } = app.database
+  let dispatchedMs = Number.NEGATIVE_INFINITY
+  return {
+    name: 'dispatch-checks',
+    // A check that was recorded since the last run is due again after the minimum interval at the earliest.
+    atMostMs: Math.min(10_000, app.config.MIN_RECHECK_SECONDS * 1_000),
+    run: async () => {
+      await repairSetBack({ db, metrics: app.metrics, log: app.log })
+      const nextMs = await nextDispatchMs(db)
+      const isIdle = performance.now() - dispatchedMs < DISPATCH_EVERY_MS
+      if (isIdle && (nextMs === undefined || nextMs > 0)) return nextMs
+      dispatchedMs = performance.now()
+      const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
+      const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
+      const rates = {
+        requestsPerSecond,
+        budgetPerSecond,
+        minRecheckSeconds: app.config.MIN_RECHECK_SECONDS,
+      }
+      const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
+      for (const { lane, fareId } of claimed) {
+        app.metrics.budgetSlots.inc({ lane })
+        app.calls.count(lane, fareId)
+      }
+      return nextDispatchMs(db)
+    },
+  }
+}
+
+/** Also enqueues again what a flushed queue has lost: at the start, when its store reconnects, and every minute. */
+function scheduleTick(
+  { config, database: { db } }: App,
+  queue: Pick<QueueSystem, 'enqueue' | 'counts'>,
+): DueTick {
+  const deps = { db, queue, schedules: schedulesOf(config), random: Math.random }
+  return {
+    name: 'schedules',
+    atMostMs: MINUTE_MS,
+    run: async () => {
+      await enqueueLostJobs(deps)
+      const nextMs = await nextScheduleMs(db)
+      if (nextMs === undefined || nextMs > 0) return nextMs
+      await enqueueDueSchedules(deps)
+      return nextScheduleMs(db)
+    },
+  }
+}
+
+/** One process at a time ends fares: the guard of a mass of departures must see it whole. */
+function departureTick({ config, database: { db }, log, metrics }: App): DueTick {
+  const rules = verifyRulesOf(config)
+  return {
+    name: 'end-departed',
+    atMostMs: 10_000,
+    run: async (signal) => {
+      const nextMs = await nextDepartureMs(db)
+      if (nextMs === undefined || nextMs > 0) return nextMs
+      await withSessionLock(db, 'end-departed', () =>
+        endDeparted({ db, log, metrics, rules }, signal),
+      )
+      return nextDepartureMs(db)
+    },
+  }
+}
+
+function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTick[] {
+  const rules = verifyRulesOf(config)
+  return [
+    {
+      name: 'expire-fares',
+      everyMs: MINUTE_MS,
+      run: async (signal) => {
+        await expireFares({ db, log, metrics, rules }, signal)
+        await askEnded(db, signal)
+      },
+    },
+    {
+      name: 'end-watches',
+      everyMs: MINUTE_MS,
+      run: (signal) => endWatches({ db, log }, signal),
+    },
+    {
+      name: 'settle-incidents',
+      everyMs: MINUTE_MS,
+      run: () => closeUncheckedIncidents({ db, log }, rules.massHoldMs),
+    },
+    {
+      name: 'cancel-analysts',
+      everyMs: 15_000,
+      run: async () => {
+        const cancelled = await cancelLongStatements(db, config.ANALYST_STATEMENT_SECONDS)
+        for (const statement of cancelled) {
+          log.warn(statement, 'statement of an analyst ran too long and was cancelled')
+        }
+      },
+    },
+    {
+      name: 'prune',
+      everyMs: HOUR_MS,
+      run: async (signal) => {
+        await pruneSnapshots(db, config.SNAPSHOT_RETENTION_DAYS)
+        await pruneMinutes(db, signal)
+        await pruneEvidence(db, signal)
+        await pruneFares(db, signal)
+      },
+    },
+    { name: 'roll-up-days', everyMs: 10 * MINUTE_MS, run: (signal) => rollUpDays(db, signal) },
+  ]
+}
